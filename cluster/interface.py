@@ -1,0 +1,209 @@
+"""What a cluster is to those who use it: servers, clients, links, and their optional powers.
+
+A backend implements these protocols; a fault asks with ``isinstance`` whether a server has the
+power it needs. Everything here is blocking, thread-safe, and raises the errors of
+:mod:`protocol.errors`. Nothing here says how a server is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from protocol.metadata import LedgerMetadata
+
+
+class ProcessState(StrEnum):
+    """What the harness knows of a process it owns."""
+
+    DOWN = "down"
+    RUNNING = "running"
+    PAUSED = "paused"
+
+
+class Way(StrEnum):
+    """Which direction of a link is meant: from the source, back to it, or both."""
+
+    REQUESTS = "requests"
+    ANSWERS = "answers"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: exit code, or the signal that ended it, and when (monotonic ns)."""
+
+    server: str
+    boot: int
+    code: int | None
+    signal: int | None
+    at_ns: int
+
+
+class Process(Protocol):
+    """Anything that has lives: a bookie, ZooKeeper, a client."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the plan."""
+        ...
+
+    @property
+    def boot(self) -> int:
+        """Number of the present or last life, from 1; 0 before the first."""
+        ...
+
+    @property
+    def state(self) -> ProcessState:
+        """Down, running or paused, as last observed."""
+        ...
+
+    def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
+        """Begin the next boot, not waiting for readiness; ``conf`` and ``version`` replace settings from here on."""
+        ...
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Climb the readiness ladder to its last rung; ``NotReadyError`` names the rung it stopped at."""
+        ...
+
+
+@runtime_checkable
+class CanKill(Protocol):
+    """Can be ended with SIGKILL."""
+
+    def kill(self) -> Exit:
+        """End it at once and return when it is reaped."""
+        ...
+
+
+@runtime_checkable
+class CanStop(Protocol):
+    """Can be asked to end in order (SIGTERM)."""
+
+    def stop(self, timeout_s: float = 30) -> Exit:
+        """Ask it to end and return when it is reaped; ``ServerError`` when it does not."""
+        ...
+
+
+@runtime_checkable
+class CanPause(Protocol):
+    """Can be stopped and continued where it stands (SIGSTOP, SIGCONT)."""
+
+    def pause(self) -> None:
+        """Stop it; returns when the kernel reports every thread stopped."""
+        ...
+
+    def resume(self) -> None:
+        """Continue it."""
+        ...
+
+
+class Client(Process, Protocol):
+    """A client process: commands in, replies out; its operations go to its own history."""
+
+    @property
+    def number(self) -> int:
+        """Its source number, as in ``run.json``."""
+        ...
+
+    def submit(self, do: str, **parameters: Any) -> Future[dict[str, Any]]:
+        """Send one command; the future gives the reply, also a reply that says ``ok: false``.
+
+        It raises ``ClientError`` when the process ends before the reply.
+        """
+        ...
+
+    def call(self, do: str, *, timeout_s: float, **parameters: Any) -> dict[str, Any]:
+        """``submit`` and wait; ``NotReadyError`` when no reply came in time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """What the proxy says of one link: cut, held ways, slowness in ms and bytes per second (0 none)."""
+
+    cut: bool
+    held: tuple[Way, ...]
+    latency_ms: int
+    rate_bytes_per_s: int
+
+
+class Links(Protocol):
+    """All links of the run, by (source, destination); each order is confirmed by asking back."""
+
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Every link there is, observer's included."""
+        ...
+
+    def state(self, source: str, destination: str) -> LinkState:
+        """Ask the proxy for one link's state."""
+        ...
+
+    def cut(self, source: str, destination: str) -> None:
+        """Close its connections and refuse new ones."""
+        ...
+
+    def hold(self, source: str, destination: str, way: Way) -> None:
+        """Stop forwarding that way, connections stay open (a silent partition)."""
+        ...
+
+    def slow(self, source: str, destination: str, *, latency_ms: int = 0, rate_bytes_per_s: int = 0) -> None:
+        """Delay and narrow both ways."""
+        ...
+
+    def heal(self, source: str, destination: str) -> None:
+        """Undo everything done to one link; connections that were held may be reset."""
+        ...
+
+
+class Metadata(Protocol):
+    """The metadata store as the harness sees it, past every link."""
+
+    def registered(self) -> frozenset[str]:
+        """Names of the bookies that are registered (writable or read-only)."""
+        ...
+
+    def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
+        """A ledger's metadata and its version, or None when there is none."""
+        ...
+
+    def ledgers(self) -> list[int]:
+        """The ids of all ledgers, ascending."""
+        ...
+
+
+class Cluster(Protocol):
+    """Everything that was started for one run."""
+
+    @property
+    def zookeeper(self) -> Process: ...
+    @property
+    def bookies(self) -> Mapping[str, Process]: ...
+    @property
+    def clients(self) -> Mapping[str, Client]: ...
+    @property
+    def observer(self) -> Client: ...
+    @property
+    def links(self) -> Links: ...
+    @property
+    def metadata(self) -> Metadata: ...
+
+    def process(self, name: str) -> Process:
+        """Any process by name; ``UsageError`` names the nearest."""
+        ...
+
+    def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 2) -> int | None:
+        """The status code of a plain V3 read sent straight to the bookie (0, 402, 403, 507, ...), None without answer."""
+        ...
+
+    def unplanned(self) -> list[Exit]:
+        """Deaths that nobody ordered, in order of time."""
+        ...
+
+    def log(self, name: str) -> Path:
+        """The log file of a server's present or last boot."""
+        ...

@@ -1,0 +1,1 @@
+"""The local backend: plain processes on leased loopback addresses, owned by the keeper."""

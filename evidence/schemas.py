@@ -1,0 +1,108 @@
+"""Arrow schemas of the evidence tables.
+
+One row of ``operations`` is one client operation; of ``census`` one answer of one bookie; of
+``ledgers`` one version of a ledger's metadata; of ``faults`` one fault; of ``servers`` one event.
+Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` where there is none.
+Integer codes are those of :mod:`evidence.codes`; client and bookie numbers are resolved by
+``run.json``. No column holds nulls, so that every column is a plain NumPy array.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+
+def _schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+OPERATIONS = _schema(
+    ledger=pa.int64(),  # -1: an operation on no ledger yet (a create that did not end)
+    entry=pa.int64(),  # add: assigned or else expected id; entry: id delivered; read: first; else -1
+    client=pa.int16(),
+    seq=pa.int64(),  # slot number in the client's history, from 1
+    handle=pa.int32(),
+    kind=pa.int8(),
+    flags=pa.int16(),
+    outcome=pa.int8(),  # PENDING is kept as such and judged as UNKNOWN
+    error=pa.int32(),
+    invoked_ns=pa.int64(),
+    completed_ns=pa.int64(),  # NEVER when there was no outcome
+    last=pa.int64(),  # read: range end; entry: seq of its read; watched: metadata version; else -1
+    lac_before=pa.int64(),  # highest LAC told on this handle before the invocation, -1 none
+    lac=pa.int64(),  # LAC told by the outcome, -1 none (watched: the state's code)
+    result=pa.int64(),  # outcome's entry field as recorded (close/open: last entry; read: delivered)
+    expected=pa.int64(),  # the id that order demands of this row, -1 where order has no say
+    size_bytes=pa.int32(),
+    digest=pa.int64(),  # crc32c << 32 | crc32 of the payload, as signed 64 bits
+    origin=pa.int32(),  # client number in the payload's header
+    proof=pa.int8(),
+)
+
+CENSUS = _schema(
+    ledger=pa.int64(),
+    entry=pa.int64(),
+    pass_number=pa.int8(),
+    bookie=pa.int16(),
+    holding=pa.int8(),
+    error=pa.int32(),
+    asked_ns=pa.int64(),
+    answered_ns=pa.int64(),
+    digest=pa.int64(),
+    origin=pa.int32(),
+    size_bytes=pa.int32(),
+)
+
+LEDGERS = _schema(
+    ledger=pa.int64(),
+    version=pa.int32(),  # znode version; create is 0; a delete is one row with state 0
+    state=pa.int8(),  # LedgerState, 0: deleted
+    last_entry=pa.int64(),  # meaningful when CLOSED (-1: empty); -2 otherwise
+    length_bytes=pa.int64(),
+    ensemble=pa.int16(),
+    write_quorum=pa.int16(),
+    ack_quorum=pa.int16(),
+    fragments=pa.list_(
+        pa.struct(
+            [
+                pa.field("first_entry", pa.int64(), nullable=False),
+                pa.field("bookies", pa.list_(pa.string()), nullable=False),
+            ]
+        )
+    ),
+    zxid=pa.int64(),
+    earliest_ns=pa.int64(),  # not in force before
+    latest_ns=pa.int64(),  # in force not later than this; NEVER when nobody saw it
+)
+
+FAULTS = _schema(
+    fault=pa.int32(),
+    kind=pa.string(),
+    target=pa.string(),
+    params=pa.string(),  # JSON
+    planned_ns=pa.int64(),
+    injected_ns=pa.int64(),
+    confirmed_ns=pa.int64(),
+    healed_ns=pa.int64(),
+    proof=pa.string(),  # JSON
+)
+
+SERVERS = _schema(
+    server=pa.string(),
+    boot=pa.int32(),
+    event=pa.string(),
+    earliest_ns=pa.int64(),
+    latest_ns=pa.int64(),
+    detail=pa.string(),  # JSON
+)
+
+TABLES: dict[str, pa.Schema] = {
+    "operations": OPERATIONS,
+    "census": CENSUS,
+    "ledgers": LEDGERS,
+    "faults": FAULTS,
+    "servers": SERVERS,
+}
+
+BUCKETED = ("operations", "census", "ledgers")
+"""Tables split by bucket of (ledger, entry); the others are small and whole."""

@@ -1,0 +1,1 @@
+"""How verdicts and runs are shown to people. Judges nothing."""

@@ -1,0 +1,1 @@
+"""Faults: one family a file, each registers its name and its parameters."""

@@ -1,0 +1,1 @@
+"""The data pipeline on Spark: session, collection, judging. Only here is pyspark imported."""

@@ -1,0 +1,1 @@
+"""What shall happen, as data: plans, steps, expectations, and loading with exact errors."""

@@ -1,0 +1,81 @@
+"""The error tree of the whole project.
+
+This module knows no servers, files or Spark; it only names what can go wrong and
+which exit code the command line gives it.
+
+::
+
+    FencepostError                exit 1, the harness or its environment failed
+    ├── UsageError                exit 2, the user asked for something impossible
+    │   ├── PlanError             a plan file is wrong: file, line, column, value
+    │   └── PrerequisiteError     something is missing on this machine, with its remedy
+    ├── ServerError               a server did not do what it must
+    │   ├── NotReadyError         the readiness ladder stopped at a rung
+    │   └── UnplannedDeathError   a process ended without a fault of ours
+    ├── ClientError               a client process failed as a process
+    ├── LinkError                 the proxy refused or did not answer
+    ├── FaultError                a fault was not confirmed or not healed
+    ├── EvidenceError             raw evidence is damaged or missing
+    └── JudgementError            judging could not be carried out (not a verdict)
+"""
+
+from __future__ import annotations
+
+
+class FencepostError(Exception):
+    """Base of every error raised on purpose by this project.
+
+    ``remedy`` is the next step for the user, one sentence, or empty.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class UsageError(FencepostError):
+    """The user asked for something that cannot be done as asked."""
+
+    exit_code = 2
+
+
+class PlanError(UsageError):
+    """A plan is malformed or contradicts itself."""
+
+
+class PrerequisiteError(UsageError):
+    """Something that a run needs is missing on this machine."""
+
+
+class ServerError(FencepostError):
+    """A server did not do what it must."""
+
+
+class NotReadyError(ServerError):
+    """A server or a condition did not reach its state in time."""
+
+
+class UnplannedDeathError(ServerError):
+    """A process of the run ended although no fault ended it."""
+
+
+class ClientError(FencepostError):
+    """A client process failed as a process (not as an operation)."""
+
+
+class LinkError(FencepostError):
+    """The proxy refused an order or did not answer."""
+
+
+class FaultError(FencepostError):
+    """A fault was not confirmed, or could not be healed."""
+
+
+class EvidenceError(FencepostError):
+    """Raw evidence is damaged or missing."""
+
+
+class JudgementError(FencepostError):
+    """Judging could not be carried out; this is never a verdict."""

@@ -1,0 +1,57 @@
+"""Modes: named overlays of server and client settings.
+
+Source: BP-46 for ``journalWriteData``; the property names are those that BookKeeper reads
+(``dataIntegrityChecking``; a key ``dataIntegrityCheckingEnabled`` is ignored by every release).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """One overlay: ``bookie`` and ``client`` are BookKeeper properties, text to text."""
+
+    name: str
+    about: str
+    bookie: dict[str, str]
+    client: dict[str, str] = field(default_factory=dict)
+
+
+def _bookie(*, journal_data: bool, journal_sync: bool, integrity: bool) -> dict[str, str]:
+    return {
+        "ledgerStorageClass": DB_STORAGE,
+        "journalWriteData": str(journal_data).lower(),
+        "journalSyncData": str(journal_sync).lower(),
+        "dataIntegrityChecking": str(integrity).lower(),
+    }
+
+
+MODES: dict[str, Mode] = {
+    mode.name: mode
+    for mode in (
+        Mode(
+            "journal",
+            "every add is journaled and synced before it is acknowledged (BookKeeper's default)",
+            _bookie(journal_data=True, journal_sync=True, integrity=False),
+        ),
+        Mode(
+            "nosync",
+            "adds are journaled, the journal is synced later (journalSyncData=false)",
+            _bookie(journal_data=True, journal_sync=False, integrity=False),
+        ),
+        Mode(
+            "unprotected",
+            "adds skip the journal (journalWriteData=false), lost entries go unnoticed",
+            _bookie(journal_data=False, journal_sync=True, integrity=False),
+        ),
+        Mode(
+            "protected",
+            "adds skip the journal, BP-46's data integrity checking is on",
+            _bookie(journal_data=False, journal_sync=True, integrity=True),
+        ),
+    )
+}

@@ -1,0 +1,90 @@
+"""Ensembles, write sets and quorum coverage of a ledger.
+
+Sources: the BookKeeper replication protocol (write quorums, round robin), BP-46 "A note
+on Quorums", and *Closing Ledgers Safely* (quorum coverage). Pure arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Quorums:
+    """Ensemble size E, write quorum WQ and ack quorum AQ of a ledger; E >= WQ >= AQ >= 1."""
+
+    ensemble: int
+    write: int
+    ack: int
+
+    def __post_init__(self) -> None:
+        if not self.ensemble >= self.write >= self.ack >= 1:
+            raise ValueError(
+                f"quorums must satisfy E >= WQ >= AQ >= 1, not E={self.ensemble} "
+                f"WQ={self.write} AQ={self.ack}"
+            )
+
+    @property
+    def coverage(self) -> int:
+        """QC = (WQ - AQ) + 1: bookies of one write set that leave no ack quorum outside (BP-46)."""
+        return self.write - self.ack + 1
+
+    @property
+    def ensemble_coverage(self) -> int:
+        """EC = (E - AQ) + 1: the same over the whole ensemble (BP-46)."""
+        return self.ensemble - self.ack + 1
+
+    def write_set(self, entry: int) -> tuple[int, ...]:
+        """Positions in the ensemble that store ``entry``: WQ of them from ``entry % E`` on."""
+        return tuple((entry + i) % self.ensemble for i in range(self.write))
+
+    def write_sets(self) -> Iterator[tuple[int, ...]]:
+        """The distinct write sets of one ensemble (E of them, or one when WQ = E)."""
+        if self.write == self.ensemble:
+            yield tuple(range(self.ensemble))
+            return
+        for first in range(self.ensemble):
+            yield self.write_set(first)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A run of entries with one ensemble: the first entry and its bookies, in order."""
+
+    first_entry: int
+    bookies: tuple[str, ...]
+
+
+def fragment_of(fragments: Sequence[Fragment], entry: int) -> Fragment:
+    """The fragment that ``entry`` belongs to; ``fragments`` are sorted by first entry.
+
+    Raises ``ValueError`` when there is no fragment at or before the entry.
+    """
+    found = None
+    for fragment in fragments:
+        if fragment.first_entry > entry:
+            break
+        found = fragment
+    if found is None:
+        raise ValueError(f"no fragment covers entry {entry}")
+    return found
+
+
+def bookies_of(fragments: Sequence[Fragment], quorums: Quorums, entry: int) -> tuple[str, ...]:
+    """The bookies whose duty it is to store ``entry``, in write-set order."""
+    bookies = fragment_of(fragments, entry).bookies
+    return tuple(bookies[i] for i in quorums.write_set(entry))
+
+
+def fenced(known: Collection[int], quorums: Quorums) -> bool:
+    """Whether fencing answers from ``known`` ensemble positions suffice.
+
+    Legal when every write set has fewer than AQ positions without an answer
+    (*Closing Ledgers Safely*, "Quorum Coverage"; the client's own rule).
+    """
+    answered = set(known)
+    return all(
+        sum(position not in answered for position in write_set) < quorums.ack
+        for write_set in quorums.write_sets()
+    )
