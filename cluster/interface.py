@@ -63,7 +63,10 @@ class Process(Protocol):
         ...
 
     def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
-        """Begin the next boot, not waiting for readiness; ``conf`` and ``version`` replace settings from here on."""
+        """Begin the next boot, not waiting for readiness.
+
+        ``conf`` and ``version`` replace settings from this boot on.
+        """
         ...
 
     def wait_ready(self, timeout_s: float) -> None:
@@ -180,24 +183,44 @@ class Cluster(Protocol):
     """Everything that was started for one run."""
 
     @property
-    def zookeeper(self) -> Process: ...
+    def zookeeper(self) -> Process:
+        """The metadata store's server."""
+        ...
+
     @property
-    def bookies(self) -> Mapping[str, Process]: ...
+    def bookies(self) -> Mapping[str, Process]:
+        """Bookies by name."""
+        ...
+
     @property
-    def clients(self) -> Mapping[str, Client]: ...
+    def clients(self) -> Mapping[str, Client]:
+        """The plan's clients by name."""
+        ...
+
     @property
-    def observer(self) -> Client: ...
+    def observer(self) -> Client:
+        """The client on links that no fault touches."""
+        ...
+
     @property
-    def links(self) -> Links: ...
+    def links(self) -> Links:
+        """Every link of the run."""
+        ...
+
     @property
-    def metadata(self) -> Metadata: ...
+    def metadata(self) -> Metadata:
+        """The metadata store as the harness reads it."""
+        ...
 
     def process(self, name: str) -> Process:
         """Any process by name; ``UsageError`` names the nearest."""
         ...
 
     def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 2) -> int | None:
-        """The status code of a plain V3 read sent straight to the bookie (0, 402, 403, 507, ...), None without answer."""
+        """The status of a plain V3 read sent straight to the bookie: 0, 402, 403, 507, ...
+
+        None when no answer came in time.
+        """
         ...
 
     def unplanned(self) -> list[Exit]:
