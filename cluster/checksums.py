@@ -1,0 +1,94 @@
+"""SHA-256 locks of a folder of jars: read, write, check, and check again at no cost.
+
+A lock is text in the format of ``sha256sum``: one line ``<hex>  <file name>`` for each file, sorted
+by name. The check remembers each file's stat signature beside the files, so that an unchanged file
+is read once and not at every start; a file whose size, inode or times changed is read again.
+Knows nothing of BookKeeper or Maven.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+MEMO = ".verified.json"
+_LINE_FIELDS = 2
+
+
+def read_lock(path: Path) -> dict[str, str]:
+    """File name to hex digest; ``ValueError`` names the first line of another form."""
+    hashes: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), start=1):
+        fields = line.split()
+        if len(fields) != _LINE_FIELDS or len(fields[0]) != hashlib.sha256().digest_size * 2:
+            raise ValueError(f"{path}:{number}: not a line of a checksum file: {line!r}")
+        hashes[fields[1]] = fields[0]
+    return hashes
+
+
+def lock_text(hashes: Mapping[str, str]) -> str:
+    """The lock's text, sorted by file name."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
+
+
+def write_lock(path: Path, hashes: Mapping[str, str]) -> None:
+    """Write the lock so that a reader sees the old one or the new one, never a part."""
+    _replace(path, lock_text(hashes))
+
+
+def digests(folder: Path, pattern: str = "*.jar") -> dict[str, str]:
+    """File name to hex digest of each file of ``folder`` that matches, unchanged ones from the memo."""
+    memo = _read_memo(folder / MEMO)
+    fresh = {path.name: _remembered(path, memo) for path in sorted(folder.glob(pattern))}
+    if fresh != memo:
+        _write_memo(folder / MEMO, fresh)
+    return {name: str(entry[-1]) for name, entry in fresh.items()}
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """One sentence for each file that is missing, not expected, or of other content."""
+    sentences = [f"{name} is missing" for name in sorted(expected.keys() - found.keys())]
+    sentences += [f"{name} is not in the lock" for name in sorted(found.keys() - expected.keys())]
+    sentences += [
+        f"{name} has SHA-256 {found[name]}, the lock says {expected[name]}"
+        for name in sorted(expected.keys() & found.keys())
+        if expected[name] != found[name]
+    ]
+    return sentences
+
+
+Signature = list[int | str]
+
+
+def _remembered(path: Path, memo: Mapping[str, Signature]) -> Signature:
+    status = path.stat()
+    signature: Signature = [status.st_size, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
+    known = memo.get(path.name)
+    if known is not None and known[:-1] == signature:
+        return known
+    with path.open("rb") as stream:
+        return [*signature, hashlib.file_digest(stream, "sha256").hexdigest()]
+
+
+def _read_memo(path: Path) -> dict[str, Signature]:
+    try:
+        memo = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return memo if isinstance(memo, dict) else {}
+
+
+def _write_memo(path: Path, memo: Mapping[str, Signature]) -> None:
+    try:
+        _replace(path, json.dumps(memo, indent=0, sort_keys=True))
+    except OSError:  # a cache that cannot be written costs time, not correctness
+        return
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,111 @@
+"""Fetching the jars of one BookKeeper release with Maven into one folder.
+
+The generated pom imports the release's own dependency management, so the set is the one that the
+release was built and shipped with, and adds the two libraries that a ZooKeeper server needs and
+BookKeeper declares optional. Knows no locks and no caches: it fills the folder it is given.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from cluster.versions import unsupported
+from protocol.errors import FencepostError, PrerequisiteError
+
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+TIMEOUT_S = 900
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>servers</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencyManagement>
+    <dependencies>
+      <dependency>
+        <groupId>org.apache.bookkeeper</groupId>
+        <artifactId>bookkeeper</artifactId>
+        <version>{version}</version>
+        <type>pom</type>
+        <scope>import</scope>
+      </dependency>
+    </dependencies>
+  </dependencyManagement>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.bookkeeper</groupId>
+      <artifactId>bookkeeper-server</artifactId>
+      <version>{version}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.xerial.snappy</groupId>
+      <artifactId>snappy-java</artifactId>
+    </dependency>
+    <dependency>
+      <groupId>io.dropwizard.metrics</groupId>
+      <artifactId>metrics-core</artifactId>
+    </dependency>
+  </dependencies>
+</project>
+"""
+_ABSENT = re.compile(
+    r"org\.apache\.bookkeeper:bookkeeper(?:-server)?:(?:pom|jar):(?P<version>\S+)"
+    r"(?: in \S+ \(| was not found in| \(present, but unavailable)"
+)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def pom(version: str) -> str:
+    """The pom whose dependencies are the servers' jars of ``version``."""
+    return _POM.format(version=version)
+
+
+def maven() -> Path:
+    """Maven's command; ``PrerequisiteError`` with the remedy when PATH has none."""
+    found = shutil.which("mvn")
+    if found is None:
+        raise PrerequisiteError(
+            "Maven (mvn) is not on PATH; it fetches the servers' jars",
+            remedy="Run scripts/setup, or install it: apt-get install maven.",
+        )
+    return Path(found)
+
+
+def fetch(version: str, into: Path, *, work: Path) -> None:
+    """Copy every runtime jar of ``version`` into ``into``; the pom is written to ``work``.
+
+    ``UsageError`` when the repository says that there is no such release, ``PrerequisiteError``
+    when Maven is missing or cannot reach its repository.
+    """
+    command = maven()
+    file = work / "pom.xml"
+    file.write_text(pom(version), encoding="utf-8")
+    goal = f"{PLUGIN}:copy-dependencies"
+    argv = [str(command), "-q", "-B", "-f", str(file), goal]
+    argv += ["-DincludeScope=runtime", f"-DoutputDirectory={into}"]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise PrerequisiteError(
+            f"Maven did not fetch the jars of BookKeeper {version} within {TIMEOUT_S} s",
+            remedy="Check the network and Maven's settings, then run again: what arrived is kept.",
+        ) from None
+    if done.returncode != 0:
+        raise failure(version, _COLOUR.sub("", done.stdout + done.stderr))
+
+
+def failure(version: str, output: str) -> FencepostError:
+    """The error that Maven's output means: no such release, or a repository out of reach."""
+    absent = _ABSENT.search(output)
+    if absent is not None and absent["version"] == version:
+        return unsupported(version, "is not in the Maven repository")
+    lines = [line for line in output.splitlines() if line.startswith("[ERROR]")] or output.splitlines()
+    reason = next((line.removeprefix("[ERROR]").strip() for line in lines if "rtifact" in line), "")
+    return PrerequisiteError(
+        f"Maven could not fetch the jars of BookKeeper {version}: {reason or ' '.join(lines[:3])}",
+        remedy="Check the network and Maven's settings, then run scripts/setup again.",
+    )
