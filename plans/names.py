@@ -1,0 +1,161 @@
+"""Names in step parameters, checked against the plan they stand in.
+
+A parameter model (of a step, a fault, a workload) annotates a field with one of these types.
+The form of a name is always checked; whether it exists is checked when the loader passes the
+plan's :class:`Names` in pydantic's validation context. Knows no step and no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, WithJsonSchema
+
+from plans.nearest import unknown
+from protocol.addresses import NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
+
+ANY_BOOKIE = "any-bookie"
+ANY_CLIENT = "any-client"
+PLACEHOLDERS = (ANY_BOOKIE, ANY_CLIENT)
+RESERVED = (OBSERVER, PROXY, ZOOKEEPER)
+"""Names that no client may have."""
+
+
+class Params(BaseModel):
+    """Base of every parameter model: frozen, no unknown keys, keys that are Python words by alias."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, validate_default=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a plan's steps may name; None for a group means that it is not checked.
+
+    ``chaos`` allows the placeholders ``any-bookie`` and ``any-client``, which a seed resolves.
+    """
+
+    bookies: tuple[str, ...] | None = None
+    clients: tuple[str, ...] | None = None
+    ledgers: tuple[str, ...] | None = None
+    loads: tuple[str, ...] | None = None
+    faults: tuple[str, ...] | None = None
+    chaos: bool = False
+
+    def within_chaos(self) -> Names:
+        """The same names, placeholders allowed."""
+        return replace(self, chaos=True)
+
+    def context(self) -> dict[str, Names]:
+        """As pydantic's validation context."""
+        return {"names": self}
+
+
+def names_in(info: ValidationInfo) -> Names:
+    """The plan's names, or empty (unchecked) ones outside a plan."""
+    found = (info.context or {}).get("names")
+    return found if isinstance(found, Names) else Names()
+
+
+def bookie_names(bookies: int) -> tuple[str, ...]:
+    """``b1`` .. ``bN``."""
+    return tuple(bookie_name(number) for number in range(1, bookies + 1))
+
+
+def _formed(value: str, what: str) -> str:
+    if not NAME.fullmatch(value):
+        raise ValueError(
+            f"`{value}` is no {what}'s name: a lower-case letter, then up to 15 lower-case letters or digits"
+        )
+    return value
+
+
+def _placeholder(value: str, info: ValidationInfo, allowed: tuple[str, ...]) -> bool:
+    if value not in PLACEHOLDERS:
+        return False
+    if not names_in(info).chaos:
+        raise ValueError(f"`{value}` is only allowed inside chaos, where a seed resolves it")
+    if value not in allowed:
+        raise ValueError(f"`{value}` cannot stand here; allowed placeholders: {', '.join(allowed) or 'none'}")
+    return True
+
+
+def _known(value: str, what: str, groups: Iterable[tuple[str, ...] | None]) -> str:
+    known: list[str] = []
+    for group in groups:
+        if group is None:
+            return value
+        known.extend(group)
+    if value not in known:
+        raise ValueError(unknown(what, value, known))
+    return value
+
+
+def _bookie(value: str, info: ValidationInfo) -> str:
+    if _placeholder(value, info, (ANY_BOOKIE,)):
+        return value
+    if not is_bookie(value):
+        raise ValueError(unknown("bookie", value, names_in(info).bookies or ("b1..b99",)))
+    return _known(value, "bookie", [names_in(info).bookies])
+
+
+def _client(value: str, info: ValidationInfo) -> str:
+    if _placeholder(value, info, (ANY_CLIENT,)):
+        return value
+    return _known(_formed(value, "client"), "client", [names_in(info).clients])
+
+
+def _server(value: str, info: ValidationInfo) -> str:
+    if _placeholder(value, info, PLACEHOLDERS):
+        return value
+    names = names_in(info)
+    return _known(_formed(value, "server"), "server", [names.bookies, (ZOOKEEPER,), names.clients])
+
+
+def _source(value: str, info: ValidationInfo) -> str:
+    if _placeholder(value, info, PLACEHOLDERS):
+        return value
+    names = names_in(info)
+    return _known(_formed(value, "source"), "source of a link", [names.clients, names.bookies])
+
+
+def _destination(value: str, info: ValidationInfo) -> str:
+    if _placeholder(value, info, (ANY_BOOKIE,)):
+        return value
+    names = names_in(info)
+    return _known(_formed(value, "destination"), "destination of a link", [names.bookies, (ZOOKEEPER,)])
+
+
+def _ledger(value: str, info: ValidationInfo) -> str:
+    return _known(_formed(value, "ledger"), "ledger", [names_in(info).ledgers])
+
+
+def _load(value: str, info: ValidationInfo) -> str:
+    return _known(_formed(value, "load"), "load", [names_in(info).loads])
+
+
+def _fault(value: str, info: ValidationInfo) -> str:
+    return _known(value, "fault", [names_in(info).faults])
+
+
+def _target(value: str, info: ValidationInfo) -> str:
+    source, dash, destination = value.partition("-")
+    if dash and value not in PLACEHOLDERS:
+        return f"{_source(source, info)}-{_destination(destination, info)}"
+    return _server(value, info)
+
+
+def _schema(description: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "description": description})
+
+
+BookieName = Annotated[str, AfterValidator(_bookie), _schema("a bookie: b1 .. bN")]
+ClientName = Annotated[str, AfterValidator(_client), _schema("one of the plan's clients")]
+ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, or a client")]
+SourceName = Annotated[str, AfterValidator(_source), _schema("where a link begins: a client or a bookie")]
+DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a link ends: a bookie or zk1")]
+LedgerName = Annotated[str, AfterValidator(_ledger), _schema("a ledger of the plan, by its name")]
+LoadName = Annotated[str, AfterValidator(_load), _schema("the name a load was started under")]
+FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault")]
+TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]
