@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// requestTimeout bounds one REST request, so that an idle or stuck client keeps no connection.
+const requestTimeout = 30 * time.Second
+
+// endTimeout bounds the ordered end; after it the process ends with what is left open.
+const endTimeout = 2 * time.Second
+
+// serve answers the REST API on listener until ctx is done, then closes every link.
+func serve(ctx context.Context, listener net.Listener, logger zerolog.Logger) error {
+	links := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), logger)
+	api := &http.Server{
+		Handler:      newRouter(links),
+		ReadTimeout:  requestTimeout,
+		WriteTimeout: requestTimeout,
+	}
+	logger.Info().Stringer("address", listener.Addr()).Str("toxiproxy", toxiproxy.Version).Msg("serving")
+
+	failed := make(chan error, 1)
+	go func() { failed <- api.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("the REST API ended: %w", err)
+	case <-ctx.Done():
+		return end(api, links)
+	}
+}
+
+// newRouter has toxiproxy's routes; routes of ours join them here.
+func newRouter(links *toxiproxy.ApiServer) *mux.Router {
+	return links.Routes()
+}
+
+// end closes the REST API and then all links, giving up after endTimeout.
+func end(api *http.Server, links *toxiproxy.ApiServer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
+	defer cancel()
+	stopped := api.Shutdown(ctx)
+	cleared := make(chan error, 1)
+	go func() { cleared <- links.Collection.Clear() }()
+	select {
+	case err := <-cleared:
+		return errors.Join(stopped, err)
+	case <-ctx.Done():
+		return errors.Join(stopped, errors.New("links were still open at the end"))
+	}
+}
