@@ -1,0 +1,279 @@
+"""The run folder: where one run of one mode keeps what it was, what happened and what was judged.
+
+``results/<scenario>/<UTC stamp>-<seed>/`` is a whole run, each mode that ran a folder in it.
+Knows paths and the two JSON files that frame a run (``run.json`` first, ``end.json`` last);
+knows nothing of what the raw files and tables hold.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from protocol.errors import EvidenceError
+
+LATEST = "latest"
+FORMAT = 1
+_RUN_NAME = re.compile(r"\d{8}T\d{6}Z(\.\d+)?-\d+")
+_RAW = ("operations", "faults", "servers", "ledgers", "steps")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The paths of one mode's folder; ``path`` is that folder."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, run: Path, mode: str) -> RunFolder:
+        """Make a fresh folder for ``mode`` in the whole run's folder ``run``.
+
+        Raises ``EvidenceError`` when it is there already: evidence is never written over.
+        """
+        folder = cls(run / mode)
+        try:
+            folder.path.mkdir(parents=True)
+            for name in _RAW:
+                (folder.raw / name).mkdir(parents=True)
+            folder.servers.mkdir()
+        except FileExistsError:
+            raise EvidenceError(
+                f"{folder.path} exists already", remedy="every run takes a new folder; name another"
+            ) from None
+        except OSError as error:
+            raise _unwritable(folder.path, error) from error
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """The existing folder of one mode; ``EvidenceError`` when ``path`` is none."""
+        folder = cls(path)
+        if not path.is_dir():
+            raise EvidenceError(f"{path} is no folder", remedy="`fencepost list runs` shows what there is")
+        if not folder.run_json.is_file():
+            raise EvidenceError(
+                f"{path} holds no run.json, so it is no run's mode",
+                remedy="name the folder of one mode, for example results/latest/protected",
+            )
+        return folder
+
+    @property
+    def mode(self) -> str:
+        """The mode that ran here."""
+        return self.path.name
+
+    @property
+    def run_json(self) -> Path:
+        """What was going to happen; written once at the start."""
+        return self.path / "run.json"
+
+    @property
+    def raw(self) -> Path:
+        """Everything that was recorded, one folder for each table."""
+        return self.path / "raw"
+
+    @property
+    def operations(self) -> Path:
+        """Folder of the clients' histories, ``<client>-<boot>-<segment>.hist``."""
+        return self.raw / "operations"
+
+    @property
+    def faults(self) -> Path:
+        """The fault log."""
+        return self.raw / "faults" / "faults.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """Starts, exits and other events of servers and clients."""
+        return self.raw / "servers" / "events.jsonl"
+
+    @property
+    def transactions(self) -> Path:
+        """ZooKeeper's transactions under ``/ledgers``, in their order."""
+        return self.raw / "ledgers" / "transactions.jsonl"
+
+    @property
+    def steps(self) -> Path:
+        """The steps of the plan as they were carried out, and the names of ledgers."""
+        return self.raw / "steps" / "steps.jsonl"
+
+    @property
+    def end_json(self) -> Path:
+        """How it ended; written last, when the evidence is closed."""
+        return self.raw / "end.json"
+
+    @property
+    def servers(self) -> Path:
+        """One folder a server: logs, configuration, directories."""
+        return self.path / "servers"
+
+    @property
+    def tables(self) -> Path:
+        """The collected tables."""
+        return self.path / "tables"
+
+    @property
+    def verdict_json(self) -> Path:
+        """What the evidence proves."""
+        return self.path / "verdict.json"
+
+    @property
+    def harness_log(self) -> Path:
+        """What the user saw."""
+        return self.path / "harness.log"
+
+    def server(self, name: str) -> Path:
+        """The folder of one server or client."""
+        return self.servers / name
+
+    def write_run(self, facts: Mapping[str, Any]) -> None:
+        """Write ``run.json``, once; a second time is an ``EvidenceError``."""
+        _write_once(self.run_json, {"format": FORMAT, **facts})
+
+    def write_end(self, facts: Mapping[str, Any]) -> None:
+        """Write ``end.json``, once: from here on the evidence is closed."""
+        _write_once(self.end_json, facts)
+
+    def run(self) -> dict[str, Any]:
+        """The tree of ``run.json``; ``EvidenceError`` when missing, damaged or of another format."""
+        tree = read_json(self.run_json)
+        if tree.get("format") != FORMAT:
+            raise EvidenceError(
+                f"{self.run_json} has format {tree.get('format')!r}, this version reads {FORMAT}",
+                remedy="judge it with the version that recorded it (its commit is in run.json)",
+            )
+        return tree
+
+    def end(self) -> dict[str, Any] | None:
+        """The tree of ``end.json``, or None when the run never closed its evidence."""
+        return read_json(self.end_json) if self.end_json.exists() else None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A run that a user named: its whole folder, and the modes that were meant, by name."""
+
+    path: Path
+    modes: tuple[RunFolder, ...]
+
+
+def new_run(results: Path, scenario: str, seed: int, *, at: datetime | None = None) -> Path:
+    """Make the folder of a whole run, ``results/<scenario>/<UTC stamp>-<seed>``, and return it.
+
+    Two runs of one second and seed get different names. ``at`` is now unless given.
+    """
+    stamp = (at or datetime.now(UTC)).astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    for attempt in range(1000):
+        again = f".{attempt}" if attempt else ""
+        path = results / scenario / f"{stamp}{again}-{seed}"
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        return path
+    raise EvidenceError(f"{path} and all names like it are taken")
+
+
+def point_latest(results: Path, run: Path) -> None:
+    """Let ``results/latest`` be ``run``; readers see the old or the new one, never none."""
+    link = results / LATEST
+    fresh = results / f".{LATEST}-{os.getpid()}"
+    try:
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(os.path.relpath(run, results), target_is_directory=True)
+        fresh.replace(link)
+    except OSError as error:
+        raise _unwritable(link, error) from error
+
+
+def find_run(results: Path, reference: str = LATEST) -> FoundRun:
+    """The run that ``reference`` names: ``latest``, a path, or a scenario (then its newest run).
+
+    A path may be a whole run or one mode of it, and may be relative to ``results``. Raises
+    ``EvidenceError`` when nothing fits.
+    """
+    tried = [results / reference] if reference == LATEST else [Path(reference), results / reference]
+    for place in tried:
+        path = place.resolve()
+        if not path.is_dir():
+            continue
+        if (path / "run.json").is_file():
+            return FoundRun(path.parent, (RunFolder(path),))
+        run = path if modes_of(path) else _newest_run(path)
+        if run is not None:
+            return FoundRun(run, modes_of(run))
+    raise EvidenceError(
+        f"no run found at {' or '.join(map(str, tried))}",
+        remedy="`fencepost list runs` shows what there is; --results names another folder",
+    )
+
+
+def modes_of(run: Path) -> tuple[RunFolder, ...]:
+    """The modes that ran in a whole run's folder, sorted by name."""
+    return tuple(RunFolder(found.parent) for found in sorted(run.glob("*/run.json")))
+
+
+def write_json(path: Path, tree: Mapping[str, Any]) -> None:
+    """Write a tree whole or not at all: sorted, synced to disk, then put in place.
+
+    The same tree gives the same bytes. Raises ``EvidenceError`` when the disk refuses.
+    """
+    text = json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    fresh = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The tree in a JSON file; ``EvidenceError`` when it is missing, damaged or no object."""
+    try:
+        tree = json.loads(path.read_bytes())
+    except OSError as error:
+        raise EvidenceError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise EvidenceError(f"{path} is damaged: {error}") from error
+    if not isinstance(tree, dict):
+        raise EvidenceError(f"{path} is damaged: it holds a {type(tree).__name__}, not an object")
+    return tree
+
+
+def _newest_run(scenario: Path) -> Path | None:
+    runs = [path for path in scenario.iterdir() if _RUN_NAME.fullmatch(path.name) and modes_of(path)]
+    return max(runs, key=lambda path: path.name, default=None)
+
+
+def _write_once(path: Path, tree: Mapping[str, Any]) -> None:
+    if path.exists():
+        raise EvidenceError(f"{path} is written already and never changes")
+    write_json(path, tree)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _unwritable(path: Path, error: OSError) -> EvidenceError:
+    return EvidenceError(
+        f"cannot write {path}: {error.strerror}",
+        remedy="free space there or name another folder with --results",
+    )
