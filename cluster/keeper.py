@@ -1,0 +1,377 @@
+"""The keeper: one small process that starts and owns every server of a run.
+
+Why it exists: the harness has threads and may be killed at any moment. A parent-death signal
+follows the thread that forked, and no signal undoes a mount; so the servers belong to this
+single-threaded process, which ends them all when its channel to the harness closes.
+
+It is started as ``python -I -S keeper.py CHANNEL_FD EVENTS_FILE`` and may use nothing but the
+standard library. It knows processes, sockets and one file; not what a bookie is.
+
+Channel: AF_UNIX SOCK_SEQPACKET, one JSON object a message. Requests carry ``id`` and ``do``:
+
+``hello``    -> pid; when it answers, the signal handlers are in place
+``spawn``    name, boot, argv, env, cwd, stdout, stderr (paths, appended to), fds (a list of
+             ``stdin`` and ``stdout``, in the order of the descriptors sent along)
+             -> pid, start_ticks, earliest_ns, at_ns
+``signal``   name, signal (a number) -> pid
+``lease``    ports (optional) -> octet
+``undo``     argv -> undo (its number); run at the end, the newest first
+``forget``   undo -> run it no more
+``end``      -> killed, orphans, failed_undos, left; the keeper is gone afterwards
+
+Every exit is also an unasked message ``{"event": "exit", ...}``. Starts and exits are appended
+to the events file here, so that a killed harness loses none of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+MESSAGE_BYTES = 1 << 20
+UNDO_TIMEOUT_S = 30
+KILL_TIMEOUT_S = 5
+SEND_TIMEOUT_S = 10
+LEASE_PORT = 8470
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_POLL_MS = 1000
+
+
+@dataclass
+class Child:
+    """A process that was started here and is not reaped yet."""
+
+    name: str
+    boot: int
+    pid: int
+    signalled_ns: int = 0  # when the first signal that ends was sent; 0: none was
+
+
+@dataclass
+class Keeper:
+    """All state of the process; one instance, one thread."""
+
+    channel: socket.socket
+    events_fd: int
+    children: dict[int, Child] = field(default_factory=dict)  # by pid, in order of starting
+    undos: dict[int, list[str]] = field(default_factory=dict)
+    lease: socket.socket | None = None
+    undo_count: int = 0
+    open: bool = True
+
+    def record(self, server: str, boot: int, event: str, **details: Any) -> None:
+        """Append one line to the events file; a full disk must not stop the killing."""
+        line = json.dumps({"server": server, "boot": boot, "event": event, **details}) + "\n"
+        try:
+            os.write(self.events_fd, line.encode())
+        except OSError as error:
+            print(f"keeper: event not recorded: {error}: {line}", end="", file=sys.stderr)
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send to the harness, or notice that it is gone."""
+        try:
+            self.channel.send(json.dumps(message).encode())
+        except OSError:
+            self.open = False
+
+    # requests -------------------------------------------------------------------------------
+
+    def hello(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Answer."""
+        return {"pid": os.getpid()}
+
+    def spawn(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+        """Start one process in its own session; it dies with this process."""
+        given = dict(zip(request.get("fds", []), fds, strict=True))
+        opened: list[int] = []
+        try:
+            stdin = given.get("stdin", subprocess.DEVNULL)
+            stdout = given["stdout"] if "stdout" in given else _append(request["stdout"], opened)
+            stderr = _append(request["stderr"], opened)
+            earliest_ns = time.monotonic_ns()
+            process = subprocess.Popen(
+                request["argv"],
+                env=request["env"],
+                cwd=request["cwd"],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+                preexec_fn=_in_child(os.getpid()),
+            )
+        finally:
+            for fd in opened:
+                os.close(fd)
+        at_ns = time.monotonic_ns()
+        process.returncode = 0  # reaped below by pid; Popen shall not wait for it
+        child = Child(request["name"], request.get("boot", 1), process.pid)
+        self.children[child.pid] = child
+        ticks = start_ticks(child.pid)
+        self.record(child.name, child.boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=child.pid)
+        begun = {"name": child.name, "boot": child.boot, "pid": child.pid, "start_ticks": ticks}
+        return {**begun, "earliest_ns": earliest_ns, "at_ns": at_ns}
+
+    def send_signal(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Signal a living child; it cannot be reaped meanwhile, so the pid is its own."""
+        for child in self.children.values():
+            if child.name == request["name"]:
+                self._signal(child, request["signal"])
+                return {"pid": child.pid}
+        raise ProcessLookupError(f"no process named {request['name']!r} is running")
+
+    def _signal(self, child: Child, number: int) -> None:
+        if number in (signal.SIGKILL, signal.SIGTERM) and not child.signalled_ns:
+            child.signalled_ns = time.monotonic_ns()
+        os.kill(child.pid, number)
+
+    def take_lease(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Bind the lease socket of the first free octet; the kernel keeps others out."""
+        if self.lease is not None:
+            raise ValueError("this keeper holds a lease already")
+        ports = request.get("ports", [])
+        first = request.get("first", os.getpid()) % 239
+        reasons: dict[str, str] = {}
+        for octet in [1 + (first + i) % 239 for i in range(239)]:
+            try:
+                self.lease = _bind(f"127.{octet}.0.254", request.get("port", LEASE_PORT))
+                for port in ports:
+                    _bind(f"127.{octet}.0.254", port).close()
+            except OSError as error:
+                reasons[str(error)] = f"127.{octet}.0.254"
+                if self.lease is not None:
+                    self.lease.close()
+                    self.lease = None
+                continue
+            return {"octet": octet}
+        raise OSError(f"no octet of 127/8 is free: {reasons}")
+
+    def add_undo(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Remember a command for the end."""
+        self.undo_count += 1
+        self.undos[self.undo_count] = list(request["argv"])
+        return {"undo": self.undo_count}
+
+    def forget_undo(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Drop a remembered command: what it would undo is undone."""
+        self.undos.pop(request["undo"], None)
+        return {}
+
+    def end(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """End everything; the reply is the report."""
+        self.open = False
+        return self.end_all()
+
+    # the end of others ----------------------------------------------------------------------
+
+    def reap(self) -> None:
+        """Collect every dead child and tell; adopted orphans are collected silently."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            child = self.children.pop(pid, None)
+            if child is not None:
+                self._tell_exit(child, status)
+
+    def _tell_exit(self, child: Child, status: int) -> None:
+        at_ns = time.monotonic_ns()
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        details = {"code": code, "signal": number, "at_ns": at_ns}
+        if child.signalled_ns:
+            details["earliest_ns"] = child.signalled_ns
+        self.record(child.name, child.boot, "exit", pid=child.pid, **details)
+        self.send({"event": "exit", "name": child.name, "boot": child.boot, "pid": child.pid, **details})
+
+    def end_all(self) -> dict[str, Any]:
+        """Kill the children, the newest first, then orphans, then run the undos.
+
+        A process may hang in the kernel until an undo frees it (a frozen file system); so no
+        wait here is without a limit, and those who are left are waited for again at the end.
+        """
+        killed = []
+        for child in reversed(list(self.children.values())):
+            killed.append(child.name)
+            self._signal(child, signal.SIGKILL)
+            self._reap_until(partial(self._is_gone, child.pid))
+        orphans = self._kill_orphans()
+        failed = [number for number in sorted(self.undos, reverse=True) if not self._run_undo(number)]
+        self._reap_until(lambda: not children_of(os.getpid()))
+        left = [f"{name} ({pid})" for pid, name in children_of(os.getpid())]
+        return {"killed": killed, "orphans": orphans, "failed_undos": failed, "left": left}
+
+    def _is_gone(self, pid: int) -> bool:
+        return pid not in self.children
+
+    def _reap_until(self, done: Callable[[], bool]) -> None:
+        deadline_ns = time.monotonic_ns() + KILL_TIMEOUT_S * 10**9
+        self.reap()
+        while not done() and time.monotonic_ns() < deadline_ns:
+            select.select([], [], [], 0.005)
+            self.reap()
+
+    def _kill_orphans(self) -> list[str]:
+        names: dict[int, str] = {}
+
+        def kill_more() -> bool:
+            living = [(pid, name) for pid, name in children_of(os.getpid()) if pid not in self.children]
+            for pid, name in living:
+                names[pid] = f"{name} ({pid})"
+                os.kill(pid, signal.SIGKILL)
+            return not living
+
+        self._reap_until(kill_more)
+        return list(names.values())
+
+    def _run_undo(self, number: int) -> bool:
+        argv = self.undos.pop(number)
+        try:
+            done = subprocess.run(argv, timeout=UNDO_TIMEOUT_S, capture_output=True, stdin=subprocess.DEVNULL)
+            code, said = done.returncode, done.stderr[-500:].decode(errors="replace")
+        except (OSError, subprocess.SubprocessError) as error:
+            code, said = -1, str(error)
+        details = {"argv": argv, "code": code, "said": said, "at_ns": time.monotonic_ns()}
+        self.record("keeper", 1, "undo", **details)
+        return code == 0
+
+    # the loop -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Serve until the harness is gone or says ``end``."""
+        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _nothing)
+        poll = select.poll()
+        poll.register(self.channel, select.POLLIN)
+        poll.register(wake_read, select.POLLIN)
+        harness = os.getppid()
+        while self.open:
+            ready = dict(poll.poll(_POLL_MS))
+            if wake_read in ready:
+                os.read(wake_read, 4096)
+            self.reap()
+            if self.channel.fileno() in ready:
+                self._serve()
+            elif os.getppid() != harness:  # a fork of the harness may hold the channel open
+                self.open = False
+        self.end_all()
+
+    def _serve(self) -> None:
+        try:
+            data, fds, _, _ = socket.recv_fds(self.channel, MESSAGE_BYTES, 4, socket.MSG_CMSG_CLOEXEC)
+        except OSError:
+            data, fds = b"", []
+        if not data:
+            self.open = False
+            return
+        request = json.loads(data)
+        try:
+            reply = {"ok": True, **_DO[request["do"]](self, request, fds)}
+        except Exception as error:  # the harness decides what a refused request means  # noqa: BLE001
+            reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        finally:
+            for fd in fds:
+                os.close(fd)
+        self.send({"id": request["id"], **reply})
+
+
+_DO: dict[str, Callable[[Keeper, dict[str, Any], list[int]], dict[str, Any]]] = {
+    "hello": Keeper.hello,
+    "spawn": Keeper.spawn,
+    "signal": Keeper.send_signal,
+    "lease": Keeper.take_lease,
+    "undo": Keeper.add_undo,
+    "forget": Keeper.forget_undo,
+    "end": Keeper.end,
+}
+
+
+def start_ticks(pid: int) -> int:
+    """When a process started, in clock ticks since boot (proc(5) ``stat``, field 22)."""
+    with open(f"/proc/{pid}/stat", "rb") as stat:  # noqa: PTH123 - no pathlib at this start-up
+        return int(stat.read().rpartition(b")")[2].split()[19])
+
+
+def children_of(parent: int) -> list[tuple[int, str]]:
+    """Every child of a process, as (pid, command name), zombies too."""
+    found = []
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - no pathlib at this start-up
+        if not entry.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry}/stat", "rb") as stat:  # noqa: PTH123
+                before, _, after = stat.read().rpartition(b")")
+        except OSError:
+            continue
+        if int(after.split()[1]) == parent:
+            found.append((int(entry), before.partition(b"(")[2].decode(errors="replace")))
+    return found
+
+
+def _append(path: str, opened: list[int]) -> int:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    opened.append(fd)
+    return fd
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(1)
+    except OSError as error:
+        listening.close()
+        raise OSError(error.errno, f"{error.strerror} (port {port})") from None
+    return listening
+
+
+def _in_child(keeper_pid: int) -> Callable[[], None]:
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def prepare() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != keeper_pid:  # the keeper died before the line above
+            os._exit(127)
+
+    return prepare
+
+
+def _nothing(_number: int, _frame: object) -> None:
+    """A handler that does nothing; unlike SIG_IGN it is not inherited by a started program."""
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; ``argv`` is [program, channel descriptor, events file]."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _nothing)
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        print("keeper: cannot become a child subreaper", file=sys.stderr)
+        return 1
+    events_fd = os.open(argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    channel = socket.socket(fileno=int(argv[1]))
+    channel.settimeout(SEND_TIMEOUT_S)
+    Keeper(channel, events_fd).run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

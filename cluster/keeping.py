@@ -1,0 +1,300 @@
+"""The harness's side of the keeper: requests, exit events, and what to do when it is gone.
+
+One reader thread receives replies and exits and calls the listeners in order of arrival; a
+listener must be quick and must not send requests. Everything else is thread-safe. Knows
+processes by name, not what they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cluster.interface import Exit
+from cluster.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
+from protocol.errors import PrerequisiteError, ServerError
+
+REQUEST_TIMEOUT_S = 60
+_END_TIMEOUT_S = 300
+_KEEPER = Path(__file__).with_name("keeper.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A process that runs: its pid, and between which moments it was started (monotonic ns)."""
+
+    name: str
+    boot: int
+    pid: int
+    start_ticks: int
+    earliest_ns: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the keeper found when it ended: processes it had to kill, orphans, undos that failed."""
+
+    killed: tuple[str, ...] = ()
+    orphans: tuple[str, ...] = ()
+    failed_undos: tuple[int, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Keeper:
+    """A running keeper; a context manager that ends it and everything it started."""
+
+    def __init__(self, events: Path, *, log: Path) -> None:
+        self._events = events
+        self._lock = threading.Lock()
+        self._replies: dict[int, Future[dict[str, Any]]] = {}
+        self._listeners: list[Callable[[Exit], None]] = []
+        self._known: dict[int, Spawned] = {}  # by pid, until its exit is told
+        self._undos: dict[int, list[str]] = {}
+        self._requests = 0
+        self._ended = False
+        self.lost: str | None = None
+        """Why the keeper ended without being asked, or None."""
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE_BYTES)
+        try:
+            with log.open("ab") as errors:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", str(_KEEPER), str(theirs.fileno()), str(events)],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+        finally:
+            theirs.close()
+        self._reader = threading.Thread(target=self._read, name="keeper-reader", daemon=True)
+        self._reader.start()
+        try:
+            self._ask({"do": "hello"})
+        except ServerError:
+            self._close()
+            raise
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.end()
+
+    @property
+    def pid(self) -> int:
+        """The keeper's own process id."""
+        return self._process.pid
+
+    def on_exit(self, listener: Callable[[Exit], None]) -> None:
+        """Call ``listener`` for each exit from now on, on the reader thread."""
+        self._listeners.append(listener)
+
+    def spawn(
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        boot: int,
+        env: Mapping[str, str],
+        cwd: Path,
+        stdout: Path | int,
+        stderr: Path,
+        stdin: int | None = None,
+    ) -> Spawned:
+        """Start a process; descriptors are passed on and stay the caller's to close.
+
+        Raises ``ServerError`` when it cannot be executed.
+        """
+        fds = {"stdin": stdin, "stdout": stdout if isinstance(stdout, int) else None}
+        passed = {key: fd for key, fd in fds.items() if fd is not None}
+        reply = self._ask(
+            {
+                "do": "spawn",
+                "name": name,
+                "boot": boot,
+                "argv": list(argv),
+                "env": dict(env),
+                "cwd": str(cwd),
+                "stdout": None if isinstance(stdout, int) else str(stdout),
+                "stderr": str(stderr),
+                "fds": list(passed),
+            },
+            fds=list(passed.values()),
+        )
+        return _spawned(reply)
+
+    def signal(self, name: str, number: int) -> int:
+        """Send a signal to a running process; returns its pid, ``ServerError`` when none runs."""
+        return int(self._ask({"do": "signal", "name": name, "signal": int(number)})["pid"])
+
+    def lease(self, ports: Sequence[int] = ()) -> int:
+        """Take a free octet of 127/8 for this run; ``ports`` must be free on its addresses too."""
+        try:
+            return int(self._ask({"do": "lease", "ports": list(ports)})["octet"])
+        except ServerError as error:
+            raise PrerequisiteError(
+                str(error), remedy="end what listens on all addresses at that port, or wait for other runs"
+            ) from error
+
+    def undo(self, argv: Sequence[str]) -> int:
+        """Register a command that is run at the end, newest first; returns its number."""
+        number = int(self._ask({"do": "undo", "argv": list(argv)})["undo"])
+        self._undos[number] = list(argv)
+        return number
+
+    def forget(self, undo: int) -> None:
+        """Withdraw a registered command."""
+        self._undos.pop(undo, None)
+        self._ask({"do": "forget", "undo": undo})
+
+    def end(self) -> Ending:
+        """Kill what is left, run the undos, end the keeper; a second call does nothing.
+
+        Raises ``ServerError`` when something could not be ended or undone.
+        """
+        if self._ended:
+            return Ending()
+        self._ended = True
+        try:
+            reply = self._ask({"do": "end"}, timeout_s=_END_TIMEOUT_S)
+            ending = Ending(*(tuple(reply[k]) for k in ("killed", "orphans", "failed_undos", "left")))
+        finally:
+            self._close()
+        if ending.failed_undos or ending.left:
+            raise ServerError(f"the keeper could not undo {ending.failed_undos} or end {ending.left}")
+        return ending
+
+    # inside ---------------------------------------------------------------------------------
+
+    def _close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        self._process.wait()
+        self._reader.join()
+        self._channel.close()
+
+    def _ask(
+        self, request: dict[str, Any], *, fds: Sequence[int] = (), timeout_s: float = REQUEST_TIMEOUT_S
+    ) -> dict[str, Any]:
+        future: Future[dict[str, Any]] = Future()
+        with self._lock:
+            if self.lost is not None:
+                raise ServerError(self.lost)
+            self._requests += 1
+            number = self._requests
+            self._replies[number] = future
+        message = json.dumps({"id": number, **request}).encode()
+        try:
+            socket.send_fds(self._channel, [message], list(fds))
+            reply = future.result(timeout_s)
+        except (OSError, TimeoutError) as error:
+            raise ServerError(
+                self.lost or f"the keeper does not answer {request['do']!r}: {error}"
+            ) from error
+        if not reply["ok"]:
+            raise ServerError(
+                f"the keeper refused {request['do']} {request.get('name', '')}: {reply['error']}"
+            )
+        return reply
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = self._channel.recv(MESSAGE_BYTES)
+            except OSError:
+                data = b""
+            if not data:
+                break
+            message = json.loads(data)
+            if "event" in message:
+                self._tell(message)
+            else:
+                self._resolve(message)
+        self._gone()
+
+    def _resolve(self, message: dict[str, Any]) -> None:
+        if "start_ticks" in message:
+            self._known[message["pid"]] = _spawned(message)
+        with self._lock:
+            future = self._replies.pop(message["id"])
+        future.set_result(message)
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        self._known.pop(message["pid"], None)
+        ended = Exit(message["name"], message["boot"], message["code"], message["signal"], message["at_ns"])
+        for listener in list(self._listeners):
+            listener(ended)
+
+    def _gone(self) -> None:
+        """The channel is closed: fail who waits; if nobody asked for it, end what may be left."""
+        with self._lock:
+            waiting = list(self._replies.values())
+            self._replies.clear()
+            if not self._ended:
+                self.lost = "the keeper died; all servers of the run are ended"
+        if self.lost is not None:
+            self._take_over()
+        for future in waiting:
+            future.set_exception(ServerError(self.lost or "the keeper has ended"))
+
+    def _take_over(self) -> None:
+        for spawned in reversed(list(self._known.values())):
+            kill_if_same(spawned)
+            end = {"pid": spawned.pid, "code": None, "signal": 9, "at_ns": time.monotonic_ns()}
+            begun = {"server": spawned.name, "boot": spawned.boot, "event": "exit"}
+            append_line(self._events, begun | end)
+            self._tell({"name": spawned.name, "boot": spawned.boot, **end})
+        for number in sorted(self._undos, reverse=True):
+            _run_quietly(self._undos[number])
+
+
+def append_line(path: Path, line: Mapping[str, Any]) -> None:
+    """Append one JSON line in one write, so that lines of two processes never mix."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(fd, (json.dumps(line) + "\n").encode())
+    finally:
+        os.close(fd)
+
+
+def kill_if_same(spawned: Spawned) -> None:
+    """SIGKILL a process if its pid still belongs to it (same start time), and wait until it is dead."""
+    try:
+        handle = os.pidfd_open(spawned.pid)
+    except ProcessLookupError:
+        return
+    try:
+        if start_ticks(spawned.pid) == spawned.start_ticks:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            select.select([handle], [], [], KILL_TIMEOUT_S)
+    except (ProcessLookupError, FileNotFoundError):
+        return
+    finally:
+        os.close(handle)
+
+
+def _spawned(reply: Mapping[str, Any]) -> Spawned:
+    return Spawned(**{name: reply[name] for name in Spawned.__slots__})
+
+
+def _run_quietly(argv: list[str]) -> None:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            argv, timeout=UNDO_TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )

@@ -1,0 +1,208 @@
+"""The keeper ends everything it started: in order, after either side is killed, and once only."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.interface import Exit
+from cluster.keeping import Keeper
+from protocol.errors import PrerequisiteError, ServerError
+
+SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 10) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
+        threading.Event().wait(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    with Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as running:
+        yield running
+
+
+def spawn(keeper: Keeper, name: str, folder: Path, argv: list[str] = SLEEP, boot: int = 1) -> int:
+    log = folder / f"{name}.log"
+    env = {"PATH": os.environ["PATH"]}
+    return keeper.spawn(name, argv, boot=boot, env=env, cwd=folder, stdout=log, stderr=log).pid
+
+
+def events(folder: Path) -> list[tuple[str, str]]:
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    return [(event["server"], event["event"]) for event in map(json.loads, lines)]
+
+
+def test_the_end_kills_the_newest_first(keeper: Keeper, tmp_path: Path) -> None:
+    pids = [spawn(keeper, name, tmp_path) for name in ("zk1", "b1", "b2")]
+
+    assert keeper.end().killed == ("b2", "b1", "zk1")
+
+    assert not any(map(alive, pids))
+    assert events(tmp_path)[3:] == [("b2", "exit"), ("b1", "exit"), ("zk1", "exit")]
+
+
+def test_an_exit_is_told_with_its_boot_and_code(keeper: Keeper, tmp_path: Path) -> None:
+    told: list[Exit] = []
+    keeper.on_exit(told.append)
+    before = time.monotonic_ns()
+    spawn(keeper, "b1", tmp_path, [sys.executable, "-I", "-S", "-c", "raise SystemExit(7)"], boot=3)
+    eventually(lambda: bool(told), "the exit")
+    (ended,) = told
+    assert (ended.server, ended.boot, ended.code, ended.signal) == ("b1", 3, 7, None)
+    assert before < ended.at_ns < time.monotonic_ns()
+
+
+def test_a_signal_that_ends_is_told_as_a_signal_and_bounds_the_time(keeper: Keeper, tmp_path: Path) -> None:
+    told: list[Exit] = []
+    keeper.on_exit(told.append)
+    spawn(keeper, "b1", tmp_path)
+    before = time.monotonic_ns()
+    keeper.signal("b1", signal.SIGKILL)
+    eventually(lambda: bool(told), "the exit")
+    assert (told[0].code, told[0].signal) == (None, signal.SIGKILL)
+    last = json.loads((tmp_path / "events.jsonl").read_text().splitlines()[-1])
+    assert before < last["earliest_ns"] < last["at_ns"]
+
+
+def test_a_server_has_its_own_session_and_default_signals(keeper: Keeper, tmp_path: Path) -> None:
+    code = (
+        "import os, signal; print(os.getsid(0) == os.getpid(),"
+        "signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, sorted(os.listdir('/proc/self/fd'))[:5])"
+    )
+    told = threading.Event()
+    keeper.on_exit(lambda _: told.set())
+    spawn(keeper, "b1", tmp_path, [sys.executable, "-I", "-S", "-c", code])
+    assert told.wait(10)
+    assert (tmp_path / "b1.log").read_text().startswith("True True ['0', '1', '2', '3']")  # 3: listdir's own
+
+
+def test_a_killed_harness_leaves_nothing_and_the_undos_run_newest_first(tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        import os, signal, sys
+        from pathlib import Path
+        from cluster.keeping import Keeper
+        folder = Path({str(tmp_path)!r})
+        keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
+        for name in ("zk1", "b1"):
+            log = folder / "log"
+            print(keeper.spawn(name, {SLEEP!r}, boot=1, env={{}}, cwd=folder, stdout=log, stderr=log).pid)
+        orphaning = "import subprocess; print(subprocess.Popen({SLEEP!r}).pid, flush=True)"
+        keeper.spawn("forks", [sys.executable, "-c", orphaning], boot=1, env={{}}, cwd=folder,
+                     stdout=folder / "orphan", stderr=log)
+        for word in ("first", "second"):
+            keeper.undo(["/bin/sh", "-c", f"echo {{word}} >> {{folder}}/undone"])
+        keeper.forget(keeper.undo(["/bin/sh", "-c", f"echo forgotten >> {{folder}}/undone"]))
+        print(keeper.pid, flush=True)
+        sys.stdin.read()
+    """)
+    harness = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=CHECKOUT,
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )
+    with harness:
+        assert harness.stdout is not None
+        pids = [int(harness.stdout.readline()) for _ in range(3)]
+        eventually(lambda: (tmp_path / "orphan").read_text().endswith("\n"), "the orphan")
+        orphan = int((tmp_path / "orphan").read_text())
+        assert alive(orphan)
+        harness.kill()
+    eventually(lambda: not any(map(alive, [*pids, orphan])), "all gone")
+    assert (tmp_path / "undone").read_text() == "second\nfirst\n"
+    assert events(tmp_path)[-4:-2] == [("b1", "exit"), ("zk1", "exit")]
+
+
+def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path: Path) -> None:
+    told: list[Exit] = []
+    keeper.on_exit(told.append)
+    pids = [spawn(keeper, name, tmp_path) for name in ("zk1", "b1")]
+    os.kill(pids[1], signal.SIGSTOP)
+    keeper.undo(["/bin/sh", "-c", f"echo undone > {tmp_path}/undone"])
+
+    os.kill(keeper.pid, signal.SIGKILL)
+
+    eventually(lambda: len(told) == 2, "both exits")
+    eventually(lambda: not any(map(alive, pids)), "both gone")
+    eventually((tmp_path / "undone").exists, "the undo")
+    with pytest.raises(ServerError, match="keeper died"):
+        spawn(keeper, "b2", tmp_path)
+    with pytest.raises(ServerError, match="keeper died"):
+        keeper.end()
+
+
+def test_ctrl_c_and_sigterm_do_not_end_the_keeper(keeper: Keeper, tmp_path: Path) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(keeper.pid, number)
+    pid = spawn(keeper, "b1", tmp_path)
+    assert os.getsid(keeper.pid) == keeper.pid != os.getsid(0)
+    assert os.getsid(pid) == pid
+
+
+def test_runs_never_share_an_octet(tmp_path: Path) -> None:
+    with (
+        Keeper(tmp_path / "one.jsonl", log=tmp_path / "log") as one,
+        Keeper(tmp_path / "two.jsonl", log=tmp_path / "log") as two,
+    ):
+        octets: list[int] = []
+        threads = [threading.Thread(target=lambda k=k: octets.append(k.lease())) for k in (one, two)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(set(octets)) == 2
+        with pytest.raises(PrerequisiteError, match="holds a lease already"):
+            one.lease()
+
+
+def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: Keeper) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        with pytest.raises(PrerequisiteError, match=f"port {port}"):
+            keeper.lease(ports=[port])
+    assert 1 <= keeper.lease(ports=[port]) <= 239
+
+
+def test_what_cannot_be_executed_is_refused_by_name(keeper: Keeper, tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match=r"spawn b1.*FileNotFoundError.*no-such-program"):
+        spawn(keeper, "b1", tmp_path, ["/no-such-program"])
+    with pytest.raises(ServerError, match="no process named 'b1'"):
+        keeper.signal("b1", signal.SIGKILL)
+
+
+def test_a_failed_undo_is_reported_and_the_others_still_run(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log")
+    keeper.undo(["/bin/sh", "-c", f"echo undone > {tmp_path}/undone"])
+    failing = keeper.undo(["/bin/sh", "-c", "exit 3"])
+    with pytest.raises(ServerError, match=rf"could not undo \({failing},\)"):
+        keeper.end()
+    assert (tmp_path / "undone").read_text() == "undone\n"
+    assert events(tmp_path) == [("keeper", "undo"), ("keeper", "undo")]
