@@ -28,7 +28,7 @@ func serve(ctx context.Context, listener net.Listener, logger zerolog.Logger) er
 		ReadTimeout:  requestTimeout,
 		WriteTimeout: requestTimeout,
 	}
-	logger.Info().Stringer("address", listener.Addr()).Str("toxiproxy", toxiproxy.Version).Msg("serving")
+	logger.Info().Stringer("address", listener.Addr()).Msg("serving")
 
 	failed := make(chan error, 1)
 	go func() { failed <- api.Serve(listener) }()
