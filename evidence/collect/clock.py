@@ -1,0 +1,44 @@
+"""Wall-clock milliseconds to the run's monotonic clock, with the error that this has.
+
+ZooKeeper stamps its transactions with the wall clock. A run notes both clocks at its start and
+at its end; how far they moved against each other in between bounds every conversion. Knows no
+file: the pairs come from ``run.json`` and ``end.json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_MS = 1_000_000
+_READING_ERROR_NS = 2 * _MS
+"""The two clocks of a pair are read one after the other."""
+_FASTEST_SLEW = 2000
+"""A wall clock is slewed by at most 500 parts per million (adjtimex(2)): one in 2000."""
+
+
+@dataclass(frozen=True, slots=True)
+class WallClock:
+    """Converts wall time; ``least_ns`` and ``most_ns`` bound (monotonic - wall) at ``since_ns``.
+
+    ``drifts`` says that no second pair was noted, so that the bounds widen with time.
+    """
+
+    least_ns: int
+    most_ns: int
+    since_ns: int
+    drifts: bool
+
+    @classmethod
+    def of(cls, start: Mapping[str, int], end: Mapping[str, int] | None) -> WallClock:
+        """From the clock pairs (``wall_ns``, ``monotonic_ns``) of a run's start and end."""
+        offsets = [pair["monotonic_ns"] - pair["wall_ns"] for pair in (start, end) if pair]
+        return cls(min(offsets), max(offsets), start["wall_ns"], drifts=end is None)
+
+    def interval_ns(self, wall_ms: int) -> tuple[int, int]:
+        """The monotonic interval in which a wall clock that cuts to milliseconds read ``wall_ms``."""
+        wall_ns = wall_ms * _MS
+        error_ns = _READING_ERROR_NS
+        if self.drifts:
+            error_ns += abs(wall_ns - self.since_ns) // _FASTEST_SLEW
+        return wall_ns + self.least_ns - error_ns, wall_ns + _MS + self.most_ns + error_ns

@@ -1,0 +1,27 @@
+"""What a collection step gives back: a table, and what of its raw evidence is damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from evidence.schemas import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """``table`` has the schema of the named evidence table; ``damage`` are whole sentences,
+    each beginning with the name of the table that lacks something.
+    """
+
+    table: pa.Table
+    damage: tuple[str, ...] = ()
+
+
+def collected(name: str, rows: Iterable[Mapping[str, Any]], damage: Iterable[str] = ()) -> Collected:
+    """Rows as the evidence table ``name``, damage with that name put before it."""
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=TABLES[name])
+    return Collected(table, tuple(f"{name}: {what}" for what in damage))

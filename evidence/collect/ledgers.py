@@ -1,0 +1,134 @@
+"""ZooKeeper's transactions and the observer's watch to the ``ledgers`` table.
+
+One row is one version of a ledger's metadata. A version is in force not before ZooKeeper stamped
+its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than somebody saw it
+or a later one. Judges nothing: an illegal version is a row like any other.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from evidence.codes import NEVER
+from evidence.collect.clock import WallClock
+from evidence.collect.collected import Collected, collected
+from protocol.metadata import LedgerMetadata
+from protocol.wire import decode_metadata, ledger_of_path
+
+DELETED = 0
+"""The ``state`` of a row that says the metadata was deleted."""
+NOT_CLOSED = -2
+"""The ``last_entry`` of a version that has none."""
+
+
+@dataclass
+class _Reading:
+    """What is gathered while the transactions pass by."""
+
+    clock: WallClock
+    seen: Mapping[int, list[tuple[int, int]]]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    newest: dict[int, int] = field(default_factory=dict)
+
+
+def collect_ledgers(
+    lines: Iterable[Mapping[str, Any]],
+    clock: WallClock,
+    watched: pa.Table,
+    damage: Iterable[str] = (),
+) -> Collected:
+    """Rows of ``ledgers``, sorted by ledger and version, from transactions in zxid order.
+
+    ``watched`` are rows of ``operations`` of kind WATCHED (``last`` is the version seen,
+    ``completed_ns`` when). A transaction that cannot be read becomes damage; other paths than
+    ledgers' are passed over. A delete is one row, numbered after the last version.
+    """
+    reading = _Reading(clock, _sightings(watched))
+    broken = list(damage)
+    for line in sorted(lines, key=_zxid):
+        try:
+            ledger = ledger_of_path(line["path"])
+            if ledger is not None:
+                _read(reading, ledger, line)
+        except (KeyError, TypeError, ValueError, binascii.Error) as error:
+            broken.append(
+                f"transaction {line.get('zxid')} on {line.get('path')} cannot be read: "
+                f"{type(error).__name__}: {error}"
+            )
+    reading.rows.sort(key=lambda row: (row["ledger"], row["version"], row["zxid"]))
+    return collected("ledgers", reading.rows, broken)
+
+
+def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
+    op = line["op"]
+    if op == "delete":
+        version = reading.newest.get(ledger, -1) + 1
+        content = _deleted()
+    elif op in ("create", "set"):
+        version = 0 if op == "create" else int(line["version"])
+        content = _content(decode_metadata(base64.b64decode(line["data"], validate=True)))
+    else:
+        raise ValueError(f"no such operation: {op!r}")
+    reading.newest[ledger] = version
+    latest_ns = min((at for seen, at in reading.seen.get(ledger, ()) if seen >= version), default=NEVER)
+    if op == "delete":
+        latest_ns = NEVER  # A watch tells versions; that a ledger is gone nobody dates.
+    earliest_ns = min(reading.clock.interval_ns(int(line["time_ms"]))[0], latest_ns)
+    reading.rows.append(
+        content
+        | {
+            "ledger": ledger,
+            "version": version,
+            "zxid": _zxid(line),
+            "earliest_ns": earliest_ns,
+            "latest_ns": latest_ns,
+        }
+    )
+
+
+def _zxid(line: Mapping[str, Any]) -> int:
+    text = line.get("zxid")
+    return int(text, 16) if isinstance(text, str) else -1
+
+
+def _sightings(watched: pa.Table) -> dict[int, list[tuple[int, int]]]:
+    """For each ledger the versions that were seen, and when."""
+    seen: dict[int, list[tuple[int, int]]] = {}
+    columns = (watched.column(name).to_pylist() for name in ("ledger", "last", "completed_ns"))
+    for ledger, version, at_ns in zip(*columns, strict=True):
+        if at_ns != NEVER:
+            seen.setdefault(ledger, []).append((version, at_ns))
+    return seen
+
+
+def _content(metadata: LedgerMetadata) -> dict[str, Any]:
+    return {
+        "state": int(metadata.state),
+        "last_entry": NOT_CLOSED if metadata.last_entry is None else metadata.last_entry,
+        "length_bytes": metadata.length_bytes,
+        "ensemble": metadata.quorums.ensemble,
+        "write_quorum": metadata.quorums.write,
+        "ack_quorum": metadata.quorums.ack,
+        "fragments": [
+            {"first_entry": fragment.first_entry, "bookies": list(fragment.bookies)}
+            for fragment in metadata.fragments
+        ],
+    }
+
+
+def _deleted() -> dict[str, Any]:
+    return {
+        "state": DELETED,
+        "last_entry": NOT_CLOSED,
+        "length_bytes": 0,
+        "ensemble": 0,
+        "write_quorum": 0,
+        "ack_quorum": 0,
+        "fragments": [],
+    }

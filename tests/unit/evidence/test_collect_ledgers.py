@@ -1,0 +1,115 @@
+"""Transactions of ZooKeeper become versions of ledgers, dated from both sides."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evidence.codes import NEVER, Kind
+from evidence.collect.clock import WallClock
+from evidence.collect.ledgers import DELETED, NOT_CLOSED, collect_ledgers
+from evidence.schemas import LEDGERS, OPERATIONS
+
+MS = 1_000_000
+CLOCK = WallClock.of(
+    {"wall_ns": 1000 * MS, "monotonic_ns": 0}, {"wall_ns": 9000 * MS, "monotonic_ns": 8000 * MS}
+)
+
+
+def metadata(state: str, *, last_entry: int = -1, bookies: str = "b1 b2") -> str:
+    members = "".join(f' ensembleMember: "{bookie}:3181"' for bookie in bookies.split())
+    text = (
+        f"quorumSize: 2 ensembleSize: 2 length: 10 lastEntryId: {last_entry} state: {state} "
+        f"ackQuorumSize: 1 segment {{{members} firstEntryId: 0 }} digestType: CRC32C"
+    )
+    return base64.b64encode(b"BookieMetadataFormatVersion\t2\n" + text.encode()).decode()
+
+
+def txn(
+    zxid: int, op: str, *, version: int | None = None, data: str | None = None, **other: Any
+) -> dict[str, Any]:
+    return {
+        "zxid": hex(zxid),
+        "time_ms": 1000 + zxid,
+        "op": op,
+        "path": "/ledgers/00/0000/L0007",
+        "version": version,
+        "data": data,
+    } | other
+
+
+def watched(*seen: tuple[int, int]) -> pa.Table:
+    zero: Mapping[str, Any] = dict.fromkeys(OPERATIONS.names, 0) | {"ledger": 7, "kind": Kind.WATCHED}
+    rows = [dict(zero) | {"last": version, "completed_ns": at_ns} for version, at_ns in seen]
+    return pa.Table.from_pylist(rows, schema=OPERATIONS)
+
+
+def test_each_version_is_a_row_dated_by_its_transaction_and_by_whoever_saw_it_or_a_later_one() -> None:
+    lines = [
+        txn(3, "set", version=2, data=metadata("CLOSED", last_entry=4)),
+        txn(1, "create", data=metadata("OPEN")),
+        txn(2, "set", version=1, data=metadata("IN_RECOVERY", bookies="b1 b3")),
+    ]
+    found = collect_ledgers(lines, CLOCK, watched((1, 50 * MS), (0, 60 * MS)))
+    assert found.damage == ()
+    assert found.table.schema == LEDGERS
+    first, second, third = found.table.to_pylist()
+    assert [row["state"] for row in (first, second, third)] == [1, 2, 3]
+    assert [row["version"] for row in (first, second, third)] == [0, 1, 2]
+    assert [row["last_entry"] for row in (first, second, third)] == [NOT_CLOSED, NOT_CLOSED, 4]
+    assert second["fragments"] == [{"first_entry": 0, "bookies": ["b1", "b3"]}]
+    assert (first["ensemble"], first["write_quorum"], first["ack_quorum"]) == (2, 2, 1)
+    assert [row["latest_ns"] for row in (first, second, third)] == [50 * MS, 50 * MS, NEVER]
+    assert first["earliest_ns"] == 1 * MS - 2 * MS
+    assert [row["zxid"] for row in (first, second, third)] == [1, 2, 3]
+
+
+def test_a_delete_is_a_row_of_its_own_after_the_last_version() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "delete")]
+    gone = collect_ledgers(lines, CLOCK, watched((5, 9 * MS))).table.to_pylist()[-1]
+    assert (gone["state"], gone["version"], gone["latest_ns"]) == (DELETED, 1, NEVER)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        txn(5, "set", version=1, data=base64.b64encode(b"rubbish").decode()),
+        txn(5, "set", version=1, data="%%%"),
+        txn(5, "set", version=1),
+        txn(5, "set", data=metadata("OPEN")),
+        txn(5, "check"),
+    ],
+)
+def test_what_cannot_be_read_is_named_and_the_rest_is_kept(line: dict[str, Any]) -> None:
+    found = collect_ledgers([txn(1, "create", data=metadata("OPEN")), line], CLOCK, watched(), ["torn"])
+    assert found.table.num_rows == 1
+    assert found.damage[0] == "ledgers: torn"
+    assert found.damage[1].startswith("ledgers: transaction 0x5 on /ledgers/00/0000/L0007 cannot be read")
+
+
+def test_other_paths_are_passed_over() -> None:
+    lines = [
+        txn(n, "create", path=path)
+        for n, path in enumerate(["/ledgers/available/b1:3181", "/ledgers/LAYOUT"])
+    ]
+    found = collect_ledgers(lines, CLOCK, watched())
+    assert (found.table.num_rows, found.damage) == (0, ())
+
+
+def test_a_sighting_before_the_stamp_bounds_the_version_from_both_sides() -> None:
+    (row,) = collect_ledgers(
+        [txn(500, "create", data=metadata("OPEN"))], CLOCK, watched((0, 3 * MS))
+    ).table.to_pylist()
+    assert row["earliest_ns"] == row["latest_ns"] == 3 * MS
+
+
+def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
+    start = {"wall_ns": 1000 * MS, "monotonic_ns": 500 * MS}
+    slewed = WallClock.of(start, {"wall_ns": 2000 * MS, "monotonic_ns": 1510 * MS})
+    assert slewed.interval_ns(1500) == ((1000 - 2) * MS, (1000 + 10 + 1 + 2) * MS)
+    early, late = WallClock.of(start, None).interval_ns(1000 + 100_000)
+    assert (early, late) == ((100_500 - 2 - 50) * MS, (100_500 + 1 + 2 + 50) * MS)
