@@ -1,0 +1,169 @@
+"""A real proxy process and peers that stand where bookies would listen."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.links import ToxiproxyLinks, open_links
+from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
+
+PROXY = Path(__file__).parents[3] / "proxy" / "bin" / "fencepost-proxy"
+SOURCES = {"b1": 1, "b2": 2, "b3": 3, **client_numbers(["writer", "recoverer"])}
+BOOKIES = ["b1", "b2", "b3"]
+PATIENCE_S = 5.0
+
+
+class Peer:
+    """What listens at a server's direct address: keeps what it receives, can answer."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._listener = socket.create_server(address)
+        self._received = bytearray()
+        self._read_to = 0
+        self._newest: socket.socket | None = None
+        self._changed = threading.Condition()
+        self._connections: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept, name="peer", daemon=True)]
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with self._changed:
+                    self._connections.append(connection)
+                    self._changed.notify_all()
+                reader = threading.Thread(target=self._read, args=(connection,), name="peer", daemon=True)
+                self._threads.append(reader)
+                reader.start()
+
+    def _read(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := connection.recv(65536):
+                with self._changed:
+                    self._received += data
+                    self._newest = connection
+                    self._changed.notify_all()
+
+    def received(self, data: bytes, *, within_s: float = PATIENCE_S) -> bool:
+        """Whether ``data`` comes in after all that was asked for before."""
+        with self._changed:
+            found = self._changed.wait_for(lambda: data in self._received[self._read_to :], within_s)
+            if found:
+                self._read_to = len(self._received)
+            return found
+
+    @property
+    def everything(self) -> bytes:
+        with self._changed:
+            return bytes(self._received)
+
+    def answer(self, data: bytes) -> None:
+        """Send on the connection that asked last, or on the newest one."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: bool(self._connections), PATIENCE_S)
+            connection = self._newest or self._connections[-1]
+        connection.sendall(data)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for connection in self._connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+
+
+class Proxy:
+    """One proxy process on an address plan of its own."""
+
+    def __init__(self, addresses: AddressPlan, lease: socket.socket) -> None:
+        if not PROXY.exists():
+            raise FileNotFoundError(f"{PROXY} is not built; run scripts/setup")
+        self.addresses = addresses
+        self._lease = lease
+        host, port = addresses.proxy
+        self.process = subprocess.Popen(
+            [PROXY, "-host", host, "-port", str(port), "-exit-on-eof"],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def links(self, timeout_s: float = 10) -> ToxiproxyLinks:
+        return open_links(self.addresses, SOURCES, BOOKIES, timeout_s=timeout_s)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(PATIENCE_S)
+        self._lease.close()
+
+
+def lease() -> tuple[AddressPlan, socket.socket]:
+    for octet in range(LAST_OCTET, FIRST_OCTET - 1, -1):
+        addresses = AddressPlan(octet)
+        with contextlib.suppress(OSError):
+            return addresses, socket.create_server(addresses.lease)
+    raise AssertionError("every octet is leased")
+
+
+@pytest.fixture
+def new_proxy() -> Iterator[Callable[[], Proxy]]:
+    with contextlib.ExitStack() as stack:
+
+        def make() -> Proxy:
+            proxy = Proxy(*lease())
+            stack.callback(proxy.close)
+            return proxy
+
+        yield make
+
+
+@pytest.fixture
+def proxy(new_proxy: Callable[[], Proxy]) -> Proxy:
+    return new_proxy()
+
+
+@pytest.fixture
+def addresses(proxy: Proxy) -> AddressPlan:
+    return proxy.addresses
+
+
+@pytest.fixture
+def links(proxy: Proxy) -> ToxiproxyLinks:
+    return proxy.links()
+
+
+@pytest.fixture
+def b1(addresses: AddressPlan) -> Iterator[Peer]:
+    peer = Peer(addresses.direct("b1"))
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def connect(addresses: AddressPlan) -> Iterator[Callable[..., socket.socket]]:
+    """Connect to a server through the link of a source."""
+    with contextlib.ExitStack() as stack:
+
+        def make(source: str = "writer", destination: str = "b1") -> socket.socket:
+            link = addresses.link(SOURCES[source], destination)
+            connection = stack.enter_context(socket.create_connection(link, timeout=PATIENCE_S))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connection
+
+        yield make

@@ -1,0 +1,246 @@
+"""What the links do to bytes, seen from both ends of a real proxy."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from cluster.interface import LinkState, Way
+from cluster.links import CLEAR, ToxiproxyLinks
+from protocol.addresses import AddressPlan
+from protocol.errors import LinkError, UsageError
+
+Connect = Callable[..., socket.socket]
+QUIET_S = 0.3
+
+
+def silent(connection: socket.socket) -> bool:
+    """Whether nothing arrives, not even an end, for a while."""
+    connection.settimeout(QUIET_S)
+    try:
+        connection.recv(1)
+    except TimeoutError:
+        return True
+    finally:
+        connection.settimeout(5)
+    return False
+
+
+def ended(connection: socket.socket) -> bool:
+    """Whether the other end closes without a byte."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def round_trip_s(connection: socket.socket, peer: Any) -> float:
+    began = time.monotonic()
+    connection.sendall(b"question")
+    assert peer.received(b"question")
+    peer.answer(b"answer")
+    assert connection.recv(16) == b"answer"
+    return time.monotonic() - began
+
+
+def test_every_source_has_a_link_to_every_server_but_itself(links: ToxiproxyLinks) -> None:
+    pairs = links.pairs()
+    assert len(pairs) == 3 * 3 + 3 * 4
+    assert {("writer", "b1"), ("b1", "zk1"), ("observer", "b3")} <= set(pairs)
+    assert ("b1", "b1") not in pairs
+    assert {links.state(*pair) for pair in pairs} == {CLEAR}
+
+
+def test_a_new_link_passes_both_ways(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+    assert round_trip_s(connect(), b1) < 1
+
+
+def test_a_cut_ends_connections_and_refuses_new_ones(
+    links: ToxiproxyLinks, b1: Any, connect: Connect
+) -> None:
+    before = connect()
+    round_trip_s(before, b1)
+    links.cut("writer", "b1")
+    assert links.state("writer", "b1") == LinkState(True, (), 0, 0)
+    assert ended(before)
+    with pytest.raises(ConnectionRefusedError):
+        connect()
+    round_trip_s(connect("recoverer"), b1)  # only this link is cut
+
+
+def test_healing_a_cut_lets_new_connections_through(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+    links.cut("writer", "b1")
+    links.heal("writer", "b1")
+    assert links.state("writer", "b1") == CLEAR
+    round_trip_s(connect(), b1)
+
+
+def test_held_requests_do_not_arrive_while_answers_do(
+    links: ToxiproxyLinks, b1: Any, connect: Connect
+) -> None:
+    writer = connect()
+    round_trip_s(writer, b1)
+    links.hold("writer", "b1", Way.REQUESTS)
+    assert links.state("writer", "b1").held == (Way.REQUESTS,)
+    writer.sendall(b"held")
+    assert not b1.received(b"held", within_s=QUIET_S)
+    b1.answer(b"passes")
+    assert writer.recv(16) == b"passes"
+
+
+def test_held_answers_do_not_arrive_while_requests_do(
+    links: ToxiproxyLinks, b1: Any, connect: Connect
+) -> None:
+    writer = connect()
+    round_trip_s(writer, b1)
+    links.hold("writer", "b1", Way.ANSWERS)
+    assert links.state("writer", "b1").held == (Way.ANSWERS,)
+    writer.sendall(b"passes")
+    assert b1.received(b"passes")
+    b1.answer(b"held")
+    assert silent(writer)
+
+
+def test_a_link_held_both_ways_accepts_connections_and_is_silent(
+    links: ToxiproxyLinks, b1: Any, connect: Connect
+) -> None:
+    links.hold("writer", "b1", Way.BOTH)
+    links.hold("writer", "b1", Way.REQUESTS)  # held already
+    assert links.state("writer", "b1").held == (Way.REQUESTS, Way.ANSWERS)
+    writer = connect()
+    writer.sendall(b"held")
+    assert not b1.received(b"held", within_s=QUIET_S)
+    b1.answer(b"held too")
+    assert silent(writer)
+
+
+@pytest.mark.parametrize("way", list(Way))
+def test_healing_a_hold_closes_what_was_held_and_delivers_nothing_of_it(
+    links: ToxiproxyLinks, b1: Any, connect: Connect, way: Way
+) -> None:
+    writer = connect()
+    round_trip_s(writer, b1)
+    links.hold("writer", "b1", way)
+    if way is Way.ANSWERS:
+        b1.answer(b"swallowed")
+    else:
+        writer.sendall(b"swallowed")
+    assert silent(writer)
+    links.heal("writer", "b1")
+    assert ended(writer)
+    round_trip_s(connect(), b1)
+    assert b"swallowed" not in b1.everything
+
+
+def test_a_slow_link_delays_each_way_and_its_healing_keeps_the_connection(
+    links: ToxiproxyLinks, b1: Any, connect: Connect
+) -> None:
+    writer = connect()
+    links.slow("writer", "b1", latency_ms=120)
+    assert links.state("writer", "b1") == LinkState(False, (), 120, 0)
+    assert 0.24 <= round_trip_s(writer, b1) < 1
+    links.slow("writer", "b1", latency_ms=10)  # the newer slowness counts
+    assert links.state("writer", "b1").latency_ms == 10
+    links.heal("writer", "b1")
+    assert links.state("writer", "b1") == CLEAR
+    assert round_trip_s(writer, b1) < 0.24
+
+
+def test_a_narrow_link_takes_its_time(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+    links.slow("writer", "b1", rate_bytes_per_s=20_000)
+    assert links.state("writer", "b1") == LinkState(False, (), 0, 20_000)
+    began = time.monotonic()
+    connect().sendall(b"x" * 10_000 + b"end")
+    assert b1.received(b"end")
+    assert time.monotonic() - began >= 0.4
+
+
+def test_one_healing_undoes_everything(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+    before = connect()
+    round_trip_s(before, b1)
+    links.hold("writer", "b1", Way.BOTH)
+    links.slow("writer", "b1", latency_ms=50, rate_bytes_per_s=1_000)
+    before.sendall(b"swallowed" * 100)
+    links.cut("writer", "b1")
+    assert links.state("writer", "b1") == LinkState(True, (Way.REQUESTS, Way.ANSWERS), 50, 1_000)
+    links.heal("writer", "b1")
+    assert links.state("writer", "b1") == CLEAR
+    assert round_trip_s(connect(), b1) < 1
+
+
+def test_healing_a_sound_link_changes_nothing(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+    writer = connect()
+    links.heal("writer", "b1")
+    round_trip_s(writer, b1)
+
+
+@pytest.mark.parametrize("order", ["cut", "heal"])
+def test_links_of_the_observer_are_never_touched(links: ToxiproxyLinks, order: str) -> None:
+    with pytest.raises(UsageError, match="observer-b1"):
+        getattr(links, order)("observer", "b1")
+
+
+def test_an_unknown_link_is_answered_with_the_nearest(links: ToxiproxyLinks) -> None:
+    with pytest.raises(UsageError, match="no link writr-b1") as caught:
+        links.cut("writr", "b1")
+    assert "writer-b1" in caught.value.remedy
+
+
+@pytest.mark.parametrize("slowness", [{}, {"latency_ms": -1}, {"rate_bytes_per_s": 1_500}])
+def test_slowness_that_cannot_be_is_refused(links: ToxiproxyLinks, slowness: dict[str, int]) -> None:
+    with pytest.raises(UsageError):
+        links.slow("writer", "b1", **slowness)
+    assert links.state("writer", "b1") == CLEAR
+
+
+def test_a_dead_proxy_is_a_link_error(proxy: Any, links: ToxiproxyLinks) -> None:
+    proxy.kill()
+    with pytest.raises(LinkError, match="did not answer"):
+        links.cut("writer", "b1")
+
+
+def test_a_silent_proxy_is_a_link_error_in_time(addresses: AddressPlan, proxy: Any) -> None:
+    links = proxy.links(timeout_s=0.3)
+    proxy.kill()
+    with socket.create_server(addresses.proxy):
+        began = time.monotonic()
+        with pytest.raises(LinkError, match="did not answer"):
+            links.state("writer", "b1")
+        assert time.monotonic() - began < 2
+
+
+def test_a_taken_address_is_a_link_error_that_names_it(addresses: AddressPlan, proxy: Any) -> None:
+    taken = addresses.link(101, "b2")
+    with socket.create_server(taken), pytest.raises(LinkError, match=f"{taken[0]}.*in use"):
+        proxy.links()
+
+
+def test_a_proxy_of_the_environment_is_not_asked(
+    links: ToxiproxyLinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.255.255.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert links.state("writer", "b1") == CLEAR
+
+
+def test_two_runs_in_one_process_do_not_mix(new_proxy: Callable[[], Any]) -> None:
+    one, other = new_proxy().links(), new_proxy().links()
+    one.cut("writer", "b1")
+    assert one.state("writer", "b1").cut
+    assert not other.state("writer", "b1").cut
+
+
+def test_orders_may_come_from_many_threads(links: ToxiproxyLinks) -> None:
+    pairs = [pair for pair in links.pairs() if pair[0] != "observer"]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda pair: links.hold(*pair, Way.BOTH), pairs * 2))
+        assert {links.state(*pair).held for pair in pairs} == {(Way.REQUESTS, Way.ANSWERS)}
+        list(pool.map(lambda pair: links.heal(*pair), pairs * 2))
+    assert {links.state(*pair) for pair in pairs} == {CLEAR}
