@@ -41,6 +41,7 @@ class Names:
     ledgers: tuple[str, ...] | None = None
     loads: tuple[str, ...] | None = None
     faults: tuple[str, ...] | None = None
+    modes: tuple[str, ...] | None = None
     chaos: bool = False
 
     def within_chaos(self) -> Names:
@@ -139,6 +140,10 @@ def _fault(value: str, info: ValidationInfo) -> str:
     return _known(value, "fault", [names_in(info).faults])
 
 
+def _mode(value: str, info: ValidationInfo) -> str:
+    return _known(value, "mode", [names_in(info).modes])
+
+
 def _target(value: str, info: ValidationInfo) -> str:
     source, dash, destination = value.partition("-")
     if dash and value not in PLACEHOLDERS:
@@ -158,4 +163,5 @@ DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a 
 LedgerName = Annotated[str, AfterValidator(_ledger), _schema("a ledger of the plan, by its name")]
 LoadName = Annotated[str, AfterValidator(_load), _schema("the name a load was started under")]
 FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault")]
+ModeName = Annotated[str, AfterValidator(_mode), _schema("the name of a mode")]
 TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]

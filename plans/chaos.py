@@ -1,0 +1,154 @@
+"""Chaos turned into timed steps by a seed, once, when a plan is resolved.
+
+Each fault gets a time, its targets and its end: what was killed or stopped is started, what was
+paused is resumed, every other fault is healed. The steps stand in one sequence, so that the limit
+on processes down at once holds however long a restart takes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from plans.conditions import Elapsed, Quiet
+from plans.models import StepSpec, Together
+from plans.names import ANY_BOOKIE, ANY_CLIENT, Names
+from plans.seeds import between, pick
+from plans.steps import Chaos, Heal, Named, Resume, Start
+from plans.tree import dump
+
+ENDS = {"kill": "start", "pause": "resume", "stop": "start"}
+"""Faults that take a process down, and the step that brings it back."""
+
+_SHORTEST_S = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """One fault of the schedule: what, when it begins and when it ends, in seconds from the start."""
+
+    fault: Named
+    target: str
+    at_s: float
+    end_s: float
+
+    @property
+    def takes_down(self) -> bool:
+        """Whether a process is down or paused while it lasts."""
+        return self.fault.name in ENDS
+
+
+def expand(chaos: Chaos, random: Random, names: Names) -> Together:
+    """The timed steps of ``chaos``, beside a step that lasts as long as it does."""
+    timed: list[tuple[float, int, list[StepSpec]]] = []
+    for order, stroke in enumerate(schedule(chaos, random, names)):
+        begin = StepSpec(name=stroke.fault.name, params=stroke.fault.params, at_s=stroke.at_s)
+        timed.append((stroke.at_s, order, [begin]))
+        timed.append((stroke.end_s, order, _end(stroke, chaos)))
+    timed.sort(key=lambda one: one[:2])
+    strokes = tuple(step for _, _, steps in timed for step in steps)
+    lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
+    return Together(branches=((strokes, (lasts,)) if strokes else ((lasts,),)))
+
+
+def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[Stroke]:
+    """The faults in the order of their times; a time at which none is possible stays empty."""
+    active: list[Stroke] = []
+    at_s = 0.0
+    while True:
+        at_s = round(at_s + between(random, *chaos.every_s), 3)
+        lasts_s = between(random, *chaos.restart_after_s)
+        fault = pick(random, chaos.faults)
+        choices = {
+            placeholder: pick(random, candidates) if candidates else ""
+            for placeholder, candidates in _candidates(names).items()
+        }
+        if at_s >= chaos.for_s:
+            return
+        active = [stroke for stroke in active if stroke.end_s > at_s]
+        chosen = _aimed(fault, choices, active, names)
+        if chosen is None:
+            continue
+        end_s = round(min(max(at_s + lasts_s, at_s + _SHORTEST_S), chaos.for_s), 3)
+        stroke = Stroke(chosen, _target(chosen), at_s, end_s)
+        down = sum(other.takes_down for other in active)
+        if stroke.takes_down and down >= chaos.at_most_down:
+            continue
+        active.append(stroke)
+        yield stroke
+
+
+def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
+    return {ANY_BOOKIE: names.bookies or (), ANY_CLIENT: names.clients or ()}
+
+
+def _aimed(
+    fault: Named, choices: Mapping[str, str], active: Sequence[Stroke], names: Names
+) -> Named | None:
+    """The fault at a target where nothing is going on; the drawn one or the next after it."""
+    for turn in range(max(len(names.bookies or ()), len(names.clients or ()), 1)):
+        turned = {
+            placeholder: _after(_candidates(names)[placeholder], choice, turn)
+            for placeholder, choice in choices.items()
+        }
+        aimed = _filled(fault, turned, names)
+        if not _busy(aimed, active):
+            return aimed
+    return None
+
+
+def _after(candidates: Sequence[str], choice: str, turn: int) -> str:
+    return candidates[(candidates.index(choice) + turn) % len(candidates)] if candidates else ""
+
+
+def _filled(fault: Named, choices: Mapping[str, str], names: Names) -> Named:
+    model = type(fault.params)
+    written = dump(fault.params)
+    tree = _replaced(written, choices)
+    if written.get("from") == written.get("to") == ANY_BOOKIE:
+        tree["to"] = _after(names.bookies or (), choices[ANY_BOOKIE], 1)
+    return Named(name=fault.name, params=model.model_validate_json(json.dumps(tree), strict=True))
+
+
+def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _replaced(inner, choices) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_replaced(inner, choices) for inner in value]
+    return choices.get(value, value) if isinstance(value, str) else value
+
+
+def _busy(fault: Named, active: Sequence[Stroke]) -> bool:
+    """Whether the target already suffers the same, or is down in any way."""
+    target = _target(fault)
+    return any(
+        stroke.target == target
+        and (stroke.fault.name == fault.name or (stroke.takes_down and fault.name in ENDS))
+        for stroke in active
+    )
+
+
+def _target(fault: Named) -> str:
+    tree = dump(fault.params)
+    if "target" in tree:
+        return str(tree["target"])
+    if "from" in tree and "to" in tree:
+        return f"{tree['from']}-{tree['to']}"
+    return ""
+
+
+def _end(stroke: Stroke, chaos: Chaos) -> list[StepSpec]:
+    step = ENDS.get(stroke.fault.name)
+    if step == "start":
+        ends = [StepSpec(name="start", params=Start(target=stroke.target), at_s=stroke.end_s)]
+    elif step == "resume":
+        ends = [StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)]
+    else:
+        heal = Heal(kind=stroke.fault.name, target=stroke.target or None)
+        ends = [StepSpec(name="heal", params=heal, at_s=stroke.end_s)]
+    if chaos.settle_timeout_s is not None:
+        ends.append(StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s)))
+    return ends

@@ -1,0 +1,100 @@
+"""What no single step can know: contradictions between the parts of a plan.
+
+Works on the plan as written, so that each problem has a place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from plans.document import Problem
+from plans.expectations import Holds
+from plans.models import Plan, StepSpec, Together
+from plans.steps import STEPS, Act
+from plans.walk import raw_steps
+
+
+def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+    """Every contradiction in a plan whose parts are right each by itself."""
+    yield from _named_twice(tree)
+    yield from _without_handle(tree)
+    yield from _ids_without_adv(tree)
+    yield from _expectations(plan)
+    yield from _control(plan)
+
+
+def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    seen: set[tuple[str, str]] = set()
+    for step in raw_steps(tree):
+        key = {"create": "ledger", "load": "as"}.get(step.name)
+        name = step.params.get(key) if key else None
+        if not isinstance(name, str) or key is None:
+            continue
+        if (step.name, name) in seen:
+            what = "ledger" if step.name == "create" else "load"
+            yield Problem((*step.path, key), f"the {what} `{name}` is already made by an earlier step")
+        seen.add((step.name, name))
+
+
+def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    opened: set[tuple[object, object]] = set()
+    created: set[tuple[object, object]] = set()
+    for step in raw_steps(tree):
+        who = (step.params.get("client"), step.params.get("ledger"))
+        if step.name in ("create", "open", "recover"):
+            opened.add(who)
+        if step.name == "create":
+            created.add(who)
+    for step in raw_steps(tree):
+        model = STEPS.get(step.name)
+        if model is None or not issubclass(model, Act) or not model.needs_handle:
+            continue
+        client, ledger = who = (step.params.get("client"), step.params.get("ledger"))
+        if step.name in ("append", "force") and who not in created:
+            text = f"`{client}` did not create `{ledger}` and cannot {step.name}"
+            yield Problem((*step.path, "client"), text)
+        elif who not in opened:
+            yield Problem(
+                (*step.path, "client"),
+                f"`{client}` has no handle on `{ledger}`: it neither creates, opens nor recovers it",
+            )
+
+
+def _ids_without_adv(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    steps = list(raw_steps(tree))
+    adv = {step.params.get("ledger") for step in steps if step.name == "create" and step.params.get("adv")}
+    for step in steps:
+        if step.name == "append" and "ids" in step.params and step.params.get("ledger") not in adv:
+            ledger = step.params.get("ledger")
+            yield Problem((*step.path, "ids"), f"ids need a ledger created with `adv: true`, not `{ledger}`")
+
+
+def _expectations(plan: Plan) -> Iterator[Problem]:
+    for mode in plan.modes:
+        if mode not in plan.expect:
+            yield Problem(("expect",), f"nothing is stated for mode `{mode}`; write `{mode}: [holds]`")
+    for mode, stated in plan.expect.items():
+        always_holds = any(isinstance(entry, Holds) and not entry.versions for entry in stated)
+        if always_holds and len(stated) > 1:
+            yield Problem(("expect", mode), "`holds` for every version leaves no room for another entry")
+
+
+def _control(plan: Plan) -> Iterator[Problem]:
+    control = plan.control
+    if control.mode is not None:
+        stated = plan.expect.get(control.mode, ())
+        if not any(not isinstance(entry, Holds) for entry in stated):
+            yield Problem(
+                ("control", "mode"), f"the control must break, but nothing under `{control.mode}` breaks"
+            )
+    if control.step is not None and control.step not in set(_notes(plan.steps)):
+        yield Problem(("control", "step"), f"no step has the note `{control.step}`")
+
+
+def _notes(steps: tuple[StepSpec | Together, ...]) -> Iterator[str]:
+    for step in steps:
+        yield step.note
+        if isinstance(step, Together):
+            for branch in step.branches:
+                yield from _notes(branch)

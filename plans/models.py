@@ -1,0 +1,136 @@
+"""A plan: what shall happen, as data.
+
+Frozen models without a word on how a step is carried out. A plan is read from YAML by
+:mod:`plans.load` and from JSON by the same code; :mod:`plans.tree` turns it back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_validator, model_validator
+
+from plans.conditions import AnyCondition
+from plans.expectations import Expectation, Property
+from plans.names import RESERVED, ModeName, Params, ServerName
+from plans.settings import Settings
+from plans.versions import Version
+from protocol.addresses import MAX_BOOKIES, MAX_CLIENTS, NAME, is_bookie
+
+Outcome = Literal["ok", "unknown", "fail", "any"]
+Value = int | float | bool | str
+_PLAN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
+
+
+def _new_client(value: str) -> str:
+    if not NAME.fullmatch(value):
+        raise ValueError(f"`{value}` is no client's name, such as `writer` or `w1` (up to 16 characters)")
+    if value in RESERVED or is_bookie(value):
+        raise ValueError(f"`{value}` is a server's name and cannot be a client's")
+    return value
+
+
+def _plan_name(value: str) -> str:
+    if not _PLAN_NAME.fullmatch(value):
+        raise ValueError(f"`{value}` is no plan's name: lower-case words joined by `/`, as bp46/truncation")
+    return value
+
+
+NewClient = Annotated[str, AfterValidator(_new_client)]
+PlanName = Annotated[str, AfterValidator(_plan_name)]
+
+
+class Source(Params):
+    """Which document, and which part of it, the plan comes from."""
+
+    document: str = Field(min_length=1)
+    section: str = ""
+
+
+class ClusterSpec(Params):
+    """The servers: how many bookies, which releases, which settings over the mode's own."""
+
+    bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
+    version: Version | None = None
+    versions: dict[ServerName, Version] = Field(default_factory=dict)
+    bookie_conf: Settings = Field(default_factory=dict)
+    client_conf: Settings = Field(default_factory=dict)
+
+
+class Control(Params):
+    """What must break the plan's expectation of safety: a mode, a release, or a step (by its note)."""
+
+    mode: ModeName | None = None
+    version: Version | None = None
+    step: str | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Control:
+        given = [name for name in ("mode", "version", "step") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"a control is one of mode, version, step; given: {', '.join(given) or 'none'}")
+        return self
+
+
+class Limits(Params):
+    """What a plan may cost: time from the first step, entries that steps append, faults."""
+
+    run_s: float = Field(default=900, gt=0)
+    entries: int = Field(default=2_000_000, ge=1)
+    faults: int = Field(default=1000, ge=1)
+
+
+class Timing(Params):
+    """When a step begins: not before ``at_s`` of the enclosing block, nor before ``when`` holds."""
+
+    at_s: float | None = Field(default=None, ge=0)
+    when: SerializeAsAny[AnyCondition] | None = None
+    note: str = ""
+
+
+class StepSpec(Timing):
+    """One step: its name in the vocabulary and its parameters, an instance of that name's model.
+
+    ``outcome`` is what an act of a client must come to; steps of other kinds keep ``ok``.
+    """
+
+    name: str
+    params: SerializeAsAny[BaseModel]
+    outcome: Outcome = "ok"
+
+
+class Together(Timing):
+    """Sequences of steps that run at the same time; the block ends when the last of them ends."""
+
+    branches: tuple[tuple[StepSpec | Together, ...], ...]
+
+
+Step = StepSpec | Together
+
+
+class Plan(Params):
+    """A whole plan. ``expect`` maps a mode to what is stated for it."""
+
+    name: PlanName
+    source: Source
+    about: str = Field(min_length=1)
+    cluster: ClusterSpec = ClusterSpec()
+    clients: tuple[NewClient, ...] = Field(min_length=1, max_length=MAX_CLIENTS)
+    modes: tuple[ModeName, ...] = Field(min_length=1)
+    required: tuple[Property, ...] = ()
+    control: Control
+    allowance: int = Field(default=0, ge=0)
+    limits: Limits = Limits()
+    vary: dict[str, Value] = Field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)
+
+    @field_validator("clients", "modes", "required")
+    @classmethod
+    def _no_repeats(cls, value: Any) -> Any:
+        repeated = [name for name, count in Counter(value).items() if count > 1]
+        if repeated:
+            raise ValueError(f"named more than once: {', '.join(repeated)}")
+        return value

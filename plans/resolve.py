@@ -1,0 +1,131 @@
+"""A plan with everything decided: one mode, one seed, chaos turned into timed steps.
+
+What a seed decides is decided here, once, and saved with the run, so that a replay repeats it
+even when the code that decided has changed. Resolving also checks the plan's limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from random import Random
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from plans.chaos import expand
+from plans.conditions import Elapsed
+from plans.document import Document
+from plans.load import load_tree
+from plans.models import Plan, Step, StepSpec, Together
+from plans.names import Names, Params, bookie_names
+from plans.seeds import HIGHEST_SEED, stream
+from plans.steps import CHOSEN, STEPS, Append, Chaos, Vocabulary
+from plans.tree import plan_tree
+from plans.wording import problems_of
+from protocol.errors import PlanError
+
+
+class ResolvedPlan(Params):
+    """What one run of one mode shall do; no ``chaos`` is left in ``plan``."""
+
+    plan: Plan
+    seed: int = Field(ge=0, le=HIGHEST_SEED)
+    mode: str = Field(min_length=1)
+
+    def stream(self, name: str) -> Random:
+        """The random stream of that name (``load/w1`` for the load named w1)."""
+        return stream(self.seed, name)
+
+    def as_json(self) -> dict[str, Any]:
+        """A plain tree for ``run.json``; :func:`from_json` reads it back."""
+        return {"plan": plan_tree(self.plan), "seed": self.seed, "mode": self.mode}
+
+
+def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
+    """Decide everything that ``seed`` (0 to 2**63-1) decides, for a run in ``mode``.
+
+    The same plan, seed and mode give the same result, whatever Python runs it. The mode may be
+    one that the plan does not list. Raises ``PlanError`` when a limit of the plan is passed.
+    """
+    if not 0 <= seed <= HIGHEST_SEED:
+        raise PlanError(f"the seed {seed} is outside 0..{HIGHEST_SEED}")
+    names = Names(bookies=bookie_names(plan.cluster.bookies), clients=plan.clients)
+    expander = _Expander(seed, names)
+    decided = plan.model_copy(update={"steps": expander.steps(plan.steps)})
+    _check_limits(decided)
+    return ResolvedPlan(plan=decided, seed=seed, mode=mode)
+
+
+def from_json(
+    tree: Mapping[str, Any],
+    vocabulary: Vocabulary | None = None,
+    *,
+    workloads: Mapping[str, type[BaseModel]] | None = None,
+    source: str = "run.json",
+) -> ResolvedPlan:
+    """The inverse of :meth:`ResolvedPlan.as_json`.
+
+    Judging needs no vocabulary; repeating the run does. Raises ``PlanError`` for a tree that is
+    no resolved plan.
+    """
+    missing = [key for key in ("plan", "seed", "mode") if key not in tree]
+    if missing:
+        raise PlanError(f"{source}: no resolved plan: {', '.join(missing)} missing")
+    plan = load_tree(tree["plan"], vocabulary, workloads=workloads, source=source)
+    try:
+        return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])
+    except ValidationError as error:
+        raise Document(source, tree).error(problems_of(error, ResolvedPlan, ())) from error
+
+
+class _Expander:
+    """Replaces each chaos by timed steps; the n-th chaos of a plan has the stream ``chaos/n``."""
+
+    def __init__(self, seed: int, names: Names) -> None:
+        self._seed = seed
+        self._names = names
+        self._met = 0
+
+    def steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return tuple(self._step(step) for step in steps)
+
+    def _step(self, step: Step) -> Step:
+        if isinstance(step, Together):
+            return step.model_copy(update={"branches": tuple(self.steps(one) for one in step.branches)})
+        if not isinstance(step.params, Chaos):
+            return step
+        random = stream(self._seed, f"chaos/{self._met}")
+        self._met += 1
+        block = expand(step.params, random, self._names)
+        return block.model_copy(update={"at_s": step.at_s, "when": step.when, "note": step.note or "chaos"})
+
+
+def _every(steps: tuple[Step, ...]) -> Iterator[StepSpec]:
+    for step in steps:
+        if isinstance(step, Together):
+            for branch in step.branches:
+                yield from _every(branch)
+        else:
+            yield step
+
+
+def _check_limits(plan: Plan) -> None:
+    steps = list(_every(plan.steps))
+    entries = sum(step.params.entries for step in steps if isinstance(step.params, Append))
+    faults = sum(step.name not in STEPS and step.name not in CHOSEN for step in steps)
+    run_s = max([0.0, *(_shortest_s(step) for step in steps)])
+    for what, value, limit in (
+        ("entries", entries, plan.limits.entries),
+        ("faults", faults, plan.limits.faults),
+        ("run_s", run_s, plan.limits.run_s),
+    ):
+        if value > limit:
+            raise PlanError(
+                f"the plan {plan.name} needs {what} {value:g}, its limit is {limit:g}",
+                remedy=f"raise limits: {{{what}: ...}} in the plan, or do less",
+            )
+
+
+def _shortest_s(step: StepSpec) -> float:
+    lasts_s = step.params.for_s if isinstance(step.params, Elapsed) else 0.0
+    return (step.at_s or 0.0) + lasts_s

@@ -1,0 +1,192 @@
+"""A JSON Schema of plan files, for editors.
+
+It describes shapes; names of servers, clients and ledgers, quorums and contradictions are left to
+the loader. Every value may also be a reference ``{vary: name}`` to a parameter of the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from plans.conditions import CONDITIONS
+from plans.expectations import EXPECTATIONS
+from plans.models import Plan
+from plans.steps import STEPS, Act, Chaos, Load, Vocabulary, faults_in
+from protocol.modes import MODES
+
+Schema = dict[str, Any]
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REFERENCE = "#/$defs/"
+_SINGLE = ("boolean", "integer", "number", "string")
+_VARY: Schema = {
+    "type": "object",
+    "description": "the value of a parameter named under the plan's `vary`",
+    "properties": {"vary": {"type": "string"}},
+    "required": ["vary"],
+    "additionalProperties": False,
+}
+
+
+def json_schema(
+    vocabulary: Vocabulary,
+    *,
+    workloads: Mapping[str, type[BaseModel]] | None = None,
+    modes: Iterable[str] = tuple(MODES),
+) -> Schema:
+    """The schema of a plan whose steps are those of ``vocabulary``; plain values, ready for JSON."""
+    loads = dict(workloads or {})
+    models = dict.fromkeys(
+        [
+            *(Plan, Chaos, Load),
+            *vocabulary.values(),
+            *loads.values(),
+            *CONDITIONS.values(),
+            *EXPECTATIONS.values(),
+        ]
+    )
+    references, found = models_json_schema([(model, "validation") for model in models], by_alias=True)
+    names = {model: references[(model, "validation")] for model in models}
+    defs: Schema = found["$defs"]
+    plan = defs.pop(_name_of(names[Plan]))
+    defs["Step"] = {"oneOf": [_step(name, names[model]) for name, model in sorted(vocabulary.items())]}
+    defs["Step"]["oneOf"] += [
+        _step("wait_for", _wait_for(names, defs)),
+        _step("load", _load(names, defs, loads)),
+        _step("chaos", _chaos(names, defs, vocabulary)),
+        _together(),
+    ]
+    defs["Expectation"] = {
+        "oneOf": [{"const": "holds"}, *(_one(name, names[model]) for name, model in EXPECTATIONS.items())]
+    }
+    defs["Condition"] = {"oneOf": [_one(name, names[model]) for name, model in CONDITIONS.items()]}
+    return _document(plan, defs, list(modes))
+
+
+def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
+    stated = {"type": "array", "items": _ref("Expectation"), "minItems": 1}
+    plan["properties"] |= {
+        "steps": {"type": "array", "items": _ref("Step"), "minItems": 1},
+        "modes": {"type": "array", "items": {"enum": modes}, "minItems": 1},
+        "expect": {
+            "type": "object",
+            "properties": dict.fromkeys(modes, stated),
+            "additionalProperties": False,
+        },
+    }
+    plan["required"] = [*plan["required"], "steps", "expect"]
+    reached = sorted(_reached(plan, defs))
+    whole = {**plan, "$defs": {name: _varied(defs[name]) for name in reached} | {"Vary": _VARY}}
+    return {"$schema": _DIALECT, **whole, "title": "Fencepost plan"}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": _REFERENCE + name}
+
+
+def _name_of(reference: Schema) -> str:
+    return str(reference["$ref"]).removeprefix(_REFERENCE)
+
+
+def _one(name: str, schema: Schema) -> Schema:
+    """A mapping with the one key ``name``."""
+    return {
+        "type": "object",
+        "properties": {name: schema},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+def _step(name: str, schema: Schema) -> Schema:
+    one = _one(name, schema)
+    one["properties"] = {
+        name: schema,
+        "at_s": {"type": "number", "minimum": 0},
+        "when": _ref("Condition"),
+        "note": {"type": "string"},
+    }
+    if issubclass(STEPS.get(name, BaseModel), Act):
+        one["properties"]["outcome"] = {"enum": ["ok", "unknown", "fail", "any"]}
+    return one
+
+
+def _together() -> Schema:
+    branch = {"type": "array", "items": _ref("Step"), "minItems": 1}
+    return _step("together", {"type": "array", "items": branch, "minItems": 1})
+
+
+def _wait_for(names: Mapping[type[BaseModel], Schema], defs: Schema) -> Schema:
+    """Each condition's parameters beside the key that names it."""
+    choices = []
+    for name, model in CONDITIONS.items():
+        own = defs[_name_of(names[model])]
+        required = ["condition", *own.get("required", [])]
+        key = {"condition": {"const": name}}
+        choices.append({**own, "properties": own["properties"] | key, "required": required})
+    return {"oneOf": choices}
+
+
+def _load(
+    names: Mapping[type[BaseModel], Schema], defs: Schema, workloads: Mapping[str, type[BaseModel]]
+) -> Schema:
+    alias = defs[_name_of(names[Load])]["properties"]["as"]
+    choices = []
+    for name, model in sorted(workloads.items()):
+        own = defs[_name_of(names[model])]
+        keys = {"workload": {"const": name}, "as": alias}
+        required = ["workload", "as", *own.get("required", [])]
+        choices.append({**own, "properties": keys | own.get("properties", {}), "required": required})
+    return {"oneOf": choices} if choices else {"type": "object"}
+
+
+def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vocabulary) -> Schema:
+    own = defs[_name_of(names[Chaos])]
+    faults = [_one(name, names[model]) for name, model in sorted(faults_in(vocabulary).items())]
+    listed = {"type": "array", "items": {"oneOf": faults} if faults else {"type": "object"}, "minItems": 1}
+    return {
+        **own,
+        "properties": own["properties"] | {"faults": listed},
+        "required": [*own["required"], "faults"],
+    }
+
+
+def _references(schema: Any) -> set[str]:
+    """The names of the definitions that a schema refers to."""
+    if isinstance(schema, list):
+        return set().union(*(_references(inner) for inner in schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {_name_of(schema)} if isinstance(schema.get("$ref"), str) else set()
+    return own.union(*(_references(inner) for inner in schema.values()))
+
+
+def _reached(schema: Any, defs: Schema) -> set[str]:
+    """Definitions that a schema needs, directly or through others."""
+    found: set[str] = set()
+    waiting = _references(schema)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting |= _references(defs[name])
+    return found
+
+
+def _varied(schema: Any) -> Any:
+    """The schema with a reference to a parameter allowed for every single value of a mapping."""
+    if isinstance(schema, list):
+        return [_varied(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    varied = {key: _varied(inner) for key, inner in schema.items()}
+    properties = varied.get("properties")
+    if isinstance(properties, dict):
+        varied["properties"] = {
+            key: {"anyOf": [inner, _ref("Vary")]} if inner.get("type") in _SINGLE else inner
+            for key, inner in properties.items()
+        }
+    return varied

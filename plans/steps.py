@@ -1,0 +1,251 @@
+"""The steps that every plan may use, whatever faults and workloads exist.
+
+Each is a name and a parameter model. Faults bring their own models through the vocabulary that
+the loader is given (:func:`vocabulary`); nothing here knows how a step is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
+
+from plans.names import ClientName, FaultName, LedgerName, LoadName, Params, ServerName, TargetName, names_in
+from plans.settings import Settings
+from plans.versions import Version
+from protocol.quorums import Quorums
+
+
+class Act(Params):
+    """An operation of one client on one ledger of the plan; it has an outcome."""
+
+    needs_handle: ClassVar[bool] = True
+    client: ClientName
+    ledger: LedgerName
+
+
+class Create(Act):
+    """Create a ledger and name it; the handle stays open."""
+
+    needs_handle: ClassVar[bool] = False
+    ensemble: int = Field(default=3, ge=1)
+    write_quorum: int = Field(default=3, ge=1)
+    ack_quorum: int = Field(default=2, ge=1)
+    digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
+    deferred: bool = False
+    adv: bool = False
+    metadata: dict[str, str] = Field(default_factory=dict)
+
+    @field_validator("ensemble")
+    @classmethod
+    def _enough_bookies(cls, value: int, info: ValidationInfo) -> int:
+        bookies = names_in(info).bookies
+        if bookies is not None and value > len(bookies):
+            raise ValueError(f"ensemble {value} is more than the plan's {len(bookies)} bookies")
+        return value
+
+    @field_validator("ack_quorum")
+    @classmethod
+    def _ordered(cls, value: int, info: ValidationInfo) -> int:
+        if "ensemble" in info.data and "write_quorum" in info.data:
+            Quorums(info.data["ensemble"], info.data["write_quorum"], value)
+        return value
+
+
+class Append(Act):
+    """Add entries; without ``background`` the step ends when every add has an outcome."""
+
+    entries: int = Field(ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
+    background: bool = False
+    ids: tuple[int, ...] | None = None
+
+    @field_validator("ids")
+    @classmethod
+    def _one_for_each(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        entries = info.data.get("entries", 0)
+        if value is not None and entries and len(value) != entries:
+            raise ValueError(f"{len(value)} ids are given for {entries} entries")
+        if value is not None and any(number < 0 for number in value):
+            raise ValueError(f"ids must be 0 or more, not {min(value)}")
+        return value
+
+
+class Recover(Act):
+    """Open with recovery: fence the ledger, recover its end, close it."""
+
+    needs_handle: ClassVar[bool] = False
+    attempts: int = Field(default=1, ge=1)
+    timeout_s: float = Field(default=60, gt=0)
+
+
+class Open(Act):
+    """Open without recovery, to read what is there."""
+
+    needs_handle: ClassVar[bool] = False
+
+
+class Close(Act):
+    """Close the client's handle; a writer's close ends the ledger."""
+
+
+class Read(Act):
+    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
+
+    first: int = Field(default=0, ge=0)
+    last: int | None = Field(default=None, ge=0)
+
+    @field_validator("last")
+    @classmethod
+    def _not_before(cls, value: int | None, info: ValidationInfo) -> int | None:
+        first = info.data.get("first", 0)
+        if value is not None and value < first:
+            raise ValueError(f"last {value} is before first {first}")
+        return value
+
+
+class Lac(Act):
+    """Ask for the last add confirmed."""
+
+
+class Tail(Act):
+    """Follow the last add confirmed in the background and read what it covers."""
+
+
+class Delete(Act):
+    """Delete the ledger."""
+
+    needs_handle: ClassVar[bool] = False
+
+
+class Force(Act):
+    """Make deferred adds durable."""
+
+
+class Census(Params):
+    """Ask every bookie that ever held an entry for it; of one ledger, or of all."""
+
+    pass_number: int | None = Field(default=None, alias="pass", ge=1)
+    ledger: LedgerName | None = None
+
+
+class Start(Params):
+    """Start a server or a client that is down, and wait until it is ready."""
+
+    target: ServerName
+    timeout_s: float = Field(default=60, gt=0)
+    conf: Settings = Field(default_factory=dict)
+    version: Version | None = None
+
+
+class Resume(Params):
+    """Continue a paused process."""
+
+    target: ServerName
+
+
+class Heal(Params):
+    """End faults in force: all of them, or those of one kind, or those on one target."""
+
+    kind: FaultName | None = None
+    target: TargetName | None = None
+
+
+class Load(Params):
+    """Start a workload in the background; its own parameters stand beside these two keys."""
+
+    workload: str
+    name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")
+    params: SerializeAsAny[BaseModel] = Params()
+
+
+class EndLoad(Params):
+    """Stop a workload and wait for its last outcomes."""
+
+    load: LoadName = Field(alias="as")
+
+
+class Named(Params):
+    """A fault's name with its parameters."""
+
+    name: str
+    params: SerializeAsAny[BaseModel]
+
+
+class Chaos(Params):
+    """Faults at random times for ``for_s`` seconds; a seed turns them into timed steps.
+
+    ``every_s`` is the time between two faults, ``restart_after_s`` how long each lasts, both
+    lowest and highest. At most ``at_most_down`` processes are down or paused at once. With
+    ``settle_timeout_s`` the next fault waits until the cluster is quiet again.
+    """
+
+    for_s: float = Field(gt=0)
+    every_s: tuple[float, float]
+    restart_after_s: tuple[float, float]
+    at_most_down: int = Field(default=1, ge=1)
+    settle_timeout_s: float | None = Field(default=None, gt=0)
+    faults: tuple[Named, ...] = ()
+
+    @field_validator("every_s", "restart_after_s")
+    @classmethod
+    def _lowest_first(cls, value: tuple[float, float]) -> tuple[float, float]:
+        low, high = value
+        if not 0 < low <= high:
+            raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
+        return value
+
+    @field_validator("settle_timeout_s")
+    @classmethod
+    def _one_at_a_time(cls, value: float | None, info: ValidationInfo) -> float | None:
+        down = info.data.get("at_most_down", 1)
+        if value is not None and down > 1:
+            raise ValueError(
+                f"settle_timeout_s needs at_most_down 1, not {down}: while one is down nothing is quiet"
+            )
+        return value
+
+
+STEPS: dict[str, type[BaseModel]] = {
+    "append": Append,
+    "census": Census,
+    "close": Close,
+    "create": Create,
+    "delete": Delete,
+    "end_load": EndLoad,
+    "force": Force,
+    "heal": Heal,
+    "lac": Lac,
+    "open": Open,
+    "read": Read,
+    "recover": Recover,
+    "resume": Resume,
+    "start": Start,
+    "tail": Tail,
+}
+"""Steps whose parameters are one model."""
+
+CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
+"""Steps with a key that names which further parameters they take."""
+
+Vocabulary = Mapping[str, type[BaseModel]]
+"""Step name to parameter model: the project's own steps and the faults."""
+
+
+def vocabulary(faults: Mapping[str, type[BaseModel]]) -> dict[str, type[BaseModel]]:
+    """The project's own steps and ``faults`` (name to model) together.
+
+    A fault that takes the name of a step is a programming error: ``ValueError``.
+    """
+    taken = sorted(set(faults) & (set(STEPS) | set(CHOSEN) | {"together"}))
+    if taken:
+        raise ValueError(f"faults take the names of steps: {', '.join(taken)}")
+    return {**STEPS, **faults}
+
+
+def faults_in(words: Vocabulary) -> dict[str, Any]:
+    """The part of a vocabulary that is faults."""
+    return {name: model for name, model in words.items() if name not in STEPS}

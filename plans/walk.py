@@ -1,0 +1,71 @@
+"""The steps of a plan as written, before they are checked: by path, name and raw parameters.
+
+Tolerates every malformed tree (the reader complains about it); finds the names that a plan
+introduces, so that parameters can be checked against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from plans.document import Path
+from plans.names import Names, bookie_names
+from protocol.addresses import MAX_BOOKIES
+
+MODIFIERS = ("at_s", "when", "outcome", "note")
+"""Keys that stand beside a step's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawStep:
+    """One step as written; ``path`` leads to its parameters."""
+
+    path: Path
+    name: str
+    params: dict[str, Any]
+
+
+def raw_steps(tree: Any) -> Iterator[RawStep]:
+    """Every step with a name, in the order of the file, branches of ``together`` included."""
+    yield from _steps(tree.get("steps") if isinstance(tree, dict) else None, ("steps",))
+
+
+def names_of(tree: Any, *, faults: tuple[str, ...] | None, modes: tuple[str, ...] | None) -> Names:
+    """The names that the plan's steps may use; a part that is malformed stays unchecked."""
+    if not isinstance(tree, dict):
+        return Names()
+    cluster = tree.get("cluster", {})
+    bookies = cluster.get("bookies", 3) if isinstance(cluster, dict) else None
+    clients = tree.get("clients")
+    steps = list(raw_steps(tree))
+    return Names(
+        bookies=_bookies(bookies),
+        clients=_texts(clients) if isinstance(clients, list) else None,
+        ledgers=_texts([step.params.get("ledger") for step in steps if step.name == "create"]),
+        loads=_texts([step.params.get("as") for step in steps if step.name == "load"]),
+        faults=faults,
+        modes=modes,
+    )
+
+
+def _steps(value: Any, path: Path) -> Iterator[RawStep]:
+    for index, step in enumerate(value if isinstance(value, list) else ()):
+        for name, params in step.items() if isinstance(step, dict) else ():
+            below = (*path, index, name)
+            if name == "together":
+                for number, branch in enumerate(params if isinstance(params, list) else ()):
+                    yield from _steps(branch, (*below, number))
+            elif name not in MODIFIERS:
+                yield RawStep(below, name, params if isinstance(params, dict) else {})
+
+
+def _bookies(count: Any) -> tuple[str, ...] | None:
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MAX_BOOKIES:
+        return bookie_names(count)
+    return None
+
+
+def _texts(values: list[Any]) -> tuple[str, ...]:
+    return tuple(value for value in values if isinstance(value, str))
