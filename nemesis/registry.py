@@ -1,12 +1,14 @@
-"""The registry of faults, and the life that each has: available, inject, confirm, heal, confirm.
+"""The registry of faults, and the life that each has: available, inject, confirm, heal.
 
 A fault is one object registered under one name; its ``params`` model is the step's parameters in
 a plan. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
-or how servers are made.
+or how servers are made. They keep nothing between calls: what injecting found out is handed to
+the later phases by :mod:`nemesis.active`.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any, Protocol
 
 from pydantic import BaseModel
@@ -16,12 +18,23 @@ from cluster.interface import Cluster
 Proof = dict[str, Any]
 
 
+class Turn(IntEnum):
+    """When several faults are healed, in which turn: nothing comes up without what it needs."""
+
+    LINKS = 0
+    METADATA = 1
+    BOOKIES = 2
+    CLIENTS = 3
+
+
 class Fault(Protocol):
     """One kind of fault. All times are taken by the caller around the calls."""
 
     name: str
     about: str
     params: type[BaseModel]
+    supersedes: frozenset[str]
+    """Kinds of fault that this one ends when it hits the same thing (a killed process is not paused)."""
 
     def available(self, params: Any, cluster: Cluster) -> str | None:
         """Why this fault cannot be injected here, or None when it can."""
@@ -31,16 +44,28 @@ class Fault(Protocol):
         """What it hits, as the evidence shall name it: ``b1``, ``writer-b2``."""
         ...
 
-    def inject(self, params: Any, cluster: Cluster) -> None:
-        """Do it; return when the order is given."""
+    def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
+        """Processes and links that it takes for itself; each has at most one fault at a time."""
         ...
 
-    def confirm(self, params: Any, cluster: Cluster) -> Proof:
+    def turn(self, params: Any) -> Turn:
+        """When it is healed among others."""
+        ...
+
+    def inject(self, params: Any, cluster: Cluster) -> Proof:
+        """Do it; return when the order is given, with the facts that are known by then."""
+        ...
+
+    def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
         """Facts that show it took effect; ``FaultError`` when it did not."""
         ...
 
-    def heal(self, params: Any, cluster: Cluster) -> Proof:
-        """Undo it, wait until undone, and return the facts that show it."""
+    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+        """Undo it, wait until undone, and return the facts that show it.
+
+        Must work after an injection that broke off (``injected`` is then empty), and again after
+        a healing that failed.
+        """
         ...
 
 

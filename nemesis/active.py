@@ -1,0 +1,222 @@
+"""The faults in force: each is injected, confirmed and healed here, and every phase recorded.
+
+Knows no single fault: kinds come from :mod:`nemesis.registry`. A thing (a process, a link) has at
+most one fault at a time, so that healing one never lifts another; only a fault that supersedes
+the other (a kill of a paused process) may follow it. Steps may run in parallel.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from pydantic import BaseModel
+
+from cluster.interface import Cluster
+from nemesis.processes import restart
+from nemesis.registry import FAULTS, Fault, Proof
+from plans.nearest import unknown
+from plans.steps import Start
+from protocol.errors import FaultError, FencepostError, UsageError
+
+Record = Callable[[Mapping[str, Any]], None]
+
+
+class _Life(Enum):
+    INJECTING = auto()
+    IN_FORCE = auto()
+    HEALING = auto()
+
+
+@dataclass(eq=False)
+class InForce:
+    """One fault from its planning to its healing; ``number`` is its number in the fault log."""
+
+    number: int
+    fault: Fault
+    params: BaseModel
+    target: str
+    claims: frozenset[str]
+    injected: Proof = field(default_factory=dict)
+    life: _Life = _Life.INJECTING
+
+    def __str__(self) -> str:
+        return f"{self.fault.name} {self.target}"
+
+
+class Active:
+    """All faults in force on one cluster; ``record`` takes each line of the fault log.
+
+    ``clock`` gives the monotonic time in ns.
+    """
+
+    def __init__(
+        self, cluster: Cluster, record: Record, *, clock: Callable[[], int] = time.monotonic_ns
+    ) -> None:
+        self._cluster = cluster
+        self._record = record
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._numbered = 0
+        self._faults: list[InForce] = []
+
+    def in_force(self) -> list[InForce]:
+        """The faults that are in force or in change now, oldest first."""
+        with self._lock:
+            return list(self._faults)
+
+    def refusal(self, name: str, params: BaseModel) -> str | None:
+        """Why this fault could not be injected now, or None: not available, or its thing is taken."""
+        fault = _kind(name)
+        return fault.available(params, self._cluster) or self._taken(fault, self._claims(fault, params))
+
+    def inject(self, name: str, params: BaseModel) -> InForce:
+        """Inject one fault and confirm that it took effect; it stays in force until healed.
+
+        ``UsageError`` when it is refused (see :meth:`refusal`). ``FaultError`` when it failed or
+        was not confirmed; it is healed then, or stays in force when even that failed.
+        """
+        entry = self._enter(_kind(name), params)
+        try:
+            self._log(entry, "planned")
+            entry.injected = entry.fault.inject(params, self._cluster)
+            self._log(entry, "injected", entry.injected)
+            self._log(entry, "confirmed", entry.fault.confirm(params, self._cluster, entry.injected))
+            self._supersede(entry)
+        except FencepostError as error:
+            self._log(entry, "failed", {"error": str(error)})
+            entry.life = _Life.HEALING
+            failure = FaultError(f"{entry} did not take effect: {error}", remedy=error.remedy)
+            for healing in self._heal([entry]):
+                failure.add_note(f"healing it failed as well: {healing}")
+            raise failure from error
+        finally:
+            if entry.life is _Life.INJECTING:
+                entry.life = _Life.IN_FORCE
+        return entry
+
+    def heal(self, *, kind: str | None = None, target: str | None = None) -> list[str]:
+        """Heal the faults that match (all without arguments) and say which, in the order of healing.
+
+        Links first, then ZooKeeper, bookies and clients, in each turn the newest first. Goes on
+        after an error; ``FaultError`` then names every fault that is still in force.
+        """
+        return self._heal_all(self._take(kind and (kind,), target))
+
+    def start(self, step: Start) -> list[str]:
+        """Start a process that is down and wait until it is ready, with other settings if given.
+
+        Heals the kill or stop that ended it. ``UsageError`` when it is not down, ``FaultError``
+        when it does not get ready.
+        """
+        process = self._cluster.process(step.target)
+
+        def begin() -> Proof:
+            return restart(process, timeout_s=step.timeout_s, conf=step.conf, version=step.version)
+
+        ended = self._take(("kill", "stop"), step.target)
+        if ended:
+            return self._heal_all(ended, begin)
+        begin()
+        return []
+
+    def __enter__(self) -> Active:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.heal()
+
+    def _claims(self, fault: Fault, params: BaseModel) -> frozenset[str]:
+        return fault.claims(params, self._cluster)
+
+    def _taken(self, fault: Fault, claims: frozenset[str]) -> str | None:
+        for other in self._faults:
+            shared = sorted(claims & other.claims)
+            if shared and other.fault.name not in fault.supersedes:
+                return f"{shared[0]} is under {other} already (fault {other.number})"
+        return None
+
+    def _enter(self, fault: Fault, params: BaseModel) -> InForce:
+        target = fault.target(params)
+        reason = fault.available(params, self._cluster)
+        claims = frozenset() if reason else self._claims(fault, params)
+        with self._lock:
+            reason = reason or self._taken(fault, claims)
+            if reason:
+                raise UsageError(f"{fault.name} {target} cannot be injected: {reason}")
+            self._numbered += 1
+            entry = InForce(self._numbered, fault, params, target, claims)
+            self._faults.append(entry)
+        return entry
+
+    def _supersede(self, entry: InForce) -> None:
+        with self._lock:
+            ended = [
+                other
+                for other in self._faults
+                if other.fault.name in entry.fault.supersedes and other.claims & entry.claims
+            ]
+            self._faults = [other for other in self._faults if other not in ended]
+        for other in ended:
+            self._log(other, "healed", {"ended_by": entry.number})
+
+    def _take(self, kinds: Collection[str] | None, target: str | None) -> list[InForce]:
+        """The matching faults in the order of healing, reserved for this thread."""
+        with self._lock:
+            matching = [
+                entry
+                for entry in self._faults
+                if entry.life is _Life.IN_FORCE
+                and (not kinds or entry.fault.name in kinds)
+                and target in (None, entry.target)
+            ]
+            for entry in matching:
+                entry.life = _Life.HEALING
+        return sorted(matching, key=lambda entry: (entry.fault.turn(entry.params), -entry.number))
+
+    def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
+        errors = self._heal(entries, how)
+        if errors:
+            raise FaultError("; ".join(errors))
+        return [str(entry) for entry in entries]
+
+    def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
+        """Heal each entry, by ``how`` if given; what went wrong, a sentence each."""
+        errors = []
+        for entry in entries:
+            began_ns = self._clock()
+            try:
+                proof = how() if how else entry.fault.heal(entry.params, self._cluster, entry.injected)
+            except FencepostError as error:
+                self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
+                errors.append(f"{entry} was not healed: {error}")
+            else:
+                self._log(entry, "healed", {"began_ns": began_ns, **proof})
+                with self._lock:
+                    self._faults.remove(entry)
+            finally:
+                entry.life = _Life.IN_FORCE
+        return errors
+
+    def _log(self, entry: InForce, phase: str, proof: Proof | None = None) -> None:
+        self._record(
+            {
+                "fault": entry.number,
+                "kind": entry.fault.name,
+                "target": entry.target,
+                "params": entry.params.model_dump(mode="json", by_alias=True),
+                "phase": phase,
+                "at_ns": self._clock(),
+                "proof": proof or {},
+            }
+        )
+
+
+def _kind(name: str) -> Fault:
+    if name not in FAULTS:
+        raise UsageError(unknown("fault", name, FAULTS))
+    return FAULTS[name]

@@ -1,0 +1,201 @@
+"""Faults of links: cut, hold, slow one link; isolate all links of one server.
+
+The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
+confirmed by what the proxy says of the link afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from cluster.interface import Cluster, Links, LinkState, Way
+from nemesis.registry import Proof, Turn, register
+from plans.names import DestinationName, Params, ServerName, SourceName
+from protocol.addresses import OBSERVER, link_name
+from protocol.errors import FaultError, LinkError
+
+Pair = tuple[str, str]
+_SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
+
+
+class Link(Params):
+    """One link, from a client or bookie to a bookie or ZooKeeper."""
+
+    source: SourceName = Field(alias="from")
+    destination: DestinationName = Field(alias="to")
+
+    @model_validator(mode="after")
+    def _two_ends(self) -> Self:
+        if self.source == self.destination and "-" not in self.source:
+            raise ValueError(f"`{self.source}` has no link to itself")
+        return self
+
+
+class HeldLink(Link):
+    """One link and the way that is held: requests, answers or both."""
+
+    way: Way = Way.BOTH
+
+
+class SlowLink(Link):
+    """One link and its slowness, the same each way."""
+
+    latency_ms: int = Field(default=0, ge=0)
+    rate_bytes_per_s: int = Field(default=0, ge=0, multiple_of=1000)
+
+    @model_validator(mode="after")
+    def _some_slowness(self) -> Self:
+        if not (self.latency_ms or self.rate_bytes_per_s):
+            raise ValueError("nothing would be slow: give latency_ms or rate_bytes_per_s above 0")
+        return self
+
+
+class Island(Params):
+    """One server or client, and how its links end: refused (cut) or silent (hold)."""
+
+    target: ServerName
+    by: Literal["cut", "hold"] = "cut"
+
+
+class _LinkFault:
+    """What all have in common; each says which links, what is done, and how that looks."""
+
+    name: str
+    supersedes: frozenset[str] = frozenset()
+
+    def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
+        return [(params.source, params.destination)]
+
+    def apply(self, params: Any, links: Links, pair: Pair) -> None:
+        raise NotImplementedError
+
+    def took(self, params: Any, state: LinkState) -> bool:
+        raise NotImplementedError
+
+    def available(self, params: Any, cluster: Cluster) -> str | None:
+        pairs = self.pairs(params, cluster.links)
+        if not pairs:
+            return f"{params.target} has no links that may be faulted"
+        for pair in pairs:
+            if pair[0] == OBSERVER:
+                return "links of the observer are never faulted"
+            if pair not in cluster.links.pairs():
+                return f"there is no link {link_name(*pair)}"
+        return None
+
+    def target(self, params: Any) -> str:
+        return link_name(params.source, params.destination)
+
+    def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
+        return frozenset(link_name(*pair) for pair in self.pairs(params, cluster.links))
+
+    def turn(self, params: Any) -> Turn:  # noqa: ARG002  # the protocol's
+        return Turn.LINKS
+
+    def inject(self, params: Any, cluster: Cluster) -> Proof:
+        pairs = self.pairs(params, cluster.links)
+        for pair in pairs:
+            self.apply(params, cluster.links, pair)
+        return {"links": [link_name(*pair) for pair in pairs]}
+
+    def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        states = self._states(params, cluster)
+        for name, state in states.items():
+            if not self.took(params, state):
+                raise FaultError(f"{self.name} {name} did not take effect; the proxy says {state}")
+        return {name: asdict(state) for name, state in states.items()}
+
+    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        errors = []
+        for pair in self.pairs(params, cluster.links):
+            try:
+                cluster.links.heal(*pair)
+            except LinkError as error:
+                errors.append(str(error))
+        if errors:
+            raise FaultError("; ".join(errors))
+        states = self._states(params, cluster)
+        for name, state in states.items():
+            if state != _SOUND:
+                raise FaultError(f"{name} is not healed of {self.name}; the proxy says {state}")
+        return {"links": list(states)}
+
+    def _states(self, params: Any, cluster: Cluster) -> dict[str, LinkState]:
+        pairs = self.pairs(params, cluster.links)
+        return {link_name(*pair): cluster.links.state(*pair) for pair in pairs}
+
+
+class _Cut(_LinkFault):
+    """Connections are closed, new ones refused."""
+
+    name = "cut"
+    about = "close a link's connections and refuse new ones"
+    params: type[BaseModel] = Link
+
+    def apply(self, params: Any, links: Links, pair: Pair) -> None:  # noqa: ARG002
+        links.cut(*pair)
+
+    def took(self, params: Any, state: LinkState) -> bool:  # noqa: ARG002
+        return state.cut
+
+
+class _Hold(_LinkFault):
+    """A silent partition: connections stay, nothing passes that way."""
+
+    name = "hold"
+    about = "let nothing pass a link, one way or both, while its connections stay open"
+    params: type[BaseModel] = HeldLink
+
+    def apply(self, params: Any, links: Links, pair: Pair) -> None:
+        links.hold(*pair, params.way)
+
+    def took(self, params: Any, state: LinkState) -> bool:
+        wanted = {Way.REQUESTS, Way.ANSWERS} if params.way is Way.BOTH else {params.way}
+        return set(state.held) == wanted
+
+
+class _Slow(_LinkFault):
+    """A long or narrow link."""
+
+    name = "slow"
+    about = "delay a link each way, or narrow it"
+    params: type[BaseModel] = SlowLink
+
+    def apply(self, params: Any, links: Links, pair: Pair) -> None:
+        links.slow(*pair, latency_ms=params.latency_ms, rate_bytes_per_s=params.rate_bytes_per_s)
+
+    def took(self, params: Any, state: LinkState) -> bool:
+        return (state.latency_ms, state.rate_bytes_per_s) == (params.latency_ms, params.rate_bytes_per_s)
+
+
+class _Isolate(_LinkFault):
+    """An island: all links from and to one server or client."""
+
+    name = "isolate"
+    about = "cut or hold every link of one server, to it and from it"
+    params: type[BaseModel] = Island
+
+    def pairs(self, params: Any, links: Links) -> Sequence[Pair]:
+        return [pair for pair in links.pairs() if params.target in pair and pair[0] != OBSERVER]
+
+    def target(self, params: Any) -> str:
+        return str(params.target)
+
+    def apply(self, params: Any, links: Links, pair: Pair) -> None:
+        if params.by == "cut":
+            links.cut(*pair)
+        else:
+            links.hold(*pair, Way.BOTH)
+
+    def took(self, params: Any, state: LinkState) -> bool:
+        return state.cut if params.by == "cut" else set(state.held) == {Way.REQUESTS, Way.ANSWERS}
+
+
+register(_Cut())
+register(_Hold())
+register(_Slow())
+register(_Isolate())

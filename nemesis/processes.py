@@ -1,0 +1,177 @@
+"""Faults of processes: kill, stop, pause; of a bookie, of ZooKeeper, of a client.
+
+Each asks the process whether it has the power (:mod:`cluster.interface`). The observer is the
+run's own eye and is never hit.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState
+from nemesis.registry import Proof, Turn, register
+from plans.names import Params, ServerName
+from protocol.addresses import OBSERVER, ZOOKEEPER, is_bookie
+from protocol.errors import FaultError, UsageError
+
+READY_TIMEOUT_S = 60.0
+
+
+class Target(Params):
+    """Which process is hit, and how long its healing may take until it is ready."""
+
+    target: ServerName
+    ready_timeout_s: float = Field(default=READY_TIMEOUT_S, gt=0)
+
+
+class StopTarget(Target):
+    """Which process is asked to end, and how long it may take to do so."""
+
+    timeout_s: float = Field(default=30, gt=0)
+
+
+def restart(
+    process: Process, *, timeout_s: float, conf: Mapping[str, str] | None = None, version: str | None = None
+) -> Proof:
+    """Start a process that is down and wait until it is ready; facts of the new boot.
+
+    ``UsageError`` when it is not down, ``NotReadyError`` when it does not get ready in time.
+    """
+    if process.state is not ProcessState.DOWN:
+        raise UsageError(f"{process.name} cannot be started, it is {process.state}")
+    process.start(conf=conf or None, version=version)
+    process.wait_ready(timeout_s)
+    return {"boot": process.boot, "ready": True}
+
+
+class _ProcessFault:
+    """What kill, stop and pause share: the power that is asked for, and the target."""
+
+    name: str
+    power: type[Any]
+    supersedes: frozenset[str] = frozenset()
+
+    def available(self, params: Target, cluster: Cluster) -> str | None:
+        if params.target == OBSERVER:
+            return "the observer is never hit, its record must be whole"
+        try:
+            process = cluster.process(params.target)
+        except UsageError as error:
+            return str(error)
+        if not isinstance(process, self.power):
+            return f"{params.target} has no {self.name} on this backend"
+        return None
+
+    def target(self, params: Target) -> str:
+        return params.target
+
+    def claims(self, params: Target, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
+        return frozenset({params.target})
+
+    def turn(self, params: Target) -> Turn:
+        if params.target == ZOOKEEPER:
+            return Turn.METADATA
+        return Turn.BOOKIES if is_bookie(params.target) else Turn.CLIENTS
+
+
+class _Ending(_ProcessFault):
+    """Faults that end the process; healing is its next boot."""
+
+    def heal(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        process = cluster.process(params.target)
+        if process.state is ProcessState.DOWN:
+            return restart(process, timeout_s=params.ready_timeout_s)
+        process.wait_ready(params.ready_timeout_s)
+        return {"boot": process.boot, "ready": True}
+
+
+class _Kill(_Ending):
+    """SIGKILL: nothing is flushed, nothing is said."""
+
+    name = "kill"
+    about = "end a process with SIGKILL"
+    params: type[BaseModel] = Target
+    power = CanKill
+    supersedes = frozenset({"pause"})
+
+    def inject(self, params: Target, cluster: Cluster) -> Proof:
+        process: Any = cluster.process(params.target)
+        return _proof(process.kill())
+
+    def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:
+        if injected["signal"] != signal.SIGKILL:
+            raise FaultError(f"{params.target} ended otherwise than by SIGKILL: {_how(injected)}")
+        return _confirmed_down(cluster.process(params.target), injected)
+
+
+class _Stop(_Ending):
+    """SIGTERM: the process ends in its own order."""
+
+    name = "stop"
+    about = "ask a process to end with SIGTERM and wait until it has"
+    params: type[BaseModel] = StopTarget
+    power = CanStop
+
+    def inject(self, params: StopTarget, cluster: Cluster) -> Proof:
+        process: Any = cluster.process(params.target)
+        return _proof(process.stop(params.timeout_s))
+
+    def confirm(self, params: StopTarget, cluster: Cluster, injected: Proof) -> Proof:
+        if injected["signal"] == signal.SIGKILL:
+            raise FaultError(f"{params.target} was ended by SIGKILL, not in its own order")
+        return _confirmed_down(cluster.process(params.target), injected)
+
+
+class _Pause(_ProcessFault):
+    """SIGSTOP: connections stay open, nothing is answered."""
+
+    name = "pause"
+    about = "stop a process where it stands with SIGSTOP, until it is resumed"
+    params: type[BaseModel] = Target
+    power = CanPause
+
+    def inject(self, params: Target, cluster: Cluster) -> Proof:
+        process: Any = cluster.process(params.target)
+        process.pause()
+        return {"boot": process.boot}
+
+    def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:
+        process = cluster.process(params.target)
+        if process.state is not ProcessState.PAUSED or process.boot != injected["boot"]:
+            raise FaultError(f"{params.target} is {process.state} in boot {process.boot}, not paused")
+        return {"boot": process.boot, "state": str(process.state)}
+
+    def heal(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        process: Any = cluster.process(params.target)
+        if process.state is ProcessState.DOWN:
+            raise FaultError(f"{params.target} died while it was paused")
+        if process.state is ProcessState.PAUSED:
+            process.resume()
+        process.wait_ready(params.ready_timeout_s)
+        return {"boot": process.boot, "ready": True}
+
+
+def _proof(ended: Exit) -> Proof:
+    return {"boot": ended.boot, "code": ended.code, "signal": ended.signal, "exit_ns": ended.at_ns}
+
+
+def _how(ended: Proof) -> str:
+    return f"code {ended['code']}, signal {ended['signal']}"
+
+
+def _confirmed_down(process: Process, injected: Proof) -> Proof:
+    if process.state is not ProcessState.DOWN or process.boot != injected["boot"]:
+        raise FaultError(
+            f"boot {injected['boot']} of {process.name} ended ({_how(injected)}), "
+            f"but it is {process.state} in boot {process.boot}"
+        )
+    return {"boot": process.boot, "state": str(process.state)}
+
+
+register(_Kill())
+register(_Stop())
+register(_Pause())

@@ -1,0 +1,29 @@
+"""The fake cluster and the faults on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import nemesis.links
+import nemesis.processes  # noqa: F401  # registers its faults
+from nemesis.active import Active
+from tests.unit.nemesis.fake_cluster import FakeCluster
+
+pytest.register_assert_rewrite("tests.unit.nemesis.fault_stories")
+
+
+@pytest.fixture
+def cluster() -> FakeCluster:
+    return FakeCluster()
+
+
+@pytest.fixture
+def lines() -> list[dict[str, Any]]:
+    return []
+
+
+@pytest.fixture
+def active(cluster: Any, lines: list[dict[str, Any]]) -> Active:
+    return Active(cluster, lambda line: lines.append(dict(line)))

@@ -1,0 +1,135 @@
+"""A cluster of objects: processes with lives and links with states, and nothing behind them.
+
+``cluster.fail["heal writer-b1"] = error`` makes that order fail until it is removed.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from cluster.interface import Exit, LinkState, ProcessState, Way
+from protocol.errors import FencepostError, NotReadyError, UsageError
+
+SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
+
+
+class Orders:
+    """Every order that the fakes were given, and those that shall fail."""
+
+    def __init__(self) -> None:
+        self.given: list[str] = []
+        self.fail: dict[str, FencepostError] = {}
+
+    def take(self, order: str) -> None:
+        self.given.append(order)
+        if order in self.fail:
+            raise self.fail[order]
+
+
+class FakeProcess:
+    def __init__(self, name: str, orders: Orders) -> None:
+        self.name = name
+        self.boot = 1
+        self.state = ProcessState.RUNNING
+        self.ready = True
+        self.settings: tuple[Any, Any] = (None, None)
+        self._orders = orders
+
+    def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
+        self._orders.take(f"start {self.name}")
+        assert self.state is ProcessState.DOWN
+        self.boot, self.state, self.ready, self.settings = (
+            self.boot + 1,
+            ProcessState.RUNNING,
+            False,
+            (conf, version),
+        )
+
+    def wait_ready(self, timeout_s: float) -> None:
+        self._orders.take(f"wait_ready {self.name}")
+        if self.state is not ProcessState.RUNNING:
+            raise NotReadyError(f"{self.name} is {self.state}")
+        self.ready = True
+
+    def kill(self) -> Exit:
+        self._orders.take(f"kill {self.name}")
+        return self._exit(None, signal.SIGKILL)
+
+    def stop(self, timeout_s: float = 30) -> Exit:
+        self._orders.take(f"stop {self.name}")
+        return self._exit(143, None)
+
+    def _exit(self, code: int | None, number: int | None) -> Exit:
+        self.state, self.ready = ProcessState.DOWN, False
+        return Exit(self.name, self.boot, code, number, time.monotonic_ns())
+
+    def pause(self) -> None:
+        self._orders.take(f"pause {self.name}")
+        self.state, self.ready = ProcessState.PAUSED, False
+
+    def resume(self) -> None:
+        self._orders.take(f"resume {self.name}")
+        self.state = ProcessState.RUNNING
+
+
+class Stone:
+    """A process without any power."""
+
+    name, boot, state = "zk1", 1, ProcessState.RUNNING
+
+
+class FakeLinks:
+    def __init__(self, pairs: Sequence[tuple[str, str]], orders: Orders) -> None:
+        self._states = dict.fromkeys(pairs, SOUND)
+        self._orders = orders
+
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        return tuple(self._states)
+
+    def state(self, source: str, destination: str) -> LinkState:
+        return self._states[source, destination]
+
+    def _change(self, order: str, source: str, destination: str, state: LinkState) -> None:
+        self._orders.take(f"{order} {source}-{destination}")
+        self._states[source, destination] = state
+
+    def cut(self, source: str, destination: str) -> None:
+        self._change("cut", source, destination, replace(self.state(source, destination), cut=True))
+
+    def hold(self, source: str, destination: str, way: Way) -> None:
+        held = (Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,)
+        self._change("hold", source, destination, replace(self.state(source, destination), held=held))
+
+    def slow(self, source: str, destination: str, *, latency_ms: int = 0, rate_bytes_per_s: int = 0) -> None:
+        state = replace(
+            self.state(source, destination), latency_ms=latency_ms, rate_bytes_per_s=rate_bytes_per_s
+        )
+        self._change("slow", source, destination, state)
+
+    def heal(self, source: str, destination: str) -> None:
+        self._change("heal", source, destination, SOUND)
+
+
+class FakeCluster:
+    """Three bookies, ZooKeeper, two clients, the observer."""
+
+    def __init__(self) -> None:
+        self.orders = Orders()
+        names = ("b1", "b2", "b3", "zk1", "writer", "recoverer", "observer")
+        self._processes: dict[str, Any] = {name: FakeProcess(name, self.orders) for name in names}
+        sources = ("b1", "b2", "b3", "writer", "recoverer", "observer")
+        pairs = [(s, d) for s in sources for d in ("b1", "b2", "b3", "zk1") if s != d]
+        self.links = FakeLinks(pairs, self.orders)
+
+    def process(self, name: str) -> Any:
+        if name not in self._processes:
+            raise UsageError(f"no {name}; nearest {get_close_matches(name, self._processes, 1, 0)}")
+        return self._processes[name]
+
+    def petrify(self, name: str) -> None:
+        self._processes[name] = Stone()

@@ -1,0 +1,114 @@
+"""Each fault on the fake cluster: the stories of every cluster, and what only a fake can show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cluster.interface import Exit, ProcessState
+from nemesis.active import Active
+from nemesis.registry import FAULTS, register
+from protocol.errors import FaultError, LinkError, UsageError
+from tests.unit.nemesis.fault_stories import Lines, LinkStories, ProcessStories, inject, phases, proof
+
+
+class TestProcesses(ProcessStories):
+    pass
+
+
+class TestLinks(LinkStories):
+    pass
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="'kill' is registered twice"):
+        register(FAULTS["kill"])
+
+
+def test_every_fault_says_what_it_is_about() -> None:
+    assert set(FAULTS) == {"kill", "stop", "pause", "cut", "hold", "slow", "isolate"}
+    assert all(fault.about for fault in FAULTS.values())
+
+
+def test_a_death_by_another_signal_is_no_kill(cluster: Any, active: Active, lines: Lines) -> None:
+    b1 = cluster.process("b1")
+    killed = b1.kill
+    b1.kill = lambda: Exit("b1", killed().boot, 1, None, 0)
+    with pytest.raises(FaultError, match="otherwise than by SIGKILL: code 1"):
+        inject(active, "kill", target="b1")
+    assert phases(lines) == ["planned", "injected", "failed", "healed"]
+    assert b1.state is ProcessState.RUNNING
+
+
+def test_a_stop_that_needed_sigkill_is_no_stop(cluster: Any, active: Active) -> None:
+    b1 = cluster.process("b1")
+    b1.stop = lambda timeout_s: b1.kill()
+    with pytest.raises(FaultError, match="by SIGKILL"):
+        inject(active, "stop", target="b1")
+
+
+def test_a_pause_that_did_not_stop_it_is_not_confirmed(cluster: Any, active: Active, lines: Lines) -> None:
+    cluster.process("b1").pause = lambda: None
+    with pytest.raises(FaultError, match="b1 is running in boot 1, not paused"):
+        inject(active, "pause", target="b1")
+    assert phases(lines) == ["planned", "injected", "failed", "healed"]
+
+
+def test_a_death_during_a_pause_cannot_be_resumed(cluster: Any, active: Active) -> None:
+    inject(active, "pause", target="b1")
+    cluster.process("b1").kill()
+    with pytest.raises(FaultError, match="died while it was paused"):
+        active.heal()
+
+
+def test_a_process_without_the_power_says_so(cluster: Any, active: Active, lines: Lines) -> None:
+    cluster.petrify("zk1")
+    with pytest.raises(UsageError, match="zk1 has no kill on this backend"):
+        inject(active, "kill", target="zk1")
+    assert lines == []
+
+
+def test_an_unknown_process_is_refused(active: Active) -> None:
+    with pytest.raises(UsageError, match="no b9"):
+        inject(active, "pause", target="b9")
+
+
+def test_a_link_that_the_proxy_left_open_is_not_confirmed(cluster: Any, active: Active, lines: Lines) -> None:
+    cluster.links.cut = lambda source, destination: None
+    with pytest.raises(FaultError, match="cut writer-b2 did not take effect; the proxy says"):
+        inject(active, "cut", **{"from": "writer", "to": "b2"})
+    assert phases(lines) == ["planned", "injected", "failed", "healed"]
+
+
+def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Active) -> None:
+    inject(active, "isolate", target="b2")
+    cluster.orders.fail["heal b1-b2"] = LinkError("no answer")
+    with pytest.raises(FaultError, match="isolate b2 was not healed: no answer"):
+        active.heal()
+    still = [pair for pair in cluster.links.pairs() if cluster.links.state(*pair).cut]
+    assert still == [("b1", "b2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("cut", {"from": "b1", "to": "b1"}),
+        ("hold", {"from": "writer", "to": "b1", "way": "sideways"}),
+        ("slow", {"from": "writer", "to": "b1"}),
+        ("slow", {"from": "writer", "to": "b1", "rate_bytes_per_s": 1500}),
+        ("isolate", {"target": "b1", "by": "prayer"}),
+        ("kill", {"target": "b1", "signal": 9}),
+    ],
+)
+def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        FAULTS[name].params(**params)
+
+
+def test_the_fault_log_has_parameters_as_the_plan_writes_them(active: Active, lines: Lines) -> None:
+    inject(active, "hold", **{"from": "writer", "to": "b2", "way": "answers"})
+    assert lines[0]["params"] == {"from": "writer", "to": "b2", "way": "answers"}
+    assert (lines[0]["kind"], lines[0]["target"]) == ("hold", "writer-b2")
+    assert proof(lines, "injected") == {"links": ["writer-b2"]}
