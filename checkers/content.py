@@ -1,0 +1,139 @@
+"""Content: what a read returns is what was written, byte for byte.
+
+Payloads prove themselves: a reader recomputes the checksum and compares run, ledger and entry
+with the header, so no list of writes is needed. An entry that proves itself was written, whether
+its add was recorded or not; such entries are counted and convict nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from checkers.capping import capped
+from checkers.contract import Chunk, RunFacts
+from checkers.damage import shortcomings
+from checkers.marks import Marks, unmarked
+from checkers.spans import Spans
+from checkers.wording import client_name, counted, entries_text, ledger_text
+from evidence.codes import Holding, Kind, Outcome, Proof
+from evidence.findings import Finding, Judgement, Verdict
+
+_BAD = {
+    "damaged": (Proof.DAMAGED, "the payload's checksum is not that of its bytes", "damaged"),
+    "foreign": (
+        Proof.FOREIGN,
+        "the payload is whole but of another run, ledger or entry",
+        "as another",
+    ),
+    "not_a_payload": (Proof.NONE, "the bytes do not begin with the header of any payload", "as no payload"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """The summary: what reads returned, good and bad, and which writes were acknowledged or tried."""
+
+    bad: dict[str, Spans]
+    returned: Marks
+    acked: Marks
+    tried: Spans
+    delivered: int
+    census_damaged: int
+
+
+class Content:
+    """Convicts returned bytes that do not prove themselves, and two writings of one entry."""
+
+    name = "content"
+    tables: tuple[str, ...] = ("operations", "census")
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Bytes:  # noqa: ARG002  # as agreed
+        """Sort delivered entries by what their bytes prove."""
+        rows = chunk.operations
+        kind, ok, proof, entry = rows["kind"], rows["outcome"] == Outcome.OK, rows["proof"], rows["entry"]
+        read = ok & (kind == Kind.ENTRY) & (entry >= 0)
+        proven = read & (proof == Proof.PROVES_ITSELF)
+        adds = (kind == Kind.ADD) & (entry >= 0)
+        acked, ledger, size = adds & ok, rows["ledger"], rows["size_bytes"]
+        bad = {name: read & (proof == code) for name, (code, *_) in _BAD.items()}
+        return Bytes(
+            bad={name: Spans.of_entries(ledger[pick], entry[pick]) for name, pick in bad.items()},
+            returned=Marks.of_rows(ledger[proven], entry[proven], rows["origin"][proven], size[proven]),
+            acked=Marks.of_rows(ledger[acked], entry[acked], rows["client"][acked], size[acked]),
+            tried=Spans.of_entries(ledger[adds], entry[adds]),
+            delivered=int(read.sum()),
+            census_damaged=int((chunk.census["holding"] == Holding.DAMAGED).sum()),
+        )
+
+    def merge(self, left: Bytes, right: Bytes) -> Bytes:
+        """Both."""
+        return Bytes(
+            {name: spans | right.bad[name] for name, spans in left.bad.items()},
+            left.returned | right.returned,
+            left.acked | right.acked,
+            left.tried | right.tried,
+            left.delivered + right.delivered,
+            left.census_damaged + right.census_damaged,
+        )
+
+    def conclude(self, summary: Bytes, run: RunFacts) -> Judgement:
+        """Needs at least one delivered entry."""
+        writings = summary.returned | summary.acked
+        two = writings.twice()
+        findings = [*_bad(summary, run), *_two_writings(two, writings, run)]
+        unrecorded = (summary.returned.spans() - summary.tried).count()
+        lacking = shortcomings(run, self.tables)
+        enough = summary.delivered > 0 and not lacking
+        notes = [*lacking]
+        if unrecorded:
+            notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add nobody recorded")
+        if summary.census_damaged:
+            notes.append(
+                f"{counted(summary.census_damaged, 'census answer')} held other bytes than the entry's"
+            )
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
+            needed="whole evidence, and at least one entry delivered to a client",
+            seen={"delivered": summary.delivered, "unrecorded": unrecorded},
+            findings=capped(findings),
+            counts={
+                **{kind: spans.count() for kind, spans in summary.bad.items()},
+                "two_writings": two.count(),
+            },
+            notes=tuple(notes),
+        )
+
+
+def _bad(summary: Bytes, run: RunFacts) -> Iterator[Finding]:
+    for kind, (_, why, _) in _BAD.items():
+        for ledger, first, last in summary.bad[kind]:
+            yield Finding(
+                property=Content.name,
+                kind=kind,
+                ledger=ledger,
+                first_entry=first,
+                last_entry=last,
+                count=last - first + 1,
+                text=f"{ledger_text(run, ledger)}: {entries_text(first, last)} read back {_BAD[kind][2]}",
+                proof=(f"{entries_text(first, last)}: {why}",),
+            )
+
+
+def _two_writings(two: Spans, writings: Marks, run: RunFacts) -> Iterator[Finding]:
+    for ledger, first, last in two:
+        variants = sorted(unmarked(mark) for mark, *_ in writings.within(ledger, first, last))
+        yield Finding(
+            property=Content.name,
+            kind="two_writings",
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=last - first + 1,
+            text=f"{ledger_text(run, ledger)}: {entries_text(first, last)} known with different bytes",
+            proof=tuple(
+                f"{entries_text(first, last)}: written by {client_name(run, writer)} with {size} bytes"
+                for writer, size in dict.fromkeys(variants)
+            ),
+        )

@@ -1,0 +1,232 @@
+"""Durability: an entry that was promised is there in the end, with the bytes that were acknowledged.
+
+Holds the obliged set (:mod:`checkers.obliged`) against the final reads and the census
+(:mod:`checkers.answers`). Whether a loss is *explained* takes the wire log and the disks' state
+at each crash; without them every loss has the class ``undetermined``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from checkers.answers import Census, Finals, merge_census, merge_finals, scan_census, scan_finals
+from checkers.capping import room_for
+from checkers.contract import Chunk, RunFacts
+from checkers.damage import damage_to, shortcomings
+from checkers.losses import Losses, holders, part
+from checkers.obliged import Obliged, Promises, merge_promises, obliged, promise_proof, scan_promises
+from checkers.spans import Spans, ints
+from checkers.versions import Histories, Versions, scan_versions
+from checkers.wording import bookie_name, counted, entries_text, ledger_text, listed
+from evidence.findings import Finding, Judgement, Verdict
+
+UNDETERMINED = "undetermined"
+_WHY_UNDETERMINED = (
+    "every loss is of class undetermined: without a wire log and the disks' state at each crash, "
+    "nobody can say which lives of which bookies had the entry"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The summary: promises, final reads, census, metadata."""
+
+    promises: Promises
+    finals: Finals
+    census: Census
+    versions: Versions
+
+
+class Durability:
+    """Convicts when an obliged entry is lost, or only other bytes are left of it."""
+
+    name = "durability"
+    tables: tuple[str, ...] = ("operations", "census", "ledgers")
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
+        """Promises, deliveries, answers and metadata of one chunk."""
+        rows = chunk.operations
+        return Facts(scan_promises(rows), scan_finals(rows), scan_census(chunk.census), scan_versions(chunk))
+
+    def merge(self, left: Facts, right: Facts) -> Facts:
+        """Both."""
+        return Facts(
+            merge_promises(left.promises, right.promises),
+            merge_finals(left.finals, right.finals),
+            merge_census(left.census, right.census),
+            left.versions | right.versions,
+        )
+
+    def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
+        """Every obliged entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
+        case = _Case(summary, run)
+        lacking = shortcomings(run, self.tables)
+        findings = tuple(case.findings())
+        if findings:
+            verdict = Verdict.ANOMALY
+        elif lacking or not case.judged.entries or case.losses.unavailable:
+            verdict = Verdict.UNKNOWN
+        else:
+            verdict = Verdict.VALID
+        return Judgement(
+            property=self.name,
+            verdict=verdict,
+            needed="whole evidence, at least one obliged entry, and every one of them read back at the end",
+            seen=case.seen(),
+            findings=findings,
+            counts=case.counts(),
+            notes=(*lacking, *case.notes(bool(findings))),
+        )
+
+
+class _Case:
+    """Everything that one run's conclusion works out, once."""
+
+    def __init__(self, facts: Facts, run: RunFacts) -> None:
+        self.facts, self.run = facts, run
+        self.histories = Histories(facts.versions)
+        everything = obliged(facts.promises, self.histories.ends)
+        self.released = set(facts.promises.released)
+        self.judged = Obliged(
+            everything.acknowledged.without(self.released),
+            everything.entries.without(self.released),
+            everything.marks,
+        )
+        self.obliged_in_all = everything.entries.count()
+        self.vanished = self._vanished()
+        self.losses: Losses = part(
+            self.judged, facts.finals, facts.census, self.histories, self.vanished, run
+        )
+
+    def _vanished(self) -> set[int]:
+        """Ledgers whose metadata was removed although every invocation is known and none deleted it."""
+        if not self.run.complete or damage_to(self.run, ("operations",)):
+            return set()
+        return set(self.histories.deleted) - self.released
+
+    def seen(self) -> dict[str, int]:
+        """What there was to judge by."""
+        finals, census = self.facts.finals, self.facts.census
+        return {
+            "acknowledged": self.judged.acknowledged.count(),
+            "obliged": self.judged.entries.count(),
+            "released": self.obliged_in_all - self.judged.entries.count(),
+            "ledgers": len(self.judged.entries.ledgers()),
+            "final_opens_ok": len(finals.opened),
+            "final_entries": finals.kept.spans().count(),
+            "census_answers": census.answers,
+            "census_passes": len(census.passes),
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Exact totals, in entries; ``acknowledged_lost`` is the part of the losses that were acked."""
+        gone = self.losses.lost | self.losses.corrupt | self.losses.vanished
+        return {
+            "kept": self.losses.kept.count(),
+            "lost": self.losses.lost.count(),
+            "lost_explained": 0,
+            "lost_unexplained": 0,
+            "lost_undetermined": self.losses.lost.count(),
+            "corrupt": self.losses.corrupt.count(),
+            "vanished": self.losses.vanished.count(),
+            "vanished_ledgers": len(self.vanished),
+            "unavailable": self.losses.unavailable.count(),
+            "gone": gone.count(),
+            "acknowledged_gone": (gone & self.judged.acknowledged).count(),
+        }
+
+    def findings(self) -> Iterator[Finding]:
+        """One for each span of entries that shared a fate."""
+        taken: Counter[tuple[str, int]] = Counter()
+        for ledger in sorted(self.vanished):
+            yield self._vanished_finding(ledger)
+        for kind, spans in (("lost", self.losses.lost), ("corrupt", self.losses.corrupt)):
+            for span in spans:
+                if room_for((kind, span[0]), taken):
+                    yield self._finding(kind, span)
+
+    def _finding(self, kind: str, span: tuple[int, int, int]) -> Finding:
+        ledger, first, last = span
+        what = "lost" if kind == "lost" else "readable only as other bytes"
+        return Finding(
+            property=Durability.name,
+            kind=kind,
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=last - first + 1,
+            loss=UNDETERMINED if kind == "lost" else "",
+            text=f"{ledger_text(self.run, ledger)}: {entries_text(first, last)} {what}",
+            proof=tuple(self._proof(span)),
+        )
+
+    def _proof(self, span: tuple[int, int, int]) -> Iterator[str]:
+        ledger, first, last = span
+        yield from promise_proof(self.facts.promises, span, self.run)
+        close = self.histories.closes.get(ledger)
+        if close and close.last_entry >= first:
+            yield f"metadata version {close.version}: CLOSED at {close.last_entry}"
+        if close and last > close.last_entry:
+            yield f"metadata version {close.version}: CLOSED at {close.last_entry}, below entry {last}"
+        yield from self._answers(span)
+
+    def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
+        """What the holders answered in the last pass, bookies with one answer for the whole span together."""
+        ledger, first, last = span
+        number, whole = self.facts.census.last_pass, Spans.of_ranges(ledger, first, last)
+        duties = holders(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
+        asked = sorted({bookie for bookie, _ in duties})
+        for spans_by, said in (
+            (self.facts.census.absent, "answered no such entry for"),
+            (self.facts.census.damaged, "answered with other bytes for"),
+        ):
+            agreed = [
+                bookie_name(self.run, bookie)
+                for bookie in asked
+                if not whole - spans_by.get((number, bookie), Spans.empty())
+            ]
+            if agreed:
+                yield f"census pass {number}: {listed(agreed)} {said} {entries_text(first, last)}"
+
+    def _vanished_finding(self, ledger: int) -> Finding:
+        gone = self.losses.vanished.of(ledger)
+        row = self.histories.deleted[ledger]
+        return Finding(
+            property=Durability.name,
+            kind="vanished",
+            ledger=ledger,
+            first_entry=int(gone.first[0]) if gone else -1,
+            last_entry=int(gone.last[-1]) if gone else -1,
+            count=gone.count(),
+            text=f"{ledger_text(self.run, ledger)}: the metadata vanished and no client invoked a delete",
+            proof=(
+                f"the metadata was removed by transaction 0x{row.zxid:x}",
+                "the histories of all clients are whole and hold no delete of this ledger that was sent",
+            ),
+        )
+
+    def notes(self, convicted: bool) -> Iterator[str]:
+        """What convicts nobody: unavailable entries by ledger, released ones, the class of losses."""
+        if not self.judged.entries:
+            yield "no entry was promised to anyone"
+        for ledger in self.losses.unavailable.ledgers()[:20]:
+            yield self._unavailable(ledger)
+        more = len(self.losses.unavailable.ledgers()) - 20
+        if more > 0:
+            yield f"{counted(more, 'more ledger')} with unavailable entries"
+        if convicted and self.losses.lost:
+            yield _WHY_UNDETERMINED
+
+    def _unavailable(self, ledger: int) -> str:
+        spans = self.losses.unavailable.of(ledger)
+        error = self.facts.finals.refused.get(ledger)
+        refused = error is not None and ledger not in self.facts.finals.opened
+        why = f"it could not be opened at the end (error {error})" if refused else "not read back"
+        if not refused and not self.histories.seen_whole(ledger):
+            why = "not read back, and the ledger's metadata was not seen whole"
+        return (
+            f"{ledger_text(self.run, ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "
+            f"(first {int(spans.first[0])}): {why}, with no proof of loss"
+        )

@@ -1,0 +1,116 @@
+"""Metadata: each version of a ledger's metadata is well formed and may follow the one before.
+
+Sources: the replication protocol ("Ledgers"), *Closing Ledgers Safely* (figure 3). The rules
+themselves are :mod:`protocol.metadata`; in-place replacement of a fragment's bookies is legal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from checkers.capping import capped
+from checkers.contract import Chunk, RunFacts
+from checkers.damage import shortcomings
+from checkers.versions import Histories, Version, Versions, scan_versions
+from checkers.wording import counted, ledger_text
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.metadata import illegal_move, malformed
+
+
+class Metadata:
+    """Convicts malformed versions, illegal moves, and one version number with two meanings."""
+
+    name = "metadata"
+    tables: tuple[str, ...] = ("ledgers",)
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Versions:  # noqa: ARG002  # as agreed
+        """The versions of one chunk."""
+        return scan_versions(chunk)
+
+    def merge(self, left: Versions, right: Versions) -> Versions:
+        """Both."""
+        return left | right
+
+    def conclude(self, summary: Versions, run: RunFacts) -> Judgement:
+        """Needs at least one version; a version that was not seen convicts nobody."""
+        histories = Histories(summary)
+        findings = [
+            finding for ledger, chain in sorted(histories.of.items()) for finding in _judged(chain, run)
+        ]
+        gaps = {ledger: unseen for ledger in sorted(histories.of) if (unseen := histories.gaps(ledger))}
+        lacking = shortcomings(run, self.tables)
+        enough = bool(histories.of) and not lacking
+        kinds = ("malformed", "illegal_move", "two_versions")
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
+            needed="whole evidence, and at least one version of one ledger",
+            seen={
+                "ledgers": len(histories.of),
+                "versions": sum(map(len, histories.of.values())),
+                "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
+            },
+            findings=capped(findings),
+            counts={kind: sum(finding.kind == kind for finding in findings) for kind in kinds},
+            notes=(*lacking, *_not_seen(gaps, run)),
+        )
+
+
+def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:
+    """What is wrong with the versions of one ledger."""
+    for version in chain:
+        wrong = _alone(version)
+        if wrong:
+            yield _finding("malformed", version, wrong, (_sentence(version),), run)
+    for old, new in pairwise(chain):
+        if old.version == new.version:
+            if old.what != new.what:
+                proof = (_sentence(old), _sentence(new))
+                yield _finding("two_versions", new, "one version number, two contents", proof, run)
+        elif new.version == old.version + 1:
+            wrong = _move(old, new)
+            if wrong:
+                yield _finding("illegal_move", new, wrong, (_sentence(old), _sentence(new)), run)
+
+
+def _alone(version: Version) -> str | None:
+    try:
+        return malformed(version.metadata())
+    except ValueError as error:
+        return str(error)
+
+
+def _move(old: Version, new: Version) -> str | None:
+    try:
+        return illegal_move(old.metadata(), new.metadata())
+    except ValueError:
+        return None  # one of the two is malformed by itself, and that was said
+
+
+def _sentence(version: Version) -> str:
+    try:
+        state = version.metadata().state.name
+    except ValueError:
+        state = f"state {version.state}"
+    end = f" at {version.last_entry}" if version.closed else ""
+    fragments = "; ".join(f"{first}: {', '.join(bookies)}" for first, bookies in version.fragments)
+    return f"metadata version {version.version}: {state}{end}, fragments {fragments}"
+
+
+def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], run: RunFacts) -> Finding:
+    return Finding(
+        property=Metadata.name,
+        kind=kind,
+        ledger=version.ledger,
+        text=f"{ledger_text(run, version.ledger)}, version {version.version}: {wrong}",
+        proof=proof,
+    )
+
+
+def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> Iterator[str]:
+    for ledger in list(gaps)[:20]:
+        runs = ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
+        yield f"{ledger_text(run, ledger)}: metadata versions {runs} not seen"
+    if len(gaps) > 20:
+        yield f"{counted(len(gaps) - 20, 'more ledger')} with metadata versions not seen"

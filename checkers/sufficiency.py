@@ -1,0 +1,124 @@
+"""Evidence: whether this run can prove anything at all.
+
+A run whose evidence was not closed, whose faults were not confirmed, in which nothing was
+acknowledged or nobody looked afterwards is never ``valid``, however clean the rest looks.
+Convicts nobody: its verdict is ``valid`` or ``unknown``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.contract import Chunk, RunFacts
+from checkers.damage import shortcomings
+from checkers.wording import counted
+from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.findings import Judgement, Verdict
+from evidence.schemas import TABLES
+from protocol.addresses import OBSERVER, PROXY
+
+UNPLANNED = "unplanned"
+"""Kind of a fault row that stands for a process that ended by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """How much was seen; ``passes`` are the census passes."""
+
+    operations: int
+    acked: int
+    final_opens: int
+    final_entries: int
+    census: int
+    passes: frozenset[int]
+
+
+class Sufficiency:
+    """Closed evidence, acknowledged adds, census and final reads, faults that really happened."""
+
+    name = "evidence"
+    tables: tuple[str, ...] = ("operations", "census")
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Amounts:  # noqa: ARG002  # as agreed
+        """Count."""
+        rows, census = chunk.operations, chunk.census
+        ok, kind = rows["outcome"] == Outcome.OK, rows["kind"]
+        final = ok & ((rows["flags"] & Flag.FINAL) != 0)
+        return Amounts(
+            operations=len(kind),
+            acked=int((ok & (kind == Kind.ADD)).sum()),
+            final_opens=int((final & (kind == Kind.OPEN)).sum()),
+            final_entries=int((final & (kind == Kind.ENTRY)).sum()),
+            census=len(census["holding"]),
+            passes=frozenset(np.unique(census["pass_number"]).tolist()),
+        )
+
+    def merge(self, left: Amounts, right: Amounts) -> Amounts:
+        """Sum."""
+        return Amounts(
+            left.operations + right.operations,
+            left.acked + right.acked,
+            left.final_opens + right.final_opens,
+            left.final_entries + right.final_entries,
+            left.census + right.census,
+            left.passes | right.passes,
+        )
+
+    def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
+        """Every reason why this run proves too little is a note."""
+        lacking = [*shortcomings(run, TABLES), *_too_little(summary), *_faults(run)]
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
+            needed=(
+                "evidence closed and undamaged, an acknowledged add, a census, final reads, every fault "
+                "confirmed and healed, the proxy and the observer alive to the end"
+            ),
+            seen={
+                "operations": summary.operations,
+                "acked": summary.acked,
+                "final_opens": summary.final_opens,
+                "final_entries": summary.final_entries,
+                "census_answers": summary.census,
+                "census_passes": len(summary.passes),
+                "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
+                "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
+            },
+            notes=(*lacking, *_unplanned(run)),
+        )
+
+
+def _too_little(amounts: Amounts) -> Iterator[str]:
+    if not amounts.acked:
+        yield "no add was acknowledged"
+    if not amounts.passes:
+        yield "no census was taken"
+    if not amounts.final_opens:
+        yield "no ledger was opened and read at the end"
+
+
+def _faults(run: RunFacts) -> Iterator[str]:
+    """Faults without effect or without end, and deaths that blind the run."""
+    for fault in run.faults:
+        name = f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
+        if fault["kind"] == UNPLANNED:
+            if fault["target"] in (PROXY, OBSERVER):
+                yield f"the {fault['target']} died without a fault of ours"
+        elif fault["injected_ns"] != NEVER and fault["confirmed_ns"] == NEVER:
+            yield f"{name} was injected and never confirmed"
+        elif fault["injected_ns"] != NEVER and fault["healed_ns"] == NEVER:
+            yield f"{name} was never healed"
+
+
+def _unplanned(run: RunFacts) -> Iterator[str]:
+    """Other deaths: worth saying first, but no reason to doubt the record."""
+    others = [
+        str(fault["target"])
+        for fault in run.faults
+        if fault["kind"] == UNPLANNED and fault["target"] not in (PROXY, OBSERVER)
+    ]
+    if others:
+        yield f"{counted(len(others), 'server')} died without a fault of ours: {', '.join(sorted(others))}"

@@ -1,0 +1,100 @@
+"""From the judgements of the properties to the verdict of the run.
+
+What counts: the run's evidence itself, the properties that the plan requires (all of them when
+it names none), and any safety property that convicts. Over what counts: anomaly, else unknown,
+else valid. The allowance excuses explained losses only, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from checkers.contract import RunFacts
+from checkers.registry import SAFETY
+from checkers.wording import counted
+from evidence.findings import Judgement, RunVerdict, Verdict
+
+EVIDENCE, DURABILITY = "evidence", "durability"
+
+
+def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdict:
+    """Merge the judgements of one run (one mode)."""
+    verdict = merged(judgements, run)
+    return RunVerdict(
+        scenario=run.scenario,
+        mode=run.mode,
+        verdict=verdict,
+        headline=headline(judgements, verdict, run),
+        judgements=dict(judgements),
+        damage=tuple(run.damage),
+    )
+
+
+def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
+    """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
+    required = {EVIDENCE, *(run.required or judgements)}
+    verdicts = {effective(judgement, run) for name, judgement in judgements.items() if name in required}
+    if required - set(judgements):
+        verdicts.add(Verdict.UNKNOWN)
+    convicted = {
+        name for name, judgement in judgements.items() if effective(judgement, run) is Verdict.ANOMALY
+    }
+    if Verdict.ANOMALY in verdicts or convicted & SAFETY:
+        return Verdict.ANOMALY
+    return Verdict.UNKNOWN if Verdict.UNKNOWN in verdicts else Verdict.VALID
+
+
+def effective(judgement: Judgement, run: RunFacts) -> Verdict:
+    """The judgement's verdict, or ``valid`` where the allowance covers all that it convicts of."""
+    return Verdict.VALID if within_allowance(judgement, run) else judgement.verdict
+
+
+def within_allowance(judgement: Judgement, run: RunFacts) -> bool:
+    """Whether durability convicts only of explained losses, no more than the plan accepts."""
+    if judgement.property != DURABILITY or judgement.verdict is not Verdict.ANOMALY:
+        return False
+    lost, gone = judgement.counts.get("lost", 0), judgement.counts.get("gone", 0)
+    explained = judgement.counts.get("lost_explained", 0)
+    only_losses = gone == lost and not judgement.counts.get("vanished_ledgers", 0)
+    return only_losses and explained == lost <= run.allowance and not judgement.counts.get("unavailable", 0)
+
+
+def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:
+    """One line: how many acknowledged entries were lost, then what else stands in the way."""
+    durability = judgements.get(DURABILITY)
+    parts = [] if durability is None else list(_losses(durability, run))
+    parts += [
+        f"{name}: {_convicted_of(judgement)}"
+        for name, judgement in judgements.items()
+        if judgement.verdict is Verdict.ANOMALY and name != DURABILITY
+    ]
+    if verdict is Verdict.UNKNOWN:
+        unknown = [name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN]
+        missing = sorted(set(run.required) - set(judgements))
+        parts.append(f"unknown: {', '.join([*unknown, *missing])}")
+    return "; ".join(parts)
+
+
+def _losses(durability: Judgement, run: RunFacts) -> list[str]:
+    """How many of the acknowledged entries were lost, and what the number leaves out."""
+    acknowledged = durability.seen.get("acknowledged")
+    if acknowledged is None:
+        return ["losses not judged"]
+    counts = durability.counts
+    gone = counts["acknowledged_gone"]
+    noun = "entry" if acknowledged == 1 else "entries"
+    parts = [f"{gone:,} of {acknowledged:,} acknowledged {noun} lost"]
+    if within_allowance(durability, run):
+        parts = [f"valid within allowance: {counts['lost']:,} lost of {acknowledged:,} acknowledged {noun}"]
+    if counts["gone"] > gone:
+        parts.append(f"{counted(counts['gone'] - gone, 'more promised entry', 'more promised entries')} lost")
+    if counts["vanished_ledgers"]:
+        parts.append(f"{counted(counts['vanished_ledgers'], 'ledger')} vanished")
+    if counts["unavailable"]:
+        parts.append(f"{counted(counts['unavailable'], 'promised entry', 'promised entries')} unavailable")
+    return parts
+
+
+def _convicted_of(judgement: Judgement) -> str:
+    kinds = {name: number for name, number in judgement.counts.items() if number}
+    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.items()) or "anomaly"
