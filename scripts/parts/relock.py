@@ -1,0 +1,95 @@
+"""Write the locks anew, from pyproject.toml, locks/*.in and the Maven repository.
+
+usage: scripts/lock [--help] [python] [--upgrade] [VERSION ...]
+
+Without arguments: the Python locks (kept at their versions where they still fit; --upgrade takes
+the newest) and the sums of every BookKeeper release that has a lock. `python` does only the
+former; VERSIONs (4.17.3 ...) only the sums of these. Jars are fetched afresh, never taken from the cache.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import machine
+import steps
+from stamp import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT))
+from cluster import artifacts, checksums, resolution, versions
+from protocol.errors import FencepostError
+
+COMPILE = [
+    "pip", "compile", "-q", "--universal", "--python-version", "3.11", "--generate-hashes",
+    "--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header",
+]  # fmt: skip
+LOCKED = {"requirements.txt": "pyproject.toml", "build.txt": "locks/build.in", "go.txt": "locks/go.in"}
+
+
+def main(arguments: list[str]) -> int:
+    """Write what the arguments name; the exit code."""
+    if {"--help", "-h"} & set(arguments):
+        sys.stdout.write(__doc__ or "")
+        return 0
+    upgrade = "--upgrade" in arguments
+    names = [argument for argument in arguments if argument != "--upgrade"]
+    try:
+        if not names or "python" in names:
+            lock_python(upgrade=upgrade)
+        for version in [name for name in names if name != "python"] or (
+            [] if names else artifacts.locked_versions()
+        ):
+            lock_jars(version)
+    except FencepostError as error:
+        sys.stderr.write(f"error: {error}\n{error.remedy}\n")
+        return error.exit_code
+    except machine.StopError as stop:
+        sys.stderr.write(f"error: {stop}\n")
+        return stop.code
+    return 0
+
+
+def lock_python(*, upgrade: bool) -> None:
+    """Resolve for Linux, macOS and every Python from 3.11; hashes, and no address of any index."""
+    uv = _uv()
+    for name, source in LOCKED.items():
+        extras = ["--all-extras"] if source == "pyproject.toml" else []
+        newest = ["--upgrade"] if upgrade else []
+        target = f"locks/{name}"
+        steps.run("lock", [uv, *COMPILE, *extras, *newest, source, "-o", target])
+        sys.stdout.write(f"{target}: {(ROOT / target).read_text().count('==')} packages\n")
+
+
+def lock_jars(version: str) -> None:
+    """Fetch the jars of one release into a temporary folder and write their sums."""
+    versions.parse(version)
+    lock = artifacts.LOCKS / f"bookkeeper-{version}.sha256"
+    before = checksums.read_lock(lock) if lock.is_file() else {}
+    with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as scratch:
+        jars = Path(scratch) / "jars"
+        jars.mkdir()
+        resolution.fetch(version, jars, work=Path(scratch))
+        sums = checksums.digests(jars)
+    checksums.write_lock(lock, sums)
+    changes = checksums.differences(before, sums) if before else ["new"]
+    sys.stdout.write(f"{lock.relative_to(ROOT)}: {len(sums)} jars, {'; '.join(changes) or 'unchanged'}\n")
+
+
+def _uv() -> str:
+    """uv from PATH, else from an environment of its own in ``.build``."""
+    found = shutil.which("uv")
+    if found is not None:
+        return found
+    home = BUILD / "uv"
+    if not (home / "bin" / "uv").is_file():
+        steps.run("lock", [sys.executable, "-m", "venv", str(home)])
+        steps.run("lock", [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "uv"])
+    return str(home / "bin" / "uv")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

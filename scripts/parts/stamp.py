@@ -1,0 +1,76 @@
+"""Which parts of the installation are up to date, by a digest of what each was made from.
+
+Standard library only. A part is current when its recorded digest equals the digest of its sources
+now and its product still exists. Knows no commands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+VENV = ROOT / ".venv"
+BUILD = ROOT / ".build"
+CLIENT_JAR = ROOT / "client" / "target" / "fencepost-client.jar"
+PROXY = ROOT / "proxy" / "bin" / "fencepost-proxy"
+_RECORD = BUILD / "setup.json"
+
+
+def sources(part: str) -> list[Path]:
+    """The files that decide what ``part`` (python, client, proxy) is made of."""
+    if part == "python":
+        locks = [ROOT / "locks" / name for name in ("build.txt", "requirements.txt")]
+        return [*locks, ROOT / "pyproject.toml"]
+    if part == "client":
+        return [ROOT / "client" / "pom.xml", *_below(ROOT / "client" / "src")]
+    if part == "proxy":
+        return [path for path in _below(ROOT / "proxy") if path.suffix in {".go", ".mod", ".sum"}]
+    raise ValueError(f"no part {part!r}")
+
+
+def product(part: str) -> Path:
+    """The file whose existence shows that ``part`` was made."""
+    return {"python": VENV / "bin" / "fencepost", "client": CLIENT_JAR, "proxy": PROXY}[part]
+
+
+def digest(part: str) -> str:
+    """SHA-256 over names and contents of the part's sources, and where this checkout stands."""
+    return _digest(sources(part), salt=f"{part} {ROOT} {sys.version_info[:2] if part == 'python' else ''}")
+
+
+def current(part: str) -> bool:
+    """Whether ``part`` needs nothing."""
+    return product(part).exists() and _read().get(part) == digest(part)
+
+
+def record(part: str, made_from: str) -> None:
+    """Remember that ``part`` was made from the sources with this digest."""
+    BUILD.mkdir(exist_ok=True)
+    known = _read() | {part: made_from}
+    temporary = _RECORD.with_suffix(".part")
+    temporary.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+    temporary.replace(_RECORD)
+
+
+def _read() -> dict[str, str]:
+    try:
+        known = json.loads(_RECORD.read_text())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _digest(paths: Iterable[Path], *, salt: str) -> str:
+    total = hashlib.sha256(salt.encode())
+    for path in paths:
+        total.update(f"\0{path.relative_to(ROOT)}\0".encode())
+        total.update(path.read_bytes())
+    return total.hexdigest()
