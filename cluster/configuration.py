@@ -1,0 +1,247 @@
+"""The settings with which servers and clients of a run really start, as plain properties.
+
+Four layers, later ones win: Fencepost's base (small memory, no flush by the clock), the mode, the
+plan, the user's own file. On top lie the keys that a run owns (addresses, folders, ids); what the
+user's file said of those is reported with both values, never silently replaced. Text in, text
+out: knows no process, and writes no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from cluster.versions import parse
+from protocol.addresses import BOOKIE_PORT, bookie_id
+from protocol.errors import UsageError
+
+Properties = dict[str, str]
+
+ZOOKEEPER_TICK_MS = 200
+_DB = "dbStorage_"
+
+BOOKIE_BASE: Mapping[str, str] = {
+    # An hour: what is not journaled is on disk only after a full cache, a clean end or a boot.
+    "flushInterval": "3600000",
+    "zkTimeout": "3000",
+    "diskUsageThreshold": "0.99",
+    "diskUsageWarnThreshold": "0.98",
+    "diskUsageLwmThreshold": "0.97",
+    "minUsableSizeForEntryLogCreation": "1048576",
+    "minUsableSizeForIndexFileCreation": "1048576",
+    "minUsableSizeForHighPriorityWrites": "1048576",
+    f"{_DB}writeCacheMaxSizeMb": "64",
+    f"{_DB}readAheadCacheMaxSizeMb": "8",
+    f"{_DB}rocksDB_blockCacheSize": "8388608",
+    f"{_DB}rocksDB_writeBufferSizeMB": "4",
+    "journalMaxSizeMB": "64",
+    "journalPreAllocSizeMB": "1",
+    "logSizeLimit": "67108864",
+    "entryLogFilePreallocationEnabled": "false",
+    "skipListSizeLimit": "67108864",
+    "serverNumIOThreads": "2",
+    "numAddWorkerThreads": "1",
+    "numReadWorkerThreads": "2",
+    "numHighPriorityWorkerThreads": "2",
+    "numLongPollWorkerThreads": "1",
+    "allocatorPoolingConcurrency": "1",
+}
+
+CLIENT_BASE: Mapping[str, str] = {
+    "zkTimeout": "10000",
+    "firstSpeculativeReadTimeout": "200",  # recovery asks the next bookie soon when one is silent
+    "numIOThreads": "2",
+    "numWorkerThreads": "2",
+}
+
+CAPS: Mapping[str, int] = {
+    f"{_DB}writeCacheMaxSizeMb": 512,
+    f"{_DB}readAheadCacheMaxSizeMb": 256,
+    f"{_DB}rocksDB_blockCacheSize": 256 << 20,
+    f"{_DB}rocksDB_writeBufferSizeMB": 64,
+    "journalMaxSizeMB": 2048,
+    "journalPreAllocSizeMB": 64,
+}
+"""Sizes of the user's file above these are cut: several bookies share this machine."""
+
+DROPPED = frozenset(
+    {
+        "zkServers",
+        "zkLedgersRootPath",
+        "indexDirectories",
+        "journalDirectory",
+        "useHostNameAsBookieID",
+        "useShortHostName",
+        "disableServerSocketBind",
+        "enableLocalTransport",
+        "extraServerComponents",
+        "statsProviderClass",
+        "tlsProvider",
+        "tlsProviderFactoryClass",
+        "bookieAuthProviderFactoryClass",
+        "clientAuthProviderFactoryClass",
+        "zkEnableSecurity",
+        "permittedStartupUsers",
+    }
+)
+"""Keys that a run cannot honour: other ways to name addresses and folders, TLS, extra jars."""
+
+ROCKSDB_CONF_KEYS = ("defaultRocksdbConf", "entryLocationRocksdbConf", "ledgerMetadataRocksdbConf")
+ROCKSDB_OPTIONS = '[DBOptions]\n create_if_missing=true\n\n[CFOptions "default"]\n'
+_NETTY_DIRECT_MB = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """A key of the user's file that a run owns; ``ours`` is empty when the key was dropped."""
+
+    key: str
+    theirs: str
+    ours: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """Properties as they are written for one process, and what of the user's file gave way."""
+
+    properties: Properties
+    overridden: tuple[Overridden, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The four layers of one kind of process, weakest first; ``user`` is the user's own file."""
+
+    base: Mapping[str, str]
+    mode: Mapping[str, str]
+    plan: Mapping[str, str]
+    user: Mapping[str, str]
+
+    def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
+        """All layers under the keys that the run owns."""
+        limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
+        final = dict(limits) | dict(owned)
+        merged = {**self.base, **self.mode, **self.plan, **self.user, **final}
+        properties = {key: value for key, value in merged.items() if key not in drop or key in owned}
+        overridden = tuple(
+            Overridden(key, theirs, properties.get(key, ""))
+            for key, theirs in sorted(self.user.items())
+            if properties.get(key, "") != theirs
+        )
+        return Effective(properties, overridden)
+
+
+def bookie_properties(
+    name: str, layers: Layers, *, folder: str, zookeeper: tuple[str, int], version: str
+) -> Effective:
+    """A bookie's settings; ``folder`` is its own (absolute), ``zookeeper`` its link to ZooKeeper."""
+    owned = {
+        "bookieId": bookie_id(name),
+        "advertisedAddress": name,
+        "bookiePort": str(BOOKIE_PORT),
+        "listeningInterface": "lo",
+        "allowLoopback": "true",
+        "metadataServiceUri": metadata_service_uri(zookeeper),
+        "journalDirectories": f"{folder}/journal",
+        "ledgerDirectories": f"{folder}/ledgers",
+        "httpServerEnabled": "false",
+    }
+    if needs_rocksdb_conf(version):
+        owned |= dict.fromkeys(ROCKSDB_CONF_KEYS, f"{folder}/rocksdb.conf")
+    return layers.merged(owned)
+
+
+def client_properties(layers: Layers) -> Effective:
+    """A client's settings; its ZooKeeper address is an argument of the process."""
+    return layers.merged({}, drop=DROPPED | {"metadataServiceUri"})
+
+
+def zookeeper_properties(*, folder: str, address: tuple[str, int]) -> Properties:
+    """ZooKeeper's settings: short ticks, no fsync (nobody cuts its power), sessions as asked for."""
+    host, port = address
+    return {
+        "tickTime": str(ZOOKEEPER_TICK_MS),
+        "minSessionTimeout": "400",
+        "maxSessionTimeout": "60000",
+        "maxClientCnxns": "0",
+        "clientPort": str(port),
+        "clientPortAddress": host,
+        "dataDir": f"{folder}/data",
+        "forceSync": "no",
+        "admin.enableServer": "false",
+        "preAllocSize": "4096",
+        "autopurge.purgeInterval": "0",
+        "4lw.commands.whitelist": "srvr,ruok",
+    }
+
+
+def metadata_service_uri(zookeeper: tuple[str, int]) -> str:
+    """BookKeeper's name for a metadata store at an address."""
+    host, port = zookeeper
+    return f"zk+hierarchical://{host}:{port}/ledgers"
+
+
+def needs_rocksdb_conf(version: str) -> bool:
+    """Whether a release exits unless files with RocksDB options are named (4.15.0 and 4.15.1)."""
+    return parse(version) in ((4, 15, 0), (4, 15, 1))
+
+
+def direct_memory_mb(properties: Mapping[str, str]) -> int:
+    """Direct memory that a bookie with these settings needs: its two caches, and Netty's buffers."""
+    sizes = (properties.get(f"{_DB}{cache}MaxSizeMb", "0") for cache in ("writeCache", "readAheadCache"))
+    return sum(int(size) for size in sizes if size.isdigit()) + _NETTY_DIRECT_MB
+
+
+def java_properties(properties: Mapping[str, str]) -> str:
+    """Properties as a file's text, in the order of keys; backslashes are doubled."""
+    return "".join(
+        f"{key}={value.replace(chr(92), chr(92) * 2)}\n" for key, value in sorted(properties.items())
+    )
+
+
+def parse_properties(text: str, *, source: str) -> Properties:
+    """The properties of a file in Java's syntax: comments, continued lines, ``=``, ``:`` or blank.
+
+    The last of equal keys counts. ``UsageError`` names ``source`` and the line.
+    """
+    properties = {}
+    for number, line in _logical_lines(text):
+        match = re.match(r"((?:\\.|[^\\=:\s])+)\s*[=:]?\s*(.*)", line, re.DOTALL)
+        if match is None:
+            raise UsageError(f"{source}, line {number}: no key in {line!r}")
+        properties[_unescape(match[1])] = _unescape(match[2]).strip()
+    return properties
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    parts: list[str] = []
+    first = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.lstrip()
+        if not parts and (not stripped or stripped[0] in "#!"):
+            continue
+        first = first if parts else number
+        trailing = len(stripped) - len(stripped.rstrip("\\"))
+        parts.append(stripped[:-1] if trailing % 2 else stripped)
+        if trailing % 2 == 0:
+            yield first, "".join(parts)
+            parts = []
+    if parts:
+        yield first, "".join(parts)
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+
+def _unescape(text: str) -> str:
+    def one(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return _ESCAPES.get(match[2], match[2])
+
+    return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", one, text, flags=re.DOTALL)
+
+
+def _above(value: str | None, cap: int) -> bool:
+    return value is not None and value.isdigit() and int(value) > cap

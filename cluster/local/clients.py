@@ -1,0 +1,143 @@
+"""A client or the observer as a plain process: one conversation per boot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import Any
+
+from cluster import artifacts
+from cluster.client import Conversation, Reply
+from cluster.configuration import Layers, client_properties, java_properties
+from cluster.interface import Exit, ProcessState
+from cluster.local.archives import CLIENT as ROLE
+from cluster.local.jvm import JavaProgram
+from cluster.local.ladder import Rung, tail
+from cluster.local.process import Launch, LocalProcess
+from cluster.local.site import Site
+from protocol.errors import ClientError, NotReadyError
+
+MAIN = "fencepost.client.Main"
+_EXIT_WAIT_S = 5.0
+
+
+class LocalClient(LocalProcess):
+    """One client program by name; its operations go to the run's histories."""
+
+    def __init__(self, name: str, number: int, site: Site) -> None:
+        super().__init__(name, site.folder(name), site.keeper, site.events)
+        self._number = number
+        self._site = site
+        self._layers = site.spec.client_layers()
+        self._version = site.spec.version_of(name)
+        self._conversation: Conversation | None = None
+        self._ours: tuple[int, int] | None = None
+        self.on_event: Callable[[Reply], None] = lambda _event: None
+        """Gets every unasked message (``progress``) on the reader thread."""
+
+    @property
+    def number(self) -> int:
+        """Its source number, as in ``run.json``."""
+        return self._number
+
+    def submit(self, do: str, **parameters: Any) -> Future[Reply]:
+        """Send one command; the future raises ``ClientError`` when the process ends before the reply."""
+        conversation = self._conversation
+        if conversation is None:
+            future: Future[Reply] = Future()
+            future.set_exception(ClientError(f"{self.name} was never started"))
+            return future
+        return conversation.submit(do, parameters)
+
+    def call(self, do: str, *, timeout_s: float, **parameters: Any) -> Reply:
+        """``submit`` and wait; ``NotReadyError`` when no reply came in time."""
+        try:
+            return self.submit(do, **parameters).result(timeout_s)
+        except FutureTimeoutError as error:
+            raise NotReadyError(
+                f"{self.name} ({self.state}) did not reply to {do!r} in {timeout_s:g} s; log: {self.log}"
+            ) from error
+
+    def stop(self, timeout_s: float = 30) -> Exit:
+        """Tell it to quit and return when it is reaped; ``ServerError`` when it is not in time."""
+        with self._order:
+            if self.state is ProcessState.PAUSED:
+                self.resume()
+            boot = self._running("be stopped")
+            self._ordered.add(boot)
+            self.submit("quit")
+            ended = self._await_exit(boot, timeout_s, "the quit command")
+            self.close()
+            return ended
+
+    def close(self) -> None:
+        """End the conversation, if there is one, and its thread."""
+        if self._conversation is not None:
+            self._conversation.close()
+
+    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
+        layers = self._layers
+        self._layers = Layers(layers.base, layers.mode, {**layers.plan, **conf}, layers.user)
+        self._version = version or self._version
+
+    def _launch(self, boot: int) -> Launch:
+        self.close()
+        conf = self.folder / f"boot-{boot}.conf"
+        conf.write_text(java_properties(client_properties(self._layers).properties))
+        program = JavaProgram(
+            MAIN,
+            self._version,
+            self.folder,
+            boot,
+            ROLE,
+            more_jars=(artifacts.client_jar(),),
+            log_to="SYSTEM_ERR",
+        )
+        spec = self._site.spec
+        host, port = self._site.zookeeper(self._number)
+        arguments = {
+            "--name": self.name,
+            "--number": str(self._number),
+            "--boot": str(boot),
+            "--run-id": str(spec.run_id),
+            "--history": str(spec.folder.operations.absolute()),
+            "--zk": f"{host}:{port}",
+            "--conf": str(conf),
+        }
+        flat = [word for pair in arguments.items() for word in pair]
+        theirs_in, commands = os.pipe2(os.O_CLOEXEC)
+        replies, theirs_out = os.pipe2(os.O_CLOEXEC)
+        self._ours = (commands, replies)
+        return self._site.launch(program, flat, source=self._number, stdin=theirs_in, stdout=theirs_out)
+
+    def _launched(self, launch: Launch) -> None:
+        for fd in (launch.stdin, launch.stdout):
+            if fd is not None:
+                os.close(fd)
+        if self._ours is not None:
+            commands, replies = self._ours
+            self._ours = None
+            boot = self.boot
+            self._conversation = Conversation(
+                self.name, commands, replies, explain=lambda: self._explain(boot), heard=self._hear
+            )
+
+    def _hear(self, message: Reply) -> None:
+        self.on_event(message)
+
+    def _explain(self, boot: int) -> str:
+        ended = self.ended(boot, _EXIT_WAIT_S)
+        log = self._log_of(boot)
+        if ended is None:
+            return f"{self.name} (boot {boot}) closed its output but has not ended; log: {log}"
+        how = f"signal {ended.signal}" if ended.signal is not None else f"exit code {ended.code}"
+        told = "\n  ".join(tail(log, 5)) or "(nothing)"
+        return f"{self.name} (boot {boot}) ended with {how}; log {log}:\n  {told}"
+
+    def _rungs(self) -> Sequence[Rung]:
+        return (Rung("answering", self._is_ready),)
+
+    def _is_ready(self) -> bool:
+        return self._conversation is not None and self._conversation.ready is not None

@@ -1,0 +1,116 @@
+"""Command lines of Java processes: memory, hosts file, logging, class-data archive.
+
+Text and small files only: starts nothing. Every option has its reason beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cluster import artifacts
+from protocol.addresses import AddressPlan, bookie_name
+
+HEAP_MB = 192
+_OPEN = ("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/java.io", "java.base/java.util.zip")
+_LOGGING = """<?xml version="1.0" encoding="UTF-8"?>
+<Configuration status="warn">
+  <Appenders>
+    <Console name="out" target="{target}">
+      <PatternLayout pattern="%N %-5p [%t] %c{{1}} - %m %X%n"/>
+    </Console>
+  </Appenders>
+  <Loggers>
+    <Root level="info"><AppenderRef ref="out"/></Root>
+  </Loggers>
+</Configuration>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class JavaProgram:
+    """A main class of one release, and where its process may write."""
+
+    main: str
+    version: str
+    folder: Path
+    boot: int
+    role: str
+    direct_memory_mb: int = 64
+    more_jars: tuple[Path, ...] = ()
+    log_to: str = "SYSTEM_OUT"
+
+
+def java_argv(program: JavaProgram, arguments: Sequence[str], *, archive: Sequence[str] = ()) -> list[str]:
+    """The command line of a program; ``archive`` are the options about its class-data archive."""
+    folder = program.folder
+    jars = [artifacts_of(program.version).class_path, *map(str, program.more_jars)]
+    return [
+        str(artifacts.java()),
+        # Small and quick to start: many JVMs share few cores and live for seconds.
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Xms32m",
+        f"-Xmx{HEAP_MB}m",
+        f"-XX:MaxDirectMemorySize={program.direct_memory_mb}m",
+        *archive,
+        # Nothing is written outside the run folder, and nothing but the program's own to stdout.
+        "-XX:-UsePerfData",
+        "-XX:+DisplayVMOutputToStderr",
+        "-Xlog:disable",
+        "-Xlog:all=warning:stderr",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-XX:ErrorFile={folder}/boot-{program.boot}-crash.log",
+        f"-Djava.io.tmpdir={folder / 'tmp'}",
+        *(option for package in _OPEN for option in ("--add-opens", f"{package}=ALL-UNNAMED")),
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "-Djava.net.preferIPv4Stack=true",
+        f"-Djdk.net.hosts.file={folder}/hosts",
+        f"-Dlog4j2.configurationFile={folder}/log4j2.xml",
+        "-Dlog4j.shutdownHookEnabled=false",  # else nothing is logged of an ordered end
+        "-cp",
+        os.pathsep.join(jars),
+        program.main,
+        *arguments,
+    ]
+
+
+def java_environment() -> dict[str, str]:
+    """The environment of a Java process: none of the user's JAVA_TOOL_OPTIONS and the like."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+
+
+def prepare_folder(program: JavaProgram, hosts: str) -> None:
+    """Write the hosts file and the logging settings, and empty the folder for temporary files."""
+    folder = program.folder
+    shutil.rmtree(folder / "tmp", ignore_errors=True)
+    (folder / "tmp").mkdir(parents=True)
+    (folder / "hosts").write_text(hosts)
+    (folder / "log4j2.xml").write_text(_LOGGING.format(target=program.log_to))
+
+
+def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: bool) -> str:
+    """What names mean to source number ``source``: its links to the bookies, its own address direct.
+
+    A JVM that is given a hosts file asks nothing else, so the machine's own name is in it too.
+    """
+    lines = ["127.0.0.1 localhost"]
+    own = socket.gethostname()
+    if own != "localhost":
+        lines.append(f"127.0.0.1 {own}")
+    for number in range(1, bookies + 1):
+        through = source if linked and number != source else 0
+        host, _ = addresses.link(through, bookie_name(number))
+        lines.append(f"{host} {bookie_name(number)}")
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def artifacts_of(version: str) -> artifacts.ServerArtifacts:
+    """The jars of a release, checked once per process of the harness."""
+    return artifacts.class_path(version)

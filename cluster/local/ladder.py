@@ -1,0 +1,106 @@
+"""Readiness as a ladder of named rungs, climbed in order while the process lives.
+
+Each rung reached is recorded once with its time. Whoever does not get to the top is told the last
+rung, the last line of the log and where the log is. Knows no kind of server.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.interface import Exit
+from protocol.errors import NotReadyError, UnplannedDeathError
+
+POLL_S = 0.02
+_TAIL_BYTES = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step towards readiness; ``reached`` asks quickly and may be asked often."""
+
+    name: str
+    reached: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Climber:
+    """The boot of a process that climbs: its name, its log, and how to wait for its end.
+
+    ``ended(wait_s)`` returns its exit as soon as there is one, None after ``wait_s`` without.
+    """
+
+    name: str
+    boot: int
+    log: Path
+    ended: Callable[[float], Exit | None]
+
+
+def climb(
+    climber: Climber, rungs: Sequence[Rung], *, timeout_s: float, tell: Callable[[str, int], None]
+) -> None:
+    """Reach every rung in order; ``tell(rung, at_ns)`` hears of each.
+
+    Raises ``NotReadyError`` after ``timeout_s``, ``UnplannedDeathError`` when the process ends.
+    """
+    deadline = time.monotonic() + timeout_s
+    last = "started"
+    for rung in rungs:
+        while not rung.reached():
+            ended = climber.ended(POLL_S)
+            if ended is not None:
+                raise UnplannedDeathError(death(climber, ended, f"after rung {last!r}"))
+            if time.monotonic() > deadline:
+                raise NotReadyError(
+                    f"{climber.name} (boot {climber.boot}) did not reach {rung.name!r} in {timeout_s:g} s; "
+                    f"last rung: {last!r}; last log line: {last_line(climber.log)!r}; log: {climber.log}"
+                )
+        tell(rung.name, time.monotonic_ns())
+        last = rung.name
+
+
+def death(climber: Climber, ended: Exit, when: str = "") -> str:
+    """One sentence and the log's last lines about a process that ended by itself."""
+    how = f"signal {ended.signal}" if ended.signal is not None else f"exit code {ended.code}"
+    told = "\n  ".join(tail(climber.log, 5)) or "(nothing)"
+    who = f"{climber.name} (boot {climber.boot})"
+    return f"{who} ended by itself{when and ' ' + when} with {how}; log {climber.log}:\n  {told}"
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that says something, or the empty string."""
+    return next(iter(tail(log, 1)), "")
+
+
+def tail(log: Path, lines: int) -> list[str]:
+    """The last lines of a log that say something, oldest first; none when there is no log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-lines:]
+
+
+def wait_until(condition: Callable[[], bool], *, timeout_s: float, what: Callable[[], str]) -> None:
+    """Poll until the condition holds; ``NotReadyError`` with ``what()`` after ``timeout_s``."""
+    deadline = time.monotonic() + timeout_s
+    for pause_s in _pauses():
+        if condition():
+            return
+        if time.monotonic() > deadline:
+            raise NotReadyError(f"not within {timeout_s:g} s: {what()}")
+        threading.Event().wait(pause_s)
+
+
+def _pauses() -> Iterator[float]:
+    pause_s = 0.001
+    while True:
+        yield pause_s
+        pause_s = min(2 * pause_s, POLL_S)

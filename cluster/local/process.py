@@ -1,0 +1,280 @@
+"""A process that the keeper owns: its lives one after another, and what can be done to it.
+
+This is the common part of bookies, ZooKeeper, clients and the proxy; each adds how it is launched
+and how its readiness is seen. Knows pids, signals and exits, nothing of BookKeeper.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.interface import Exit, ProcessState
+from cluster.keeping import Keeper, Spawned
+from cluster.local.ladder import Climber, Rung, climb, death, wait_until
+from evidence.recorders import Recorder
+from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
+
+KILL_TIMEOUT_S = 30.0
+_PAUSE_TIMEOUT_S = 10.0
+_STOPPED_STATES = frozenset("tT")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How one boot is started; ``stdin`` and ``stdout`` are descriptors when they are not files."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str]
+    stdin: int | None = None
+    stdout: int | None = None
+
+
+class LocalProcess(ABC):
+    """One named process through all its boots; thread-safe.
+
+    ``folder`` is its own; each boot logs to ``boot-<n>.log`` in it.
+    """
+
+    def __init__(self, name: str, folder: Path, keeper: Keeper, events: Recorder) -> None:
+        self._name = name
+        self._folder = folder
+        self._keeper = keeper
+        self._events = events
+        self._boot = 0
+        self._paused = False
+        self._spawned: Spawned | None = None
+        self._exits: dict[int, Exit] = {}
+        self._ordered: set[int] = set()
+        self._told: set[tuple[int, str]] = set()
+        self._order = threading.RLock()  # one power at a time
+        self._changed = threading.Condition()  # guards _exits
+        folder.mkdir(parents=True, exist_ok=True)
+        keeper.on_exit(self._on_exit)
+
+    # what subclasses say --------------------------------------------------------------------
+
+    @abstractmethod
+    def _launch(self, boot: int) -> Launch:
+        """Prepare the folder for a boot and say how it is started."""
+
+    @abstractmethod
+    def _rungs(self) -> Sequence[Rung]:
+        """The rungs after ``started``, in order."""
+
+    def _launched(self, launch: Launch) -> None:  # noqa: B027 - not every process passes descriptors on
+        """Called when the process has its descriptors, or will never have them."""
+
+    # the interface --------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Its name in the plan."""
+        return self._name
+
+    @property
+    def boot(self) -> int:
+        """Number of the present or last life, from 1; 0 before the first."""
+        return self._boot
+
+    @property
+    def pid(self) -> int:
+        """The process id of the present life; ``ServerError`` when it is down."""
+        with self._order:
+            self._running("have a pid")
+            assert self._spawned is not None  # noqa: S101 - a running process was spawned
+            return self._spawned.pid
+
+    @property
+    def folder(self) -> Path:
+        """Its own folder: logs, settings, data."""
+        return self._folder
+
+    @property
+    def log(self) -> Path:
+        """The log of the present or last boot."""
+        return self._log_of(self._boot)
+
+    @property
+    def state(self) -> ProcessState:
+        """Down, running or paused, as last observed."""
+        if self._boot == 0 or self._boot in self._exits:
+            return ProcessState.DOWN
+        return ProcessState.PAUSED if self._paused else ProcessState.RUNNING
+
+    def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
+        """Begin the next boot; ``conf`` and ``version`` replace settings from here on."""
+        with self._order:
+            if self.state is not ProcessState.DOWN:
+                raise ServerError(f"{self._name} cannot start: boot {self._boot} is {self.state}")
+            self._change(conf or {}, version)
+            launch = self._launch(self._boot + 1)
+            self._paused = False
+            self._boot += 1
+            try:
+                self._spawned = self._spawn(launch)
+            except ServerError:
+                self._boot -= 1
+                raise
+            finally:
+                self._launched(launch)
+
+    def wait_ready(self, timeout_s: float) -> None:
+        """Climb to the last rung; each rung is recorded once per boot."""
+        boot = self._running("become ready")
+        climb(self._climber(boot), self._rungs(), timeout_s=timeout_s, tell=self._teller(boot))
+
+    def kill(self) -> Exit:
+        """SIGKILL; returns when it is reaped."""
+        return self._end(signal.SIGKILL, KILL_TIMEOUT_S)
+
+    def stop(self, timeout_s: float = 30) -> Exit:
+        """SIGTERM; returns when it is reaped, ``ServerError`` when it is not in time."""
+        with self._order:
+            if self.state is ProcessState.PAUSED:
+                self.resume()
+            return self._end(signal.SIGTERM, timeout_s)
+
+    def pause(self) -> None:
+        """SIGSTOP; returns when the kernel reports every thread stopped."""
+        with self._order:
+            boot = self._running("be paused")
+            self._signal(boot, signal.SIGSTOP)
+            self._await_threads(boot, stopped=True)
+            self._paused = True
+
+    def resume(self) -> None:
+        """SIGCONT; returns when no thread is stopped any more."""
+        with self._order:
+            boot = self._running("be resumed")
+            self._signal(boot, signal.SIGCONT)
+            self._await_threads(boot, stopped=False)
+            self._paused = False
+
+    def unplanned(self) -> list[Exit]:
+        """Deaths of this process that nobody ordered."""
+        with self._changed:
+            return [ended for boot, ended in self._exits.items() if boot not in self._ordered]
+
+    def ended(self, boot: int, wait_s: float) -> Exit | None:
+        """The exit of a boot, waiting for it at most ``wait_s``."""
+        with self._changed:
+            self._changed.wait_for(lambda: boot in self._exits, wait_s)
+            return self._exits.get(boot)
+
+    # inside ---------------------------------------------------------------------------------
+
+    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
+        if conf or version:
+            raise ServerError(f"{self._name} has no settings or version that could change")
+
+    def _log_of(self, boot: int) -> Path:
+        return self._folder / f"boot-{max(boot, 1)}.log"
+
+    def _climber(self, boot: int) -> Climber:
+        return Climber(self._name, boot, self._log_of(boot), lambda wait_s: self.ended(boot, wait_s))
+
+    def _teller(self, boot: int) -> _Teller:
+        return _Teller(self._name, boot, self._told, self._events)
+
+    def _spawn(self, launch: Launch) -> Spawned:
+        log = self._log_of(self._boot)
+        return self._keeper.spawn(
+            self._name,
+            launch.argv,
+            boot=self._boot,
+            env=launch.env,
+            cwd=self._folder,
+            stdin=launch.stdin,
+            stdout=log if launch.stdout is None else launch.stdout,
+            stderr=log,
+        )
+
+    def _running(self, verb: str) -> int:
+        if self.state is ProcessState.DOWN:
+            unplanned = self.unplanned()
+            if unplanned and unplanned[-1].boot == self._boot:
+                raise UnplannedDeathError(death(self._climber(self._boot), unplanned[-1]))
+            raise ServerError(f"{self._name} is down and cannot {verb}")
+        return self._boot
+
+    def _end(self, number: signal.Signals, timeout_s: float) -> Exit:
+        with self._order:
+            boot = self._running("be ended")
+            self._ordered.add(boot)
+            try:
+                self._keeper.signal(self._name, number)
+            except ServerError:
+                self._ordered.discard(boot)  # it was dead already, by itself
+                self.ended(boot, 1)
+                self._running("be ended")
+                raise
+            return self._await_exit(boot, timeout_s, number.name)
+
+    def _await_exit(self, boot: int, timeout_s: float, order: str) -> Exit:
+        ended = self.ended(boot, timeout_s)
+        if ended is None:
+            raise ServerError(
+                f"{self._name} (boot {boot}) did not end within {timeout_s:g} s of {order}; log: {self.log}"
+            )
+        return ended
+
+    def _signal(self, boot: int, number: signal.Signals) -> None:
+        try:
+            self._keeper.signal(self._name, number)
+        except ServerError:
+            self.ended(boot, 1)
+            self._running(f"take {number.name}")
+            raise
+
+    def _await_threads(self, boot: int, *, stopped: bool) -> None:
+        def reached() -> bool:
+            if boot in self._exits:
+                self._running("be paused or resumed")
+            states = list(_thread_states(self.pid))
+            return all((state in _STOPPED_STATES) == stopped for state in states)
+
+        def what() -> str:
+            return f"{self._name}'s threads {'stopped' if stopped else 'running'}"
+
+        try:
+            wait_until(reached, timeout_s=_PAUSE_TIMEOUT_S, what=what)
+        except NotReadyError as error:
+            raise ServerError(str(error)) from error
+
+    def _on_exit(self, ended: Exit) -> None:
+        if ended.server != self._name:
+            return
+        with self._changed:
+            self._exits[ended.boot] = ended
+            self._changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Records the rungs of one boot, each once."""
+
+    name: str
+    boot: int
+    told: set[tuple[int, str]]
+    events: Recorder
+
+    def __call__(self, rung: str, at_ns: int) -> None:
+        if (self.boot, rung) not in self.told:
+            self.told.add((self.boot, rung))
+            self.events.write({"server": self.name, "boot": self.boot, "event": rung, "at_ns": at_ns})
+
+
+def _thread_states(pid: int) -> Iterator[str]:
+    """The state letter of each thread of a process (proc(5)); none for threads that just ended."""
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a listing of names is all that is needed
+        try:
+            stat = Path(f"/proc/{pid}/task/{thread}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        yield stat.rpartition(")")[2].split()[0]

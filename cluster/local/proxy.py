@@ -1,0 +1,42 @@
+"""The process that carries all links of a run; what it is told is ``cluster.links``' matter."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+
+from cluster import artifacts
+from cluster.local.ladder import Rung
+from cluster.local.process import Launch, LocalProcess
+from cluster.local.site import Site
+from cluster.local.zookeeper import listening
+from protocol.addresses import PROXY
+
+_ASK_TIMEOUT_S = 1.0
+
+
+class LocalProxy(LocalProcess):
+    """The proxy; ready when its REST API tells its version."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(PROXY, site.folder(PROXY), site.keeper, site.events)
+        self.address = site.addresses.proxy
+
+    def _launch(self, boot: int) -> Launch:  # noqa: ARG002 - every boot is alike
+        host, port = self.address
+        argv = [str(artifacts.proxy_binary()), "-host", host, "-port", str(port)]
+        return Launch(argv, {"PATH": os.environ.get("PATH", os.defpath)})
+
+    def _rungs(self) -> Sequence[Rung]:
+        return (Rung("listening", lambda: listening(self.address)), Rung("answering", self._answers))
+
+    def _answers(self) -> bool:
+        host, port = self.address
+        request = f"GET /version HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n"
+        try:
+            with socket.create_connection(self.address, timeout=_ASK_TIMEOUT_S) as connection:
+                connection.sendall(request.encode())
+                return b" 200 " in connection.recv(4096).partition(b"\r\n")[0] + b" "
+        except OSError:
+            return False

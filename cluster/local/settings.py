@@ -1,0 +1,106 @@
+"""What a local cluster is to be: the specification that the harness hands over, and its settings.
+
+Data only: nothing is started or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cluster.configuration import (
+    BOOKIE_BASE,
+    CLIENT_BASE,
+    Effective,
+    Layers,
+    bookie_properties,
+    client_properties,
+)
+from cluster.versions import DEFAULT_VERSION
+from evidence.folder import RunFolder
+from protocol.addresses import bookie_name, client_numbers
+from protocol.modes import Mode
+
+READY_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class LocalSpec:
+    """A cluster of plain processes for one run of one mode.
+
+    ``versions`` names releases by server or client name where they differ from ``version``;
+    ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
+    ``linked=False`` leaves out the proxy: every name means the server itself (for tests and
+    training). ``forget_registrations`` deletes a killed bookie's registration before its restart.
+    """
+
+    folder: RunFolder
+    mode: Mode
+    bookies: int = 3
+    clients: tuple[str, ...] = ()
+    run_id: int = 1
+    version: str = DEFAULT_VERSION
+    versions: Mapping[str, str] = field(default_factory=dict)
+    bookie_conf: Mapping[str, str] = field(default_factory=dict)
+    client_conf: Mapping[str, str] = field(default_factory=dict)
+    user_bookie_conf: Mapping[str, str] = field(default_factory=dict)
+    user_client_conf: Mapping[str, str] = field(default_factory=dict)
+    linked: bool = True
+    observed: bool = True
+    forget_registrations: bool = True
+    ready_timeout_s: float = READY_TIMEOUT_S
+    stop_timeout_s: float = STOP_TIMEOUT_S
+
+    @property
+    def bookie_names(self) -> list[str]:
+        """``b1`` to ``bN``."""
+        return [bookie_name(number) for number in range(1, self.bookies + 1)]
+
+    @property
+    def client_numbers(self) -> dict[str, int]:
+        """Source numbers of the clients and of the observer."""
+        numbers = client_numbers(list(self.clients))
+        return numbers if self.observed else {name: numbers[name] for name in self.clients}
+
+    @property
+    def sources(self) -> dict[str, int]:
+        """Source numbers of everything that has links."""
+        return self.client_numbers | {name: number for number, name in enumerate(self.bookie_names, 1)}
+
+    def version_of(self, name: str) -> str:
+        """The release of a server or client at its first boot."""
+        return self.versions.get(name, self.version)
+
+    def bookie_layers(self) -> Layers:
+        """A bookie's settings before the run's own addresses and folders."""
+        return Layers(BOOKIE_BASE, self.mode.bookie, self.bookie_conf, self.user_bookie_conf)
+
+    def client_layers(self) -> Layers:
+        """A client's settings before the run's own."""
+        return Layers(CLIENT_BASE, self.mode.client, self.client_conf, self.user_client_conf)
+
+    def describe(self) -> dict[str, Any]:
+        """``conf`` of ``run.json``: settings of ``b1`` and of clients, and what the user's files lost.
+
+        Known before anything is leased or started, so addresses read ``127.L`` and folders are
+        relative to the run folder.
+        """
+        bookie = bookie_properties(
+            "b1",
+            self.bookie_layers(),
+            folder="servers/b1/data",
+            zookeeper=("127.L.1.201", 2181),
+            version=self.version_of("b1"),
+        )
+        client = client_properties(self.client_layers())
+        return {
+            "bookie": bookie.properties,
+            "client": client.properties,
+            "overridden": {"bookie": _overridden(bookie), "client": _overridden(client)},
+        }
+
+
+def _overridden(effective: Effective) -> dict[str, dict[str, str]]:
+    return {one.key: {"theirs": one.theirs, "ours": one.ours} for one in effective.overridden}

@@ -1,0 +1,71 @@
+"""Nested scopes: what was begun is ended in reverse, whatever happens, and every error is told.
+
+Unlike ``contextlib.ExitStack`` an error while ending one thing hides neither the error that ended
+the run nor those of the others: all are reported together. Knows no server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TypeVar
+
+from protocol.errors import ServerError
+
+T = TypeVar("T")
+
+
+class TeardownError(ServerError):
+    """Something could not be ended in order; ``errors`` has every (what, error), in order."""
+
+    def __init__(self, errors: list[tuple[str, Exception]]) -> None:
+        lines = [f"{what}: {type(error).__name__}: {error}" for what, error in errors]
+        super().__init__(f"{len(errors)} of the teardown failed: " + "; ".join(lines))
+        self.errors = errors
+
+
+class Scopes:
+    """A context manager that ends what was entered into it, the newest first.
+
+    When the body fails, its error goes on and the errors of the teardown are added to it as notes;
+    when only the teardown fails, ``TeardownError`` is raised.
+    """
+
+    def __init__(self) -> None:
+        self._ends: list[tuple[str, Callable[[], object]]] = []
+
+    def __enter__(self) -> Scopes:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        errors = self.close()
+        if not errors:
+            return
+        if error is None:
+            raise TeardownError(errors) from errors[0][1]
+        for what, failure in errors:
+            error.add_note(f"while ending {what}: {type(failure).__name__}: {failure}")
+
+    def enter(self, what: str, scope: AbstractContextManager[T]) -> T:
+        """Enter a context manager; it is left with no exception of the body's."""
+        value = scope.__enter__()
+        self._ends.append((what, lambda: scope.__exit__(None, None, None)))
+        return value
+
+    def on_end(self, what: str, end: Callable[[], object]) -> None:
+        """Call ``end`` when its turn comes."""
+        self._ends.append((what, end))
+
+    def close(self) -> list[tuple[str, Exception]]:
+        """End everything now; returns the errors instead of raising them. A second call does nothing."""
+        errors: list[tuple[str, Exception]] = []
+        while self._ends:
+            what, end = self._ends.pop()
+            try:
+                end()
+            except Exception as error:  # teardown: the others must still be ended  # noqa: BLE001
+                errors.append((what, error))
+        return errors
