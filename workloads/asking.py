@@ -1,0 +1,97 @@
+"""Asking a client that may be paused, killed and started again, until the load ends.
+
+A reply of a paused client is waited for; the death of its process is told to the caller, who then
+waits for its next life. Knows the client's interface, no single command.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from typing import Any
+
+from cluster.interface import Client, ProcessState
+from protocol.errors import ClientError
+
+Reply = dict[str, Any]
+_LOOK_S = 0.1
+_PATIENCE_S = 30.0
+
+
+class LoadEndedError(Exception):
+    """The load was ended and the client did not reply in the time that it still had."""
+
+
+class Asker:
+    """One user of one client; each thread has its own.
+
+    After ``stop`` is set a reply is still waited for, but no longer than ``patience_s``.
+    """
+
+    def __init__(self, client: Client, stop: threading.Event, *, patience_s: float = _PATIENCE_S) -> None:
+        self.name = client.name
+        self._client = client
+        self._stop = stop
+        self._patience_s = patience_s
+        self._boot = client.boot
+
+    def ask(self, do: str, **parameters: Any) -> Reply:
+        """Send one command and wait for its reply, also one that says ``ok: false``.
+
+        ``ClientError`` when the process ended before it replied, :class:`LoadEndedError` when the
+        load ended and no reply came.
+        """
+        self._boot = self._client.boot
+        reply = self._client.submit(do, **parameters)
+        while not _replied(reply, _LOOK_S):
+            if self._stop.is_set():
+                return self._last_chance(reply, do)
+        return reply.result()
+
+    def wait_for_next_life(self) -> bool:
+        """Wait until somebody started the client again and it answers; False when the load ends first."""
+        died = self._boot
+        while not self._stop.is_set():
+            if self._client.state is ProcessState.RUNNING and self._client.boot > died:
+                try:
+                    self.ask("hello")
+                    return True
+                except ClientError:
+                    died = self._boot
+            self._stop.wait(_LOOK_S)
+        return False
+
+    def _last_chance(self, reply: Future[Reply], do: str) -> Reply:
+        if not _replied(reply, self._patience_s):
+            raise LoadEndedError(f"{self.name} did not reply to {do!r} within {self._patience_s:g} s")
+        return reply.result()
+
+
+class Sayings:
+    """Says what goes wrong once, and again only after something else did; for one client."""
+
+    def __init__(self, who: str, say: Callable[[str], None]) -> None:
+        self._who = who
+        self._say = say
+        self._last = ""
+        self._since_s = 0.0
+
+    def say(self, what: str) -> None:
+        """Say it, unless it was the last thing said within ten seconds."""
+        now = time.monotonic()
+        if what != self._last or now - self._since_s > 10:
+            self._last, self._since_s = what, now
+            self._say(f"{self._who}: {what}")
+
+
+def refused(reply: Reply) -> str:
+    """``LedgerFenced (-101)`` of a reply that is not ok."""
+    code = reply.get("code")
+    return f"{reply.get('error', 'no reason given')}" + (f" ({code})" if code is not None else "")
+
+
+def _replied(reply: Future[Reply], timeout_s: float) -> bool:
+    return bool(wait_for([reply], timeout_s).done)
