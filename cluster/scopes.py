@@ -60,12 +60,20 @@ class Scopes:
         self._ends.append((what, end))
 
     def close(self) -> list[tuple[str, Exception]]:
-        """End everything now; returns the errors instead of raising them. A second call does nothing."""
+        """End everything now; returns the errors instead of raising them. A second call does nothing.
+
+        An interrupt (Ctrl-C) goes on only when everything has had its turn.
+        """
         errors: list[tuple[str, Exception]] = []
+        interrupt: BaseException | None = None
         while self._ends:
             what, end = self._ends.pop()
             try:
                 end()
             except Exception as error:  # teardown: the others must still be ended  # noqa: BLE001
                 errors.append((what, error))
+            except BaseException as error:  # the same, for an interrupt  # noqa: BLE001
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
         return errors

@@ -21,6 +21,7 @@ from cluster import artifacts
 from protocol.errors import PrerequisiteError
 
 BOOKIE, ZOOKEEPER, CLIENT = "bookie", "zookeeper", "client"
+SERVERS = frozenset({BOOKIE, ZOOKEEPER})
 
 
 class Archives(Protocol):
@@ -50,12 +51,15 @@ class CachedArchives:
 
 @dataclass(frozen=True, slots=True)
 class TrainedArchives:
-    """Write archives into ``folder`` when the JVMs end."""
+    """JVMs of some roles write archives into ``folder`` when they end; the others use the cache."""
 
     folder: Path
+    roles: frozenset[str]
 
-    def options(self, version: str, role: str) -> list[str]:  # noqa: ARG002 - one release at a time is trained
-        """Name the file to be written."""
+    def options(self, version: str, role: str) -> list[str]:
+        """Name the file to be written, or what the cache has."""
+        if role not in self.roles:
+            return CachedArchives().options(version, role)
         return [f"-XX:ArchiveClassesAtExit={self.made(role)}"]
 
     def made(self, role: str) -> Path:

@@ -60,13 +60,14 @@ class _Opening:
     def __init__(self, spec: LocalSpec, archives: Archives, scopes: Scopes) -> None:
         self._spec = spec
         self._scopes = scopes
+        self._pools: list[ThreadPoolExecutor] = []
+        scopes.on_end("the starting threads", self._join)
         spec.folder.server("keeper").mkdir(parents=True, exist_ok=True)
         events = scopes.enter("the record of events", Recorder(spec.folder.events))
         keeper = Keeper(spec.folder.events, log=spec.folder.server("keeper") / "keeper.log")
         self._keeper = scopes.enter("the keeper", keeper)
         ports = (ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT)
         self._site = Site(spec, keeper, AddressPlan(keeper.lease(ports)), events, archives)
-        self._pool = scopes.enter("the starting threads", ThreadPoolExecutor(16, "starting"))
 
     def cluster(self) -> LocalCluster:
         """Start in the order of need, side by side what does not need each other."""
@@ -96,6 +97,10 @@ class _Opening:
         observer = clients.pop(OBSERVER, None)
         return LocalCluster(self._site, zookeeper, proxy, bookies, clients, observer, links, metadata)
 
+    def _join(self) -> None:
+        for pool in self._pools:
+            pool.shutdown()
+
     def _start(self, what: str, processes: Iterable[LocalProcess]) -> None:
         started = list(processes)
         timeout_s = self._spec.stop_timeout_s
@@ -106,9 +111,16 @@ class _Opening:
         self._all(lambda process: process.wait_ready(self._spec.ready_timeout_s), list(processes))
 
     def _all(self, act: Callable[[LocalProcess], None], processes: list[LocalProcess]) -> None:
-        """Act on all at once; the first error is raised when all have come to their end."""
-        futures = [self._pool.submit(act, process) for process in processes]
+        """Act on all at once; the first error is raised when all have come to their end.
+
+        The threads are joined at the very end: an interrupt here does not wait for those that
+        wait for readiness, whose processes are ended first.
+        """
+        pool = ThreadPoolExecutor(len(processes), "starting")
+        self._pools.append(pool)
+        futures = [pool.submit(act, process) for process in processes]
         errors = [error for future in futures if (error := future.exception()) is not None]
+        pool.shutdown()
         if errors:
             for more in errors[1:]:
                 errors[0].add_note(str(more))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import replace
 from typing import Any
 
 from cluster import artifacts
@@ -20,6 +21,7 @@ from cluster.local.site import Site
 from protocol.errors import ClientError, NotReadyError
 
 MAIN = "fencepost.client.Main"
+DIRECT_MEMORY_MB = 256  # many large entries in flight
 _EXIT_WAIT_S = 5.0
 
 
@@ -33,7 +35,7 @@ class LocalClient(LocalProcess):
         self._layers = site.spec.client_layers()
         self._version = site.spec.version_of(name)
         self._conversation: Conversation | None = None
-        self._ours: tuple[int, int] | None = None
+        self._ours: tuple[int, int] = (-1, -1)
         self.on_event: Callable[[Reply], None] = lambda _event: None
         """Gets every unasked message (``progress``) on the reader thread."""
 
@@ -92,6 +94,7 @@ class LocalClient(LocalProcess):
             self.folder,
             boot,
             ROLE,
+            direct_memory_mb=DIRECT_MEMORY_MB,
             more_jars=(artifacts.client_jar(),),
             log_to="SYSTEM_ERR",
         )
@@ -107,21 +110,20 @@ class LocalClient(LocalProcess):
             "--conf": str(conf),
         }
         flat = [word for pair in arguments.items() for word in pair]
+        launch = self._site.launch(program, flat, source=self._number)
         theirs_in, commands = os.pipe2(os.O_CLOEXEC)
         replies, theirs_out = os.pipe2(os.O_CLOEXEC)
         self._ours = (commands, replies)
-        return self._site.launch(program, flat, source=self._number, stdin=theirs_in, stdout=theirs_out)
+        return replace(launch, stdin=theirs_in, stdout=theirs_out)
 
-    def _launched(self, launch: Launch) -> None:
-        for fd in (launch.stdin, launch.stdout):
-            if fd is not None:
-                os.close(fd)
-        if self._ours is not None:
-            commands, replies = self._ours
-            self._ours = None
+    def _launched(self, launch: Launch, *, spawned: bool) -> None:
+        theirs = [fd for fd in (launch.stdin, launch.stdout) if fd is not None]
+        for fd in theirs if spawned else (*theirs, *self._ours):
+            os.close(fd)
+        if spawned:
             boot = self.boot
             self._conversation = Conversation(
-                self.name, commands, replies, explain=lambda: self._explain(boot), heard=self._hear
+                self.name, *self._ours, explain=lambda: self._explain(boot), heard=self._hear
             )
 
     def _hear(self, message: Reply) -> None:

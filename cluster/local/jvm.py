@@ -18,11 +18,13 @@ from protocol.addresses import AddressPlan, bookie_name
 
 HEAP_MB = 192
 _OPEN = ("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/java.io", "java.base/java.util.zip")
+# Each line begins with System.nanoTime() and the wall time in ms. BookKeeper 4.18 logs by slog, which
+# hands log4j2 finished events without the former: they begin with 0, and only the wall time counts.
 _LOGGING = """<?xml version="1.0" encoding="UTF-8"?>
 <Configuration status="warn">
   <Appenders>
     <Console name="out" target="{target}">
-      <PatternLayout pattern="%N %-5p [%t] %c{{1}} - %m %X%n"/>
+      <PatternLayout pattern="%N %d{{UNIX_MILLIS}} %-5p [%t] %c{{1}} - %m %X%n"/>
     </Console>
   </Appenders>
   <Loggers>

@@ -67,8 +67,8 @@ class LocalProcess(ABC):
     def _rungs(self) -> Sequence[Rung]:
         """The rungs after ``started``, in order."""
 
-    def _launched(self, launch: Launch) -> None:  # noqa: B027 - not every process passes descriptors on
-        """Called when the process has its descriptors, or will never have them."""
+    def _launched(self, launch: Launch, *, spawned: bool) -> None:  # noqa: B027 - few pass descriptors on
+        """Called when the process has its descriptors, or (not ``spawned``) will never have them."""
 
     # the interface --------------------------------------------------------------------------
 
@@ -115,14 +115,14 @@ class LocalProcess(ABC):
             self._change(conf or {}, version)
             launch = self._launch(self._boot + 1)
             self._paused = False
-            self._boot += 1
+            self._boot += 1  # before its exit can be told
             try:
                 self._spawned = self._spawn(launch)
             except ServerError:
                 self._boot -= 1
+                self._launched(launch, spawned=False)
                 raise
-            finally:
-                self._launched(launch)
+            self._launched(launch, spawned=True)
 
     def wait_ready(self, timeout_s: float) -> None:
         """Climb to the last rung; each rung is recorded once per boot."""

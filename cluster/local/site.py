@@ -32,17 +32,9 @@ class Site:
         """ZooKeeper's address as source number ``source`` shall use it."""
         return self.addresses.link(source if self.spec.linked else 0, ZOOKEEPER)
 
-    def launch(
-        self,
-        program: JavaProgram,
-        arguments: list[str],
-        *,
-        source: int = 0,
-        stdin: int | None = None,
-        stdout: int | None = None,
-    ) -> Launch:
-        """Prepare the program's folder and give its command line."""
+    def launch(self, program: JavaProgram, arguments: list[str], *, source: int = 0) -> Launch:
+        """Prepare the program's folder and give its command line; names mean what ``source`` reaches."""
         hosts = hosts_file(self.addresses, source, self.spec.bookies, linked=self.spec.linked)
         prepare_folder(program, hosts)
         archive = self.archives.options(program.version, program.role)
-        return Launch(java_argv(program, arguments, archive=archive), java_environment(), stdin, stdout)
+        return Launch(java_argv(program, arguments, archive=archive), java_environment())

@@ -1,6 +1,6 @@
 """Filling the class-data archives: one short cluster whose JVMs write what they loaded as they end.
 
-Takes about ten seconds, once per JVM and release. Never needed: a cluster starts without archives
+Takes some seconds, once per JVM and release. Never needed: a cluster starts without archives
 too, only slower. So no failure here fails a run.
 """
 
@@ -10,6 +10,7 @@ import logging
 import tempfile
 from pathlib import Path
 
+from cluster.interface import Client
 from cluster.local import archives
 from cluster.local.settings import LocalSpec
 from evidence.folder import RunFolder
@@ -29,39 +30,45 @@ def train_missing(version: str) -> bool:
         if folder is None or not roles:
             return not roles
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
-        try:
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
-                _train(version, roles, Path(scratch))
-        except (FencepostError, OSError) as error:
-            _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
+        for part in (archives.SERVERS, frozenset({archives.CLIENT})):
+            if part & set(roles):
+                _try_to_train(version, part, folder)
     return not archives.missing(version)
 
 
-def _train(version: str, roles: list[str], scratch: Path) -> None:
+def _try_to_train(version: str, roles: frozenset[str], folder: Path) -> None:
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
+            _train(version, roles, Path(scratch))
+    except (FencepostError, OSError) as error:
+        _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
+
+
+def _train(version: str, roles: frozenset[str], scratch: Path) -> None:
     from cluster.local.backend import LocalBackend  # which trains before it opens
 
-    trained = archives.TrainedArchives(scratch)
-    with_client = archives.CLIENT in roles
+    trained = archives.TrainedArchives(scratch, roles)
     spec = LocalSpec(
         RunFolder.create(scratch, "protected"),
         MODES["protected"],
         bookies=1,
-        clients=(_TRAINEE,) if with_client else (),
+        clients=(_TRAINEE,) if archives.CLIENT in roles else (),
         version=version,
         linked=False,
         observed=False,
         stop_timeout_s=60,  # writing an archive takes seconds
     )
     with LocalBackend(spec, archives=trained).open() as cluster:
-        if with_client:
-            client = cluster.clients[_TRAINEE]
-            quorums = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-            for do, parameters in (
-                ("create", {"handle": "h", **quorums}),
-                ("append", {"handle": "h", "entries": 100, "entry_bytes": 1024, "outstanding": 10}),
-                ("read", {"handle": "h", "first": 0, "last": 99}),
-                ("close", {"handle": "h"}),
-            ):
-                client.call(do, timeout_s=30, **parameters)
+        for client in cluster.clients.values():
+            _exercise(client)
     for role in roles:
         archives.keep(version, role, trained.made(role))
+
+
+def _exercise(client: Client) -> None:
+    """A little of everything that a client does often."""
+    quorums = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+    client.call("create", timeout_s=30, handle="h", **quorums)
+    client.call("append", timeout_s=30, handle="h", entries=100, entry_bytes=1024, outstanding=10)
+    client.call("read", timeout_s=30, handle="h", first=0, last=99)
+    client.call("close", timeout_s=30, handle="h")
