@@ -1,0 +1,149 @@
+"""Acts of clients: create, append, recover, open, close, read, tail, lac, force, delete.
+
+Each sends one command to a client process; the client records the operations. Nothing here
+reads a history.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evidence.codes import Outcome
+from harness.acts.registry import Done, act, outcome_of, refusal
+from harness.stage import Stage
+
+_APPEND_TIMEOUT_S = 600
+
+
+def _ended(reply: dict[str, Any], text: str) -> Done:
+    outcome = outcome_of(reply)
+    return Done(text if outcome is Outcome.OK else f"{text}: {refusal(reply)}", outcome)
+
+
+@act("create")
+def create(stage: Stage, step: Any) -> Done:
+    """A new ledger under a name of the plan."""
+    handle = stage.ledgers.new_handle(step.client, step.ledger)
+    reply = stage.call(
+        step.client,
+        "create",
+        handle=handle,
+        ensemble=step.ensemble,
+        write_quorum=step.write_quorum,
+        ack_quorum=step.ack_quorum,
+        digest=step.digest.upper(),
+        deferred=step.deferred,
+        adv=step.adv,
+        metadata=dict(step.metadata),
+    )
+    quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
+    if not reply.get("ok"):
+        return _ended(reply, f"{step.client} creates {step.ledger} ({quorums})")
+    stage.ledgers.name(step.ledger, int(reply["ledger"]))
+    return Done(f"{step.client} creates {step.ledger}: ledger {reply['ledger']} ({quorums})")
+
+
+@act("append")
+def append(stage: Stage, step: Any) -> Done:
+    """Adds on the client's handle, many in flight."""
+    optional = {
+        key: value for key, value in (("rate_per_s", step.rate_per_s), ("ids", step.ids)) if value is not None
+    }
+    reply = stage.call(
+        step.client,
+        "append",
+        timeout_s=_APPEND_TIMEOUT_S,
+        handle=stage.ledgers.handle(step.client, step.ledger),
+        entries=step.entries,
+        entry_bytes=step.entry_bytes,
+        outstanding=step.outstanding,
+        background=step.background,
+        **optional,
+    )
+    if step.background:
+        return _ended(reply, f"{step.client} begins {step.entries} adds to {step.ledger}")
+    acked, unknown = reply.get("acked", 0), reply.get("unknown", 0)
+    text = f"{step.client} appends to {step.ledger}: {acked} acknowledged"
+    return _ended(reply, f"{text}, {unknown} unknown" if unknown else text)
+
+
+@act("recover")
+def recover(stage: Stage, step: Any) -> Done:
+    """Open with recovery (fences and closes the ledger); repeated up to ``attempts`` times."""
+    ledger = stage.ledgers.id(step.ledger)
+    reply: dict[str, Any] = {}
+    for _ in range(step.attempts):
+        reply = stage.call(
+            step.client,
+            "open",
+            timeout_s=step.timeout_s,
+            handle=stage.ledgers.new_handle(step.client, step.ledger),
+            ledger=ledger,
+            recovery=True,
+        )
+        if reply.get("ok"):
+            return Done(f"{step.client} recovers {step.ledger}: closed, last entry {reply.get('last_entry')}")
+    return _ended(reply, f"{step.client} fails to recover {step.ledger}")
+
+
+@act("open")
+def open_(stage: Stage, step: Any) -> Done:
+    """Open without recovery: neither fences nor closes."""
+    reply = stage.call(
+        step.client,
+        "open",
+        handle=stage.ledgers.new_handle(step.client, step.ledger),
+        ledger=stage.ledgers.id(step.ledger),
+        recovery=False,
+    )
+    return _ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
+
+
+@act("close")
+def close(stage: Stage, step: Any) -> Done:
+    """The writer closes its ledger."""
+    reply = stage.call(step.client, "close", handle=stage.ledgers.handle(step.client, step.ledger))
+    return _ended(reply, f"{step.client} closes {step.ledger} at {reply.get('last_entry', '-')}")
+
+
+@act("read")
+def read(stage: Stage, step: Any) -> Done:
+    """Read a range, by default all up to the LAC that the handle knows."""
+    handle = stage.ledgers.handle(step.client, step.ledger)
+    last = step.last
+    if last is None:
+        last = int(stage.call(step.client, "lac", handle=handle).get("lac", -1))
+    if last < step.first:
+        return Done(f"{step.client} finds nothing to read in {step.ledger} (LAC {last})")
+    reply = stage.call(step.client, "read", handle=handle, first=step.first, last=last)
+    return _ended(reply, f"{step.client} reads {reply.get('entries', 0)} entries of {step.ledger}")
+
+
+@act("lac")
+def lac(stage: Stage, step: Any) -> Done:
+    """Ask for the last add confirmed."""
+    reply = stage.call(step.client, "lac", handle=stage.ledgers.handle(step.client, step.ledger))
+    return _ended(reply, f"{step.client} is told LAC {reply.get('lac', '-')} of {step.ledger}")
+
+
+@act("tail")
+def tail(stage: Stage, step: Any) -> Done:
+    """Follow a ledger in the background until it is closed."""
+    reply = stage.call(
+        step.client, "tail", handle=stage.ledgers.handle(step.client, step.ledger), background=True
+    )
+    return _ended(reply, f"{step.client} tails {step.ledger}")
+
+
+@act("force")
+def force(stage: Stage, step: Any) -> Done:
+    """Make deferred adds durable."""
+    reply = stage.call(step.client, "force", handle=stage.ledgers.handle(step.client, step.ledger))
+    return _ended(reply, f"{step.client} forces {step.ledger}")
+
+
+@act("delete")
+def delete(stage: Stage, step: Any) -> Done:
+    """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
+    reply = stage.call(step.client, "delete", ledger=stage.ledgers.id(step.ledger))
+    return _ended(reply, f"{step.client} deletes {step.ledger}")

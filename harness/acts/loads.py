@@ -1,0 +1,76 @@
+"""Acts of background load: begin a workload, end it, end all of them.
+
+A load runs in a thread of the harness and drives clients; its operations are theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from harness.acts.registry import Done, act
+from harness.stage import Load, Stage
+from protocol.errors import ClientError, UsageError
+from workloads.registry import WORKLOADS
+
+_END_TIMEOUT_S = 120
+
+
+@act("load")
+def begin(stage: Stage, step: Any) -> Done:
+    """Begin a workload under the plan's name for it."""
+    name = step.name
+    if name in stage.loads:
+        raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
+    workload = WORKLOADS[step.workload]
+    load = Load(name, threading.Event(), threading.Thread(name=f"load-{name}", daemon=True))
+
+    def work() -> None:
+        try:
+            totals = workload.run(
+                step.params,
+                stage.cluster,
+                random=stage.random(f"load/{name}"),
+                stop=load.stop,
+                say=stage.narrator.event,
+                opened=stage.ledgers.name,
+            )
+            load.totals.update(totals)
+        except BaseException as error:  # noqa: BLE001  # re-raised by whoever ends the load
+            load.error = error
+
+    load.thread = threading.Thread(target=work, name=f"load-{name}", daemon=True)
+    stage.loads[name] = load
+    load.thread.start()
+    return Done(f"load {name} begins ({step.workload})")
+
+
+@act("end_load")
+def end(stage: Stage, step: Any) -> Done:
+    """End one load and say what it did."""
+    if step.load not in stage.loads:
+        raise UsageError(
+            f"no load {step.load!r} is running", remedy=f"running: {sorted(stage.loads) or 'none'}"
+        )
+    return Done(end_load(stage, step.load))
+
+
+def end_load(stage: Stage, name: str) -> str:
+    """Stop a load, wait for its thread, and raise what it raised."""
+    load = stage.loads.pop(name)
+    load.stop.set()
+    load.thread.join(_END_TIMEOUT_S)
+    if load.thread.is_alive():
+        raise ClientError(
+            f"load {name!r} did not end within {_END_TIMEOUT_S} s",
+            remedy="see the clients' logs under servers/",
+        )
+    if load.error is not None:
+        raise load.error
+    totals = ", ".join(f"{value:,} {key}" for key, value in load.totals.items())
+    return f"load {name} ends: {totals or 'nothing done'}"
+
+
+def end_all(stage: Stage) -> list[str]:
+    """End every load still running; the sentences of all of them."""
+    return [end_load(stage, name) for name in list(stage.loads)]

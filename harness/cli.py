@@ -1,0 +1,112 @@
+"""The command line: names of verbs, exit codes, and the one place where errors become text.
+
+Verbs live in :mod:`harness.commands`, one a file, and are imported only when called: ``--help``
+stays fast. This module must import nothing heavy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from protocol.errors import FencepostError
+
+VERBS = {
+    "run": "Run scenarios on real servers and judge them.",
+    "check": "Judge a stored run again, from its folder alone.",
+    "explain": "Tell the life of one ledger or one entry.",
+    "list": "Show scenarios, faults, modes, workloads, versions or runs.",
+    "doctor": "Say what this machine lacks, and what a configuration ignores.",
+    "clean": "Remove stored runs, or the data that killed runs left.",
+}
+
+EXIT_HARNESS, EXIT_USAGE, EXIT_UNKNOWN, EXIT_ANOMALY, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
+
+
+class _Verbs(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in VERBS:
+            return None
+        command = importlib.import_module(f"harness.commands.{name}").command
+        assert isinstance(command, click.Command)  # noqa: S101  # narrows the type for the checker
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], VERBS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"no verb {args[0]!r}; there are {', '.join(VERBS)}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="fencepost")
+def fencepost() -> None:
+    """Prove on real servers whether Apache BookKeeper keeps every entry that it acknowledged.
+
+    Exit codes: 0 as expected, 1 harness error, 2 usage or a missing prerequisite, 3 unknown,
+    4 anomaly that was not expected, 130 interrupted.
+    """
+
+
+def main() -> NoReturn:
+    """The entry point of the ``fencepost`` command; always ends with one of the exit codes."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    if not (Path(__file__).resolve().parent.parent / "pyproject.toml").is_file():
+        print("fencepost: runs only from a checkout; use scripts/setup there", file=sys.stderr)
+        return EXIT_USAGE
+    try:
+        code = fencepost.main(standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except click.Abort:
+        return _interrupted()
+    except KeyboardInterrupt:
+        return _interrupted()
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except FencepostError as error:
+        print(f"fencepost: {error}", file=sys.stderr)
+        if error.remedy:
+            print(f"  next: {error.remedy}", file=sys.stderr)
+        return error.exit_code
+    except Exception as error:  # noqa: BLE001  # the last frame: a defect of ours is exit 1, with its trace
+        if "FENCEPOST_DEBUG" in os.environ:
+            traceback.print_exc()
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        print(f"fencepost: internal error at {where}: {type(error).__name__}: {error}", file=sys.stderr)
+        print("  next: set FENCEPOST_DEBUG=1 for the full trace and report it", file=sys.stderr)
+        return EXIT_HARNESS
+
+
+def _interrupted() -> int:
+    print(
+        "fencepost: interrupted; what was recorded stays and can be judged with `fencepost check`",
+        file=sys.stderr,
+    )
+    return EXIT_INTERRUPTED

@@ -1,0 +1,34 @@
+"""``fencepost doctor``: what this machine lacks, and what a configuration ignores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("doctor")
+@click.option("--bookie-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--bookkeeper", "version", metavar="VERSION", help="Check the configuration against this version."
+)
+def command(bookie_conf: Path | None, version: str | None) -> int:
+    """Check JDK, memory, disk, addresses and more; with --bookie-conf, also a configuration."""
+    from cluster.doctor import checks, configuration_warnings
+
+    from cluster.versions import DEFAULT_VERSION
+    from harness.order import properties_of
+
+    marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
+    found = checks()
+    for check in found:
+        click.echo(f"{marks[check.state]}  {check.name}: {check.seen}")
+        if check.state != "ok" and check.remedy:
+            click.echo(f"      {check.remedy}")
+    if bookie_conf is not None:
+        chosen = version or DEFAULT_VERSION
+        warnings = configuration_warnings(properties_of(bookie_conf), chosen)
+        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {len(warnings) or 'no'} warnings")
+        for warning in warnings:
+            click.echo(f"warn  {warning}")
+    return 2 if any(check.state == "fail" for check in found) else 0

@@ -1,0 +1,29 @@
+"""``fencepost explain``: the life of one ledger or entry, from its run's tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from harness.order import default_results
+
+
+@click.command("explain")
+@click.argument("run")
+@click.argument("subject", metavar="LEDGER[:ENTRY]")
+@click.option("--results", type=click.Path(path_type=Path), default=None)
+def command(run: str, subject: str, results: Path | None) -> int:
+    """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it."""
+    from evidence.folder import find_run
+    from harness.explain import explain
+
+    matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
+    if not matched:
+        raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
+    entry = int(matched.group(2)) if matched.group(2) else None
+    for folder in find_run(results or default_results(), run).modes:
+        for line in explain(folder, matched.group(1), entry):
+            click.echo(line)
+    return 0

@@ -1,0 +1,143 @@
+"""Named conditions that a plan may wait for; each is asked of the real cluster.
+
+A condition returns whether it holds and the state it saw, as a phrase. Limbo is told by the
+bookie's own answer to a plain read of an entry that cannot exist (507: limbo).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cluster.interface import ProcessState
+from harness.acts.registry import Done, act
+from harness.stage import Stage
+from harness.waiting import wait_until
+from plans.conditions import Elapsed
+
+Condition = Callable[[Stage, Any], tuple[bool, str]]
+CONDITIONS: dict[str, Condition] = {}
+
+_NO_SUCH_ENTRY_ID = 2**40
+_LIMBO = 507
+_MEANING = {
+    None: "no answer",
+    0: "has the entry",
+    402: "no such ledger",
+    403: "no such entry",
+    _LIMBO: "limbo",
+}
+
+
+def condition(name: str) -> Callable[[Condition], Condition]:
+    """Register the function below as the condition ``name``."""
+
+    def enter(function: Condition) -> Condition:
+        CONDITIONS[name] = function
+        return function
+
+    return enter
+
+
+@act("wait_for")
+def wait_for(stage: Stage, step: Any) -> Done:
+    """Wait until a named condition holds."""
+    if isinstance(step, Elapsed):
+        time.sleep(step.for_s)
+        return Done(f"{step.for_s:g} s go by")
+    return Done(f"{step.condition}: {await_condition(stage, step, step.timeout_s)}")
+
+
+def await_condition(stage: Stage, asked: Any, timeout_s: float) -> str:
+    """Wait until the asked condition (its parameters) holds; the last state seen."""
+    return wait_until(
+        lambda: CONDITIONS[asked.condition](stage, asked), timeout_s, f"condition {asked.condition!r}"
+    )
+
+
+@condition("ready")
+def ready(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The process runs, is registered, and answers a raw read."""
+    process = stage.cluster.process(step.target)
+    if process.state is not ProcessState.RUNNING:
+        return False, f"{step.target} is {process.state}"
+    if step.target not in stage.cluster.bookies:
+        return True, f"{step.target} runs"
+    status = stage.cluster.answer(step.target, 0, _NO_SUCH_ENTRY_ID)
+    registered = step.target in stage.cluster.metadata.registered()
+    return status is not None and registered, f"{step.target} {_said(status)}, {_registered(registered)}"
+
+
+@condition("registered")
+def registered(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The bookie is registered in the metadata store."""
+    there = step.target in stage.cluster.metadata.registered()
+    return there, f"{step.target} is {_registered(there)}"
+
+
+@condition("down")
+def down(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The process has ended."""
+    state = stage.cluster.process(step.target).state
+    return state is ProcessState.DOWN, f"{step.target} is {state}"
+
+
+@condition("limbo")
+def limbo(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The bookie answers 507 for the ledger (BP-46's limbo)."""
+    status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
+    return status == _LIMBO, f"{step.target} {_said(status)}"
+
+
+@condition("not_limbo")
+def not_limbo(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The bookie answers for the ledger, and not with 507."""
+    status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
+    return status not in (None, _LIMBO), f"{step.target} {_said(status)}"
+
+
+@condition("state")
+def state(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The ledger's metadata is in a given state."""
+    found = stage.cluster.metadata.ledger(stage.ledgers.id(step.ledger))
+    if found is None:
+        return False, f"{step.ledger} has no metadata"
+    return found[0].state.name.lower() == step.state, f"{step.ledger} is {found[0].state.name}"
+
+
+@condition("acked")
+def acked(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The ledger's writer was told ok for at least so many adds."""
+    count = acked_entries(stage, step.ledger)
+    return count >= step.entries, f"{count} of {step.entries} adds to {step.ledger} acknowledged"
+
+
+@condition("quiet")
+def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
+    """Every bookie is registered and answers, and none is in limbo for a known ledger."""
+    present = stage.cluster.metadata.registered()
+    for name in stage.cluster.bookies:
+        if name not in present:
+            return False, f"{name} is not registered"
+        for ledger in stage.cluster.metadata.ledgers() or [0]:
+            status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
+            if status in (None, _LIMBO):
+                return False, f"{name} {_said(status)} for ledger {ledger}"
+    return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo"
+
+
+def acked_entries(stage: Stage, ledger: str) -> int:
+    """How many adds to a named ledger its writers were told ok, so far."""
+    total = 0
+    for client, handle in stage.ledgers.handles(ledger):
+        total += int(stage.call(client, "status", handle=handle, timeout_s=10).get("acked", 0))
+    return total
+
+
+def _said(status: int | None) -> str:
+    return f"answers {_MEANING.get(status, status)}" if status is not None else "does not answer"
+
+
+def _registered(there: bool) -> str:
+    return "registered" if there else "not registered"

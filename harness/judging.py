@@ -1,0 +1,66 @@
+"""From a run folder to its verdict: collect, judge, write. Never needs a cluster.
+
+The same code judges right after a run and a year later; ``verdict.json`` is the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evidence.findings import RunVerdict
+from evidence.folder import RunFolder
+from evidence.names import ledger_names
+from plans.expectations import Comparison, Found, compare
+from plans.resolve import from_json
+
+if TYPE_CHECKING:
+    from pipeline.session import Session
+
+
+class Judge:
+    """Judges run folders on one Spark session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def wait_warm(self) -> None:
+        """Return when the session is idle, so that it does not compete with the servers under test."""
+        self._session.wait()
+
+    def verdict(self, folder: RunFolder) -> RunVerdict:
+        """Collect the raw evidence into tables, judge them, and write ``verdict.json``."""
+        from cluster.offline import transactions
+        from pipeline.collect import collect
+        from pipeline.judge import judge
+
+        collect(self._session, folder, transactions=transactions)
+        return judge(self._session, folder)
+
+
+@contextmanager
+def judging(folder: Path) -> Iterator[Judge]:
+    """A judge for as long as the block lasts; its Spark session starts to warm up at once.
+
+    ``folder`` takes Spark's scratch files, which are gone afterwards.
+    """
+    from pipeline.session import Session
+
+    with Session(folder) as session:
+        session.warm_up()
+        yield Judge(session)
+
+
+def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
+    """Hold a verdict against what its plan says should come out in this mode and version."""
+    facts = folder.run()
+    plan = from_json(facts).plan
+    names = ledger_names(folder)
+    found = [
+        Found(finding.property, finding.kind, names.get(finding.ledger, ""), finding.loss)
+        for judgement in verdict.judgements.values()
+        for finding in judgement.findings
+    ]
+    return compare(plan.expect, found, verdict.verdict.value, mode=verdict.mode, version=facts["bookkeeper"])

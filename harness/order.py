@@ -1,0 +1,41 @@
+"""What the user asked for: one order for one or several runs of one scenario."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Order:
+    """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
+
+    ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the
+    plan's own parameters; the two configuration files are the user's own, in properties form.
+    """
+
+    scenario: str
+    modes: tuple[str, ...] = ()
+    seed: int | None = None
+    version: str | None = None
+    backend: str = "local"
+    bookie_conf: Path | None = None
+    client_conf: Path | None = None
+    keep: bool = False
+    results: Path = field(default_factory=lambda: default_results())
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def default_results() -> Path:
+    """``FENCEPOST_RESULTS``, else ``./results``."""
+    return Path(os.environ.get("FENCEPOST_RESULTS", "results"))
+
+
+def properties_of(path: Path | None) -> dict[str, str]:
+    """The settings in a user's properties file, none for no file; ``UsageError`` when it is malformed."""
+    if path is None:
+        return {}
+    from cluster.configuration import parse_properties
+
+    return parse_properties(path.read_text(encoding="utf-8"), source=str(path))

@@ -1,0 +1,96 @@
+"""Performing a plan's steps in order: triggers, blocks that run together, expected outcomes.
+
+One step ends before the next begins. A step in a ``together`` block runs in a thread of its own;
+a trigger waits for a time after the block began, or for an event. Every step is recorded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from harness.acts import clients, faults, loads  # noqa: F401  # registers their acts
+from harness.acts.faults import inject
+from harness.acts.registry import ACTS, Done
+from harness.conditions import await_condition
+from harness.stage import Stage
+from nemesis.registry import FAULTS
+from plans.conditions import Elapsed
+from plans.models import Step, StepSpec, Together
+from protocol.errors import FencepostError, UsageError
+
+
+class StepError(FencepostError):
+    """A step could not be carried out, or ended otherwise than the plan says it must."""
+
+
+def perform(steps: Sequence[Step], stage: Stage) -> None:
+    """Carry out ``steps`` (resolved step specs) one after the other."""
+    began = time.monotonic()
+    for step in steps:
+        _wait_for_time(step, began)
+        _wait_for_event(step, stage)
+        if isinstance(step, Together):
+            _perform_together(step.branches, stage)
+        else:
+            _perform_one(step, stage)
+
+
+def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage) -> None:
+    with ThreadPoolExecutor(max_workers=len(branches), thread_name_prefix="branch") as pool:
+        futures = [pool.submit(perform, branch, stage) for branch in branches]
+    for future in futures:
+        future.result()
+
+
+def _perform_one(step: StepSpec, stage: Stage) -> None:
+    began_ns = time.monotonic_ns()
+    try:
+        done = _act(step.name)(stage, step.params)
+    except FencepostError as error:
+        _record(stage, step, began_ns, error=str(error))
+        raise
+    _record(stage, step, began_ns, outcome=done.outcome.name.lower(), text=done.text)
+    stage.narrator.event(done.text)
+    if step.outcome not in ("any", done.outcome.name.lower()):
+        raise StepError(
+            f"step {step.name!r} ended {done.outcome.name.lower()}, "
+            f"the plan wants {step.outcome}: {done.text}",
+            remedy="say `outcome: any` on the step if this may happen",
+        )
+
+
+def _act(name: str) -> Callable[[Stage, Any], Done]:
+    if name in ACTS:
+        return ACTS[name]
+    if name in FAULTS:
+        return lambda stage, params: inject(name, stage, params)
+    raise UsageError(f"no step is named {name!r}", remedy="`fencepost list faults` shows the names")
+
+
+def _wait_for_time(step: Step, began: float) -> None:
+    if step.at_s is not None:
+        time.sleep(max(0.0, began + step.at_s - time.monotonic()))
+
+
+def _wait_for_event(step: Step, stage: Stage) -> None:
+    if isinstance(step.when, Elapsed):
+        time.sleep(step.when.for_s)
+    elif step.when is not None:
+        await_condition(stage, step.when, step.when.timeout_s)
+
+
+def _record(stage: Stage, step: StepSpec, began_ns: int, **what: str) -> None:
+    params = step.params.model_dump(mode="json", by_alias=True)
+    stage.steps.write(
+        {
+            "step": step.name,
+            "params": params,
+            "began_ns": began_ns,
+            "ended_ns": time.monotonic_ns(),
+            "planned": step.outcome,
+            **what,
+        }
+    )

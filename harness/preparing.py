@@ -1,0 +1,63 @@
+"""Before anything starts: the plan loaded, names resolved, the order checked against it.
+
+Everything that can be refused is refused here, with the value and the next step.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from cluster import artifacts
+from cluster.versions import DEFAULT_VERSION
+from harness.order import Order
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.models import Plan
+from plans.nearest import unknown
+from plans.resolve import ResolvedPlan, resolve
+from protocol.errors import UsageError
+
+_SEED_LIMIT = 2**31
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan that can run here: its seed, its modes, and the default version of its servers."""
+
+    order: Order
+    plan: Plan
+    seed: int
+    modes: tuple[str, ...]
+    version: str
+
+    def resolved(self, mode: str) -> ResolvedPlan:
+        """The plan for one mode with everything that the seed decides decided."""
+        return resolve(self.plan, self.seed, mode)
+
+
+def prepare(order: Order) -> Prepared:
+    """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
+    plan = load(find(order.scenario), words(), workloads=loads(), settings=dict(order.settings))
+    for mode in order.modes:
+        if mode not in plan.modes:
+            raise UsageError(
+                unknown("mode", mode, plan.modes), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
+            )
+    if order.backend != "local":
+        raise UsageError(
+            f"backend {order.backend!r} does not exist; there is `local`", remedy="leave --backend out"
+        )
+    seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
+    version = order.version or plan.cluster.version or DEFAULT_VERSION
+    _require(version, *plan.cluster.versions.values())
+    return Prepared(order, plan, seed, order.modes or plan.modes, version)
+
+
+def _require(*versions: str) -> None:
+    """Everything that servers are started from is here and unharmed, before any is started."""
+    artifacts.java()
+    artifacts.client_jar()
+    artifacts.proxy_binary()
+    for version in dict.fromkeys(versions):
+        artifacts.class_path(version)

@@ -1,0 +1,57 @@
+"""What ``run.json`` says: the resolved plan, versions, commit, host, clock; written once, never changed.
+
+Only facts that a reader needs to repeat or weigh a run. No environment, no user name.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+
+def clock() -> dict[str, int]:
+    """One pair of readings of the wall clock and the run's clock, in nanoseconds."""
+    return {"wall_ns": time.time_ns(), "monotonic_ns": time.monotonic_ns()}
+
+
+def commit() -> tuple[str, bool]:
+    """The checkout's commit and whether its tree differs from it; ``("unknown", True)`` without git."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        return head, bool(_git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown", True
+
+
+def host() -> dict[str, Any]:
+    """Kernel, machine, cores, memory and Python of this machine."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "memory_bytes": pages,
+        "python": platform.python_version(),
+        "root": os.geteuid() == 0,
+    }
+
+
+def provenance() -> dict[str, Any]:
+    """The part of ``run.json`` that does not depend on the plan."""
+    head, dirty = commit()
+    return {"commit": head, "dirty": dirty, "argv": sys.argv[1:], "host": host(), "clock": clock()}
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(CHECKOUT), *arguments], capture_output=True, text=True, check=True, timeout=10
+    )
+    return done.stdout.strip()

@@ -1,0 +1,146 @@
+"""Recording one run of one mode: from the first process to closed evidence.
+
+Nothing is judged here. Whatever goes wrong, the scopes end what they began, and what was
+recorded stays and can be judged with ``fencepost check``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from cluster.interface import Exit
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from cluster.offline import transactions
+from evidence.folder import RunFolder
+from evidence.recorders import Recorder
+from harness.cleaning import at_work
+from harness.finals import heal_everything, observe
+from harness.judging import Judge
+from harness.narrator import Narrator
+from harness.order import properties_of
+from harness.perform import perform
+from harness.preparing import Prepared
+from harness.provenance import clock, provenance
+from harness.stage import Ledgers, Stage
+from nemesis.active import Active
+from plans.resolve import ResolvedPlan
+from protocol.errors import UnplannedDeathError
+from protocol.modes import MODES
+
+
+def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> None:
+    """Run the plan in the folder's mode and close its evidence.
+
+    Raises the error that ended the run early; ``UnplannedDeathError`` when a process died by
+    itself although every step went through.
+    """
+    plan = prepared.resolved(folder.mode)
+    spec = _spec(prepared, plan, folder)
+    folder.write_run(_facts(prepared, plan, spec))
+    finals: dict[str, Any] | None = None
+    unplanned: list[Exit] = []
+    with ExitStack() as scopes:
+        scopes.enter_context(at_work(folder))
+        steps = scopes.enter_context(Recorder(folder.steps))
+        faults = scopes.enter_context(Recorder(folder.faults))
+        narrator.event(
+            f"starting ZooKeeper, {spec.bookies} bookies, {len(spec.clients)} clients, the observer"
+        )
+        with LocalBackend(spec).open() as cluster:
+            narrator.event("all of them are ready")
+            judge.wait_warm()
+            stage = Stage(cluster, Active(cluster, faults.write), Ledgers(steps), narrator, plan, steps)
+            try:
+                finals = _play(stage, folder)
+            finally:
+                unplanned = cluster.unplanned()
+                for death in unplanned:
+                    narrator.event(f"UNPLANNED: {_death(death)}", style="red")
+                    faults.write(_unplanned_fault(death))
+            narrator.event("stopping everything")
+        transactions(folder)
+        folder.write_end(_end(finals, unplanned))
+    if unplanned:
+        raise UnplannedDeathError(
+            "; ".join(map(_death, unplanned)),
+            remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
+        )
+
+
+def _play(stage: Stage, folder: RunFolder) -> dict[str, Any]:
+    """The steps, then healing, census and final reads; healing happens also after an error."""
+    stage.observe_metadata()
+    try:
+        perform(stage.plan.plan.steps, stage)
+    except BaseException as error:
+        stage.narrator.event(f"ends early: {error}", style="red")
+        raise
+    heal_everything(stage)
+    return observe(stage, folder)
+
+
+def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> LocalSpec:
+    order, cluster = prepared.order, plan.plan.cluster
+    return LocalSpec(
+        folder=folder,
+        mode=MODES[plan.mode],
+        bookies=cluster.bookies,
+        clients=plan.plan.clients,
+        run_id=secrets.randbits(63),
+        version=prepared.version,
+        versions=cluster.versions,
+        bookie_conf=cluster.bookie_conf,
+        client_conf=cluster.client_conf,
+        user_bookie_conf=properties_of(order.bookie_conf),
+        user_client_conf=properties_of(order.client_conf),
+    )
+
+
+def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str, Any]:
+    numbers = spec.sources
+    bookies = {name: numbers[name] for name in spec.bookie_names}
+    return {
+        **plan.as_json(),
+        "run_id": str(spec.run_id),
+        "scenario": plan.plan.name,
+        "bookkeeper": spec.version,
+        "versions": {name: spec.version_of(name) for name in spec.sources},
+        "clients": spec.client_numbers,
+        "bookies": bookies,
+        "backend": prepared.order.backend,
+        "conf": spec.describe(),
+        **provenance(),
+    }
+
+
+def _end(finals: dict[str, Any] | None, unplanned: list[Exit]) -> dict[str, Any]:
+    return {
+        "complete": finals is not None,
+        "closed_ns": time.monotonic_ns(),
+        "clock": clock(),
+        "histories": {},
+        "unplanned": [_death(death) for death in unplanned],
+        "finals": {"ledgers": finals or {}},
+    }
+
+
+def _death(death: Exit) -> str:
+    how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
+    return f"{death.server} (boot {death.boot}) ended by itself with {how}"
+
+
+def _unplanned_fault(death: Exit) -> dict[str, Any]:
+    proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
+    return {
+        "fault": 0,
+        "kind": "unplanned",
+        "target": death.server,
+        "params": {},
+        "phase": "confirmed",
+        "at_ns": death.at_ns,
+        "proof": proof,
+    }

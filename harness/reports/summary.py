@@ -1,0 +1,38 @@
+"""The whole run as a short Markdown page: one table of modes, then findings and how to repeat it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evidence.names import ledger_names
+from harness.reports.text import finding_line
+
+if TYPE_CHECKING:
+    from harness.run import RunResult
+
+
+def summary_markdown(result: RunResult) -> str:
+    """``summary.md`` of a run."""
+    rows = [
+        f"| {mode.mode} | {mode.verdict.verdict.value} | {mode.verdict.headline} "
+        f"| {'yes' if mode.comparison.met else 'NO'} |"
+        for mode in result.modes
+    ]
+    parts = [
+        f"# {result.scenario}",
+        "",
+        "| mode | verdict | headline | as expected |",
+        "|---|---|---|---|",
+        *rows,
+    ]
+    for mode in result.modes:
+        names = ledger_names(mode.folder)
+        findings = [one for judgement in mode.verdict.judgements.values() for one in judgement.findings]
+        if not findings:
+            continue
+        parts += ["", f"## {mode.mode}", ""]
+        for finding in findings:
+            parts.append(f"- **{finding.property}** {finding_line(finding, names)}")
+            parts += [f"  - {fact}" for fact in finding.proof]
+    parts += ["", "## Repeat", "", f"    fencepost run {result.scenario} --seed {result.seed}", ""]
+    return "\n".join(parts)

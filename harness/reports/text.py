@@ -1,0 +1,100 @@
+"""A run as text for a terminal: what runs, the verdict, each property, the smallest proof.
+
+Shows what the plan and the judging said and adds nothing to it. A line is (text, style).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from evidence.findings import Finding, Judgement, RunVerdict, Verdict
+from evidence.folder import RunFolder
+from evidence.names import ledger_names
+from harness.preparing import Prepared
+from plans.expectations import Comparison
+from protocol.modes import MODES
+
+Line = tuple[str, str]
+
+STYLE = {
+    Verdict.VALID: "green",
+    Verdict.ANOMALY: "red",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.NOT_JUDGED: "dim",
+}
+_SHOWN_FINDINGS = 3
+
+
+def introduction(prepared: Prepared, path: Path) -> Iterator[Line]:
+    """What is about to run, and the command that repeats it."""
+    plan = prepared.plan
+    source = ", ".join(part for part in (plan.source.document, plan.source.section) if part)
+    yield f"{plan.name} ({source})", "bold"
+    yield f"  {' '.join(plan.about.split())}", ""
+    bookies = f"{plan.cluster.bookies} bookies"
+    yield (
+        f"  BookKeeper {prepared.version}, {bookies}, modes {', '.join(prepared.modes)}, "
+        f"seed {prepared.seed}",
+        "dim",
+    )
+    yield f"  folder {path}", "dim"
+
+
+def mode_title(mode: str) -> str:
+    """A mode and what it means."""
+    return f"{mode}: {MODES[mode].about}" if mode in MODES else mode
+
+
+def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder) -> Iterator[Line]:
+    """The headline first, then what is not valid with its proof, then the plan's expectation."""
+    names = ledger_names(folder)
+    yield f"  {verdict.verdict.value.upper()}: {verdict.headline}", STYLE[verdict.verdict]
+    yield f"    {property_row(verdict)}", "dim"
+    for judgement in verdict.judgements.values():
+        yield from _judgement_lines(judgement, names)
+    for damage in verdict.damage:
+        yield f"    damaged evidence: {damage}", "yellow"
+    for reason in comparison.reasons:
+        yield (
+            f"    {'' if comparison.met else 'NOT '}as the plan says: {reason}",
+            "" if comparison.met else "red",
+        )
+
+
+def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Line]:
+    if judgement.verdict in (Verdict.VALID, Verdict.NOT_JUDGED):
+        return
+    yield f"    {judgement.property}: {judgement.verdict.value}", STYLE[judgement.verdict]
+    for finding in list(judgement.findings)[:_SHOWN_FINDINGS]:
+        yield f"      {finding_line(finding, names)}", ""
+        for fact in finding.proof:
+            yield f"        - {fact}", "dim"
+    hidden = len(judgement.findings) - _SHOWN_FINDINGS
+    if hidden > 0:
+        yield f"      and {hidden} more in verdict.json", "dim"
+    if judgement.verdict is Verdict.UNKNOWN:
+        yield f"      needed: {judgement.needed}", "dim"
+        for note in judgement.notes:
+            yield f"      {note}", "dim"
+
+
+def finding_line(finding: Finding, names: dict[int, str]) -> str:
+    """One finding as one line: what, where, how many, which class."""
+    where = "the run"
+    if finding.ledger >= 0:
+        where = names.get(finding.ledger, f"ledger {finding.ledger}")
+    if finding.first_entry >= 0:
+        where += f" {finding.first_entry}"
+        if finding.last_entry > finding.first_entry:
+            where += f"..{finding.last_entry}"
+    loss = f" [{finding.loss}]" if finding.loss else ""
+    return f"{finding.kind}: {where}{loss}" + (f", {finding.text}" if finding.text else "")
+
+
+def property_row(verdict: RunVerdict) -> str:
+    """Every property with its verdict, on one line, grouped by verdict."""
+    groups: dict[str, list[str]] = {}
+    for name, judgement in verdict.judgements.items():
+        groups.setdefault(judgement.verdict.value, []).append(name)
+    return "; ".join(f"{value}: {', '.join(properties)}" for value, properties in groups.items())

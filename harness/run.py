@@ -1,0 +1,103 @@
+"""The spine: one prepared order from plan to verdict, for each of its modes in turn.
+
+Folder, cluster, steps, observation, closed evidence (``harness.record``); collection and
+judgement (``harness.judging``); comparison and report here. What each station does is in the
+module that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from evidence.findings import RunVerdict
+from evidence.folder import FoundRun, RunFolder, new_run, point_latest, write_json
+from harness.cleaning import drop_directories
+from harness.judging import Judge, compare_with_plan
+from harness.narrator import Narrator
+from harness.preparing import Prepared
+from harness.record import record
+from harness.reports.summary import summary_markdown
+from harness.reports.text import introduction, mode_title, verdict_lines
+from plans.expectations import Comparison
+
+
+@dataclass(frozen=True)
+class ModeResult:
+    """What came out in one mode, and whether the plan expected it."""
+
+    mode: str
+    folder: RunFolder
+    verdict: RunVerdict
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A whole run: every mode that ran, in order."""
+
+    scenario: str
+    seed: int
+    path: Path
+    modes: Sequence[ModeResult]
+
+
+def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
+    """Carry out one order: each mode has its own cluster, folder and verdict."""
+    plan, results = prepared.plan, prepared.order.results
+    path = new_run(results, plan.name, prepared.seed)
+    point_latest(results, path)
+    narrator.lines(introduction(prepared, path))
+    modes = [_run_mode(prepared, mode, path, judge, narrator) for mode in prepared.modes]
+    return _concluded(RunResult(plan.name, prepared.seed, path, modes), narrator)
+
+
+def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
+    """Judge a stored run from its folders alone."""
+    modes = []
+    for folder in found.modes:
+        narrator.line(mode_title(folder.mode), style="bold")
+        modes.append(_judged(folder, judge, narrator))
+    facts = found.modes[0].run()
+    result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
+    return _concluded(result, narrator) if len(modes) > 1 else result
+
+
+def _run_mode(prepared: Prepared, mode: str, path: Path, judge: Judge, narrator: Narrator) -> ModeResult:
+    folder = RunFolder.create(path, mode)
+    narrator.restart_clock()
+    narrator.line(mode_title(mode), style="bold")
+    with narrator.logging_to(folder.harness_log):
+        record(prepared, folder, judge, narrator)
+        result = _judged(folder, judge, narrator)
+        if result.comparison.met and not prepared.order.keep:
+            drop_directories(folder)
+    return result
+
+
+def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
+    verdict = judge.verdict(folder)
+    comparison = compare_with_plan(verdict, folder)
+    narrator.lines(verdict_lines(verdict, comparison, folder))
+    return ModeResult(folder.mode, folder, verdict, comparison)
+
+
+def _concluded(result: RunResult, narrator: Narrator) -> RunResult:
+    """Write the whole run's verdict and summary, and say where they are."""
+    tree = {
+        mode.mode: {
+            "verdict": mode.verdict.verdict.value,
+            "headline": mode.verdict.headline,
+            **asdict(mode.comparison),
+        }
+        for mode in result.modes
+    }
+    met = all(mode.comparison.met for mode in result.modes)
+    write_json(
+        result.path / "verdict.json",
+        {"scenario": result.scenario, "seed": result.seed, "met": met, "modes": tree},
+    )
+    (result.path / "summary.md").write_text(summary_markdown(result), encoding="utf-8")
+    narrator.line(f"results: {result.path}")
+    return result

@@ -1,0 +1,107 @@
+"""Several runs one after the other: ``--times``, many scenarios, many folders; and the exit code.
+
+One Spark session serves them all. The last line says which exit code, and why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from evidence.findings import Verdict
+from evidence.folder import find_run
+from harness.judging import judging
+from harness.narrator import Narrator
+from harness.order import Order
+from harness.preparing import Prepared, prepare
+from harness.run import ModeResult, RunResult, judge_again, run
+
+EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
+
+
+def run_series(orders: Sequence[Order], *, times: int, quiet: bool, as_json: bool) -> int:
+    """Carry out every order so often; everything is prepared before anything starts."""
+    narrator = Narrator(quiet=quiet or as_json)
+    prepared = [prepare(order) for order in orders]
+    with judging(_scratch(prepared[0].order.results)) as judge:
+        results = _each(
+            _repeated(prepared, times), lambda one: run(one, judge, narrator), narrator, quiet=as_json
+        )
+    return _finish(results, as_json=as_json)
+
+
+def check_series(runs: Sequence[str], results: Path, *, quiet: bool, as_json: bool) -> int:
+    """Judge stored runs again."""
+    narrator = Narrator(quiet=quiet or as_json)
+    found = [find_run(results, name) for name in runs]
+    with judging(_scratch(results)) as judge:
+        done = [judge_again(one, judge, narrator) for one in found]
+    return _finish(done, as_json=as_json)
+
+
+def _scratch(results: Path) -> Path:
+    """Spark's scratch files lie beside the runs, under a name of this process's own."""
+    return results / f".judging-{os.getpid()}"
+
+
+def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
+    return [replace(one, seed=one.seed + time) for one in prepared for time in range(times)]
+
+
+def _each(
+    prepared: Sequence[Prepared], do: Callable[[Prepared], RunResult], narrator: Narrator, *, quiet: bool
+) -> list[RunResult]:
+    results = []
+    for number, one in enumerate(prepared, start=1):
+        if len(prepared) > 1 and not quiet:
+            narrator.line(f"run {number} of {len(prepared)}", style="bold")
+        results.append(do(one))
+    return results
+
+
+def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
+    """The exit code for what came out, and the reason as a phrase.
+
+    Anomaly that was not expected before unknown before as expected. A control that did not bite
+    is unknown: the run has not shown that it could fail.
+    """
+    wrong = [mode for mode in modes if not mode.comparison.met]
+    if not wrong:
+        return EXIT_AS_EXPECTED, "as expected"
+    for mode in wrong:
+        if mode.verdict.verdict is Verdict.ANOMALY:
+            return EXIT_ANOMALY, f"{mode.mode}: {mode.comparison.reasons[0]}"
+    return EXIT_UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
+
+
+def _finish(results: Sequence[RunResult], *, as_json: bool) -> int:
+    modes = [mode for result in results for mode in result.modes]
+    code, reason = exit_code(modes)
+    if as_json:
+        json.dump(
+            {"exit": code, "reason": reason, "runs": [_tree(result) for result in results]},
+            sys.stdout,
+            indent=1,
+        )
+        print()
+        return code
+    met = sum(mode.comparison.met for mode in modes)
+    print(f"{met} of {len(modes)} mode runs as expected; exit {code}: {reason}")
+    return code
+
+
+def _tree(result: RunResult) -> dict[str, Any]:
+    return {
+        "scenario": result.scenario,
+        "seed": result.seed,
+        "folder": str(result.path),
+        "modes": {
+            mode.mode: {**mode.verdict.as_json(), "comparison": asdict(mode.comparison)}
+            for mode in result.modes
+        },
+    }

@@ -1,0 +1,26 @@
+"""The vocabulary of plans: every step name with the model of its parameters, resolved once.
+
+Joins the plans' own steps with the registries of faults and workloads; importing this module
+registers all of them.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+import nemesis.links  # registers its faults
+import nemesis.processes  # noqa: F401  # registers its faults
+import workloads.append  # noqa: F401  # registers its workload
+from nemesis.registry import FAULTS
+from plans.steps import Vocabulary, vocabulary
+from workloads.registry import WORKLOADS
+
+
+def words() -> Vocabulary:
+    """Every step that a plan of this installation may name, with its parameter model."""
+    return vocabulary({name: fault.params for name, fault in FAULTS.items()})
+
+
+def loads() -> dict[str, type[BaseModel]]:
+    """Every workload by name, with its parameter model."""
+    return {name: workload.params for name, workload in WORKLOADS.items()}

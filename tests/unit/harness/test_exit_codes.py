@@ -1,0 +1,42 @@
+"""Which exit code a series of runs ends with, and the reason that the last line gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from harness.run import ModeResult
+from harness.series import exit_code
+from plans.expectations import Comparison
+
+
+def came_out(verdict: Verdict, *, met: bool, reason: str = "because") -> ModeResult:
+    judged = RunVerdict("s", "m", verdict, "headline", {})
+    return ModeResult("m", RunFolder(Path("nowhere/m")), judged, Comparison(met, (reason,)))
+
+
+AS_EXPECTED = came_out(Verdict.ANOMALY, met=True)
+UNEXPECTED = came_out(Verdict.ANOMALY, met=False, reason="lost main")
+UNKNOWN = came_out(Verdict.UNKNOWN, met=False)
+CONTROL_DID_NOT_BITE = came_out(Verdict.VALID, met=False, reason="expected, but not found")
+
+
+@pytest.mark.parametrize(
+    ("modes", "code"),
+    [
+        ([AS_EXPECTED], 0),
+        ([AS_EXPECTED, UNKNOWN], 3),
+        ([UNKNOWN, UNEXPECTED], 4),
+        ([UNEXPECTED, UNKNOWN], 4),
+        ([CONTROL_DID_NOT_BITE], 3),
+    ],
+)
+def test_the_worst_mode_decides(modes: list[ModeResult], code: int) -> None:
+    assert exit_code(modes)[0] == code
+
+
+def test_the_reason_names_the_mode_and_what_was_wrong() -> None:
+    assert exit_code([AS_EXPECTED, UNEXPECTED])[1] == "m: lost main"
