@@ -56,7 +56,7 @@ def within_allowance(judgement: Judgement, run: RunFacts) -> bool:
     lost, gone = judgement.counts.get("lost", 0), judgement.counts.get("gone", 0)
     explained = judgement.counts.get("lost_explained", 0)
     only_losses = gone == lost and not judgement.counts.get("vanished_ledgers", 0)
-    return only_losses and explained == lost <= run.allowance and not judgement.counts.get("unavailable", 0)
+    return only_losses and 0 < explained == lost <= run.allowance and not judgement.counts.get("unavailable", 0)
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:

@@ -1,0 +1,99 @@
+"""A close never cuts off what was promised, and a ledger has one end."""
+
+from evidence.codes import Flag, Kind, Outcome
+from evidence.findings import Verdict
+from tests.histories.story import (
+    acked,
+    closed,
+    created,
+    deleted,
+    good_ending,
+    judged,
+    kinds,
+    opened,
+    operation,
+    recovered,
+    recovering,
+    told,
+    unsure,
+)
+
+
+def closing(*parts, **run):
+    return judged(*parts, **run).judgements["closing"]
+
+
+def written(ledger=1, handle=1):
+    return operation(Kind.CREATE, ledger=ledger, handle=handle)
+
+
+def told_closed(at, **columns):
+    return operation(Kind.CLOSE, result=at, seq=70, **columns)
+
+
+def test_a_close_at_the_last_acknowledged_entry_is_right():
+    assert closing(acked(0), acked(1), good_ending(1)).verdict is Verdict.VALID
+
+
+def test_a_recovered_end_may_lie_above_the_last_acknowledged_entry():
+    assert closing(acked(0), unsure(1), good_ending(1)).verdict is Verdict.VALID
+
+
+def test_a_close_below_acknowledged_entries_names_the_version_and_who_was_told():
+    verdict = judged(acked(0), acked(1), acked(2), created(), recovering(), closed(0, 2))
+    assert kinds(verdict, "closing") == [("closed_below", 1, 2)]
+    proof = verdict.judgements["closing"].findings[0].proof
+    assert proof[0] == "metadata version 2: CLOSED at 0"
+    assert proof[1] == "the highest entry acknowledged is 2, to writer (operation 3)"
+
+
+def test_a_close_below_a_told_lac_is_wrong():
+    assert kinds(judged(unsure(0), told(0), created(), closed(-1)), "closing") == [("closed_below", 0, 0)]
+
+
+def test_a_delete_excuses_only_a_close_that_came_later():
+    early = [acked(0), created(), closed(-1, latest_ns=5)]
+    assert closing(*early, deleted(invoked_ns=9)).findings
+    assert not closing(*early, deleted(invoked_ns=3)).findings
+    assert not closing(acked(0), created(), closed(-1), deleted(invoked_ns=9)).findings
+    assert closing(*early, deleted(invoked_ns=3, outcome=Outcome.FAIL)).findings
+
+
+def test_two_closed_versions_with_two_ends():
+    verdict = judged(acked(0), created(), closed(0, 1), closed(1, 2))
+    assert ("two_ends", 1, 1) in kinds(verdict, "closing")
+
+
+def test_a_writer_whose_close_was_ok_elsewhere():
+    history = [written(), acked(0), created(), closed(0)]
+    assert not closing(*history, told_closed(0)).findings
+    assert closing(*history, told_closed(1)).findings
+    assert not closing(*history, told_closed(1, outcome=Outcome.UNKNOWN)).findings
+
+
+def test_the_close_of_a_readers_handle_says_nothing_of_the_ledger():
+    assert not closing(written(), acked(0), created(), closed(0), told_closed(-1, handle=5)).findings
+
+
+def test_two_recoverers_must_agree():
+    history = [acked(0), created(), closed(0), opened(0)]
+    assert not closing(*history, recovered(0)).findings
+    assert closing(*history, recovered(1)).findings
+    assert not closing(*history, recovered(1, flags=0, lac=-1)).findings
+
+
+def test_a_promised_ledger_that_was_never_closed_proves_nothing():
+    judgement = closing(acked(0), created())
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert any("never seen CLOSED" in note for note in judgement.notes)
+
+
+def test_a_deleted_ledger_need_not_be_closed():
+    assert closing(acked(0), created(), deleted(), created(ledger=2), closed(-1, ledger=2)).verdict is (
+        Verdict.VALID
+    )
+
+
+def test_flags_beside_recovery_do_not_matter():
+    both = Flag.RECOVERY | Flag.FINAL
+    assert closing(acked(0), created(), closed(0), recovered(3, flags=both)).findings

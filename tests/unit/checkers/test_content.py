@@ -1,0 +1,64 @@
+"""What a read returns is what was written, byte for byte."""
+
+import pytest
+
+from evidence.codes import Flag, Holding, Outcome, Proof
+from evidence.findings import Verdict
+from tests.histories.story import READER, acked, answered, delivered, judged, kinds, unsure
+
+
+def content(*parts, **run):
+    return judged(*parts, **run).judgements["content"]
+
+
+def test_bytes_that_prove_themselves():
+    assert content(acked(0), delivered(0)).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(
+    ("proof", "kind"),
+    [(Proof.DAMAGED, "damaged"), (Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload")],
+)
+@pytest.mark.parametrize("flags", [0, Flag.FINAL, Flag.UNCONFIRMED])
+def test_bytes_that_do_not(proof, kind, flags):
+    verdict = judged(acked(0), delivered(0, proof=proof, flags=flags))
+    assert kinds(verdict, "content") == [(kind, 0, 0)]
+
+
+def test_only_what_was_delivered_is_judged():
+    assert not content(delivered(0, proof=Proof.DAMAGED, outcome=Outcome.UNKNOWN)).findings
+
+
+def test_an_entry_that_proves_itself_was_written_though_nobody_recorded_it():
+    judgement = content(acked(0), delivered(0), delivered(1))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen["unrecorded"] == 1
+
+
+def test_an_unknown_add_was_recorded():
+    assert content(unsure(0), delivered(0)).seen["unrecorded"] == 0
+
+
+@pytest.mark.parametrize("other", [{"origin": READER}, {"size_bytes": 64}])
+def test_two_readers_with_different_bytes_under_one_id(other):
+    verdict = judged(delivered(0), delivered(0, **other))
+    assert kinds(verdict, "content") == [("two_writings", 0, 0)]
+    assert len(verdict.judgements["content"].findings[0].proof) == 2
+
+
+def test_a_read_of_other_bytes_than_were_acknowledged():
+    assert kinds(judged(acked(0), delivered(0, size_bytes=64)), "content") == [("two_writings", 0, 0)]
+
+
+def test_an_unknown_add_may_have_been_written_by_another():
+    assert not content(unsure(0, size_bytes=64), delivered(0)).findings
+
+
+def test_a_damaged_copy_on_a_bookie_is_noted():
+    judgement = content(acked(0), delivered(0), answered(0, 2, Holding.DAMAGED))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes == ("1 census answer held other bytes than the entry's",)
+
+
+def test_nothing_delivered_nothing_proven():
+    assert content(acked(0)).verdict is Verdict.UNKNOWN

@@ -1,0 +1,123 @@
+"""Sets of entries: the same as Python's sets of pairs, whatever the order of the rows."""
+
+import pickle
+import time
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers.marks import Marks, unmarked
+from checkers.spans import Spans
+
+pairs = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 12)), max_size=40)
+marked = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 8), st.integers(1, 3)), max_size=30)
+
+
+def spans(rows):
+    return Spans.of_entries([ledger for ledger, _ in rows], [entry for _, entry in rows])
+
+
+def marks(rows):
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return Marks.of_rows(columns[0], columns[1], columns[2], np.full(len(rows), 100))
+
+
+def pairs_of(found):
+    return {(ledger, entry) for ledger, first, last in found for entry in range(first, last + 1)}
+
+
+def triples_of(found):
+    return {
+        (ledger, entry, unmarked(mark)[0])
+        for ledger, mark, first, last in found
+        for entry in range(first, last + 1)
+    }
+
+
+@given(pairs)
+def test_a_span_set_is_the_set_of_its_rows(rows):
+    found = spans(rows)
+    assert pairs_of(found) == set(rows)
+    assert found.count() == len(set(rows))
+    assert found.ledgers() == sorted({ledger for ledger, _ in rows})
+
+
+@given(pairs)
+def test_spans_are_sorted_and_never_touch(rows):
+    found = list(spans(rows))
+    assert found == sorted(found)
+    for (ledger, _, last), (next_ledger, first, _) in zip(found, found[1:], strict=False):
+        assert ledger != next_ledger or first > last + 1
+
+
+@given(pairs, pairs)
+def test_set_algebra(left, right):
+    mine, theirs = spans(left), spans(right)
+    assert pairs_of(mine | theirs) == set(left) | set(right)
+    assert pairs_of(mine & theirs) == set(left) & set(right)
+    assert pairs_of(mine - theirs) == set(left) - set(right)
+    assert mine | theirs == spans(left + right)
+
+
+@given(pairs, pairs, pairs)
+def test_union_does_not_care_for_grouping(a, b, c):
+    assert (spans(a) | spans(b)) | spans(c) == spans(c) | (spans(b) | spans(a))
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), st.integers(0, 9), st.integers(-1, 12)), max_size=15))
+def test_ranges_may_overlap_and_be_empty(ranges):
+    ledgers, firsts, lasts = ([row[i] for row in ranges] for i in range(3))
+    expected = {(ledger, e) for ledger, first, last in ranges for e in range(first, last + 1)}
+    assert pairs_of(Spans.of_ranges(ledgers, firsts, lasts)) == expected
+
+
+@given(pairs, st.dictionaries(st.integers(1, 3), st.integers(-1, 12), max_size=3))
+def test_prefixes_and_what_lies_beyond(rows, ends):
+    found = spans(rows)
+    assert pairs_of(found & Spans.up_to(ends)) == {(a, e) for a, e in set(rows) if e <= ends.get(a, -1)}
+    assert pairs_of(found & Spans.beyond(ends)) == {
+        (a, e) for a, e in set(rows) if a in ends and e > ends[a]
+    }
+
+
+@given(pairs, st.integers(1, 3))
+def test_one_ledger_and_all_but_some(rows, ledger):
+    found = spans(rows)
+    assert found.of(ledger).entries().tolist() == sorted({e for a, e in rows if a == ledger})
+    assert pairs_of(found.without([ledger])) == {(a, e) for a, e in rows if a != ledger}
+    asked = np.arange(-1, 15)
+    assert found.holds(ledger, asked).tolist() == [(ledger, e) in set(rows) for e in asked.tolist()]
+
+
+@given(marked, marked)
+def test_marks_are_sets_of_triples(left, right):
+    mine, theirs = marks(left), marks(right)
+    assert triples_of(mine | theirs) == set(left) | set(right)
+    assert triples_of(mine & theirs) == set(left) & set(right)
+    both = {(a, e) for a, e, w in left + right}
+    assert pairs_of((mine | theirs).spans()) == both
+    assert pairs_of((mine | theirs).twice()) == {
+        (a, e) for a, e in both if len({w for x, y, w in left + right if (x, y) == (a, e)}) > 1
+    }
+
+
+def test_pickled_and_back():
+    found = spans([(1, 2), (1, 3), (2, 0)])
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert list(pickle.loads(pickle.dumps(marks([(1, 2, 3)])))) == list(marks([(1, 2, 3)]))
+
+
+def test_nothing():
+    assert not Spans.empty()
+    assert Spans.empty().count() == 0
+    assert Spans.up_to({}) == Spans.beyond({}) == spans([]) - spans([(1, 1)])
+
+
+def test_millions_of_rows_take_well_under_a_second():
+    generator = np.random.default_rng(1)
+    entries = generator.permutation(2_000_000)
+    began = time.process_time()
+    found = Spans.of_entries(np.ones(len(entries), dtype=np.int64), entries)
+    assert time.process_time() - began < 2
+    assert list(found) == [(1, 0, 1_999_999)]

@@ -1,0 +1,145 @@
+"""From the judgements of the properties to the verdict of the run."""
+
+import json
+
+import pytest
+
+from checkers.judge import CHECKERS, judge
+from checkers.verdict import merged, run_verdict
+from evidence.findings import Judgement, Verdict
+from tests.histories.story import (
+    acked,
+    chunk,
+    closed,
+    created,
+    deleted,
+    facts,
+    good_ending,
+    judged,
+    kept,
+    run_facts,
+    vanished,
+)
+
+
+def judgement(name, verdict, **counts):
+    return Judgement(property=name, verdict=verdict, needed="", counts=counts)
+
+
+def of(**verdicts):
+    known = {"evidence": Verdict.VALID, **verdicts}
+    return {name: judgement(name, verdict) for name, verdict in known.items()}
+
+
+V, A, U, N = Verdict.VALID, Verdict.ANOMALY, Verdict.UNKNOWN, Verdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "required", "expected"),
+    [
+        ({"durability": V}, ("durability",), V),
+        ({"durability": A, "order": U}, ("durability", "order"), A),
+        ({"durability": V, "order": U}, ("durability",), V),
+        ({"durability": V, "order": U}, ("durability", "order"), U),
+        ({"durability": V, "order": A}, ("durability",), A),
+        ({"durability": V, "lac": A}, ("durability",), V),
+        ({"durability": V, "lac": A}, ("durability", "lac"), A),
+        ({"durability": V, "placement": N}, ("durability", "placement"), V),
+        ({"durability": V}, ("durability", "fencing"), U),
+        ({"durability": V, "order": U}, (), U),
+        ({"evidence": U, "durability": V}, ("durability",), U),
+        ({"evidence": U, "durability": A}, ("durability",), A),
+    ],
+)
+def test_anomaly_else_unknown_else_valid_over_what_counts(verdicts, required, expected):
+    assert merged(of(**verdicts), run_facts(required=required)) is expected
+
+
+LOSS = {"lost": 12, "gone": 12, "acknowledged_gone": 12, "corrupt": 0, "vanished": 0, "vanished_ledgers": 0}
+
+
+def losing(explained, **more):
+    counts = {**LOSS, "unavailable": 0, "lost_explained": explained, **more}
+    lost = Judgement(
+        property="durability", verdict=A, needed="", counts=counts, seen={"acknowledged": 41_200}
+    )
+    return {"evidence": judgement("evidence", V), "durability": lost}
+
+
+@pytest.mark.parametrize(
+    ("judgements", "allowance", "expected"),
+    [
+        (losing(12), 12, V),
+        (losing(12), 11, A),
+        (losing(11), 12, A),
+        (losing(12, corrupt=1, gone=13), 20, A),
+        (losing(12, vanished_ledgers=1), 20, A),
+        (losing(12, unavailable=1), 20, A),
+    ],
+)
+def test_the_allowance_excuses_explained_losses_only(judgements, allowance, expected):
+    assert merged(judgements, run_facts(required=("durability",), allowance=allowance)) is expected
+
+
+def test_headlines():
+    assert judged([acked(entry) for entry in range(1200)], good_ending(1199)).headline == (
+        "0 of 1,200 acknowledged entries lost"
+    )
+    within = run_verdict(losing(12), run_facts(required=("durability",), allowance=12))
+    assert within.headline == "valid within allowance: 12 lost of 41,200 acknowledged entries"
+    torn = judged(acked(0), good_ending(0), complete=False)
+    assert torn.headline.startswith("0 of 1 acknowledged entry lost; unknown: evidence, durability")
+    cut = judged([acked(entry) for entry in range(50)], created(), closed(-1))
+    assert cut.headline.startswith("50 of 50 acknowledged entries lost; closing: 50 closed_below")
+    assert "1 ledger vanished" in judged(acked(0), created(), vanished()).headline
+
+
+def test_a_run_without_census_and_final_reads_is_never_valid():
+    assert judged(acked(0), created(), closed(0)).verdict is U
+    assert judged(acked(0), created(), closed(0), kept(0)).verdict is U
+
+
+def test_a_released_ledger_leaves_the_others_to_prove_the_run():
+    history = [acked(0), good_ending(0), acked(0, ledger=2), created(ledger=2), closed(0, ledger=2)]
+    assert judged(*history).verdict is U
+    assert judged(*history, deleted(ledger=2)).verdict is V
+
+
+class Broken:
+    name, tables = "order", ("operations",)
+
+    def __init__(self, where):
+        self.where = where
+
+    def scan(self, chunk, run):
+        return self._act("scan", 0)
+
+    def merge(self, left, right):
+        return self._act("merge", 0)
+
+    def conclude(self, summary, run):
+        return self._act("conclude", summary)
+
+    def _act(self, what, value):
+        if what == self.where:
+            raise RuntimeError(f"no {what} today")
+        return value
+
+
+@pytest.mark.parametrize("where", ["scan", "merge", "conclude"])
+def test_a_checker_that_crashes_is_unknown_and_says_why(where):
+    checkers = tuple(Broken(where) if checker.name == "order" else checker for checker in CHECKERS)
+    history = [chunk(facts(acked(0), good_ending(0)))]
+    verdict = judge(history, run_facts(), checkers=checkers)
+    assert verdict.verdict is U
+    assert verdict.judgements["order"].notes == (
+        f"the checker failed: {where} raised RuntimeError: no {where} today",
+    )
+    assert verdict.judgements["durability"].verdict is V
+
+
+def test_a_verdict_is_plain_data():
+    verdict = judged(acked(0), acked(1), created(), closed(0))
+    text = json.dumps(verdict.as_json(), sort_keys=True)
+    assert json.loads(text)["verdict"] == "anomaly"
+    assert text == json.dumps(judged(acked(0), acked(1), created(), closed(0)).as_json(), sort_keys=True)
