@@ -10,7 +10,6 @@ former; VERSIONs (4.17.3 ...) only the sums of these. Jars are fetched afresh, n
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -80,7 +79,7 @@ def lock_jars(version: str) -> None:
 
 
 def _uv() -> str:
-    """uv from PATH, else from an environment of its own in ``.build``."""
+    """The uv command from PATH, else from an environment of its own in ``.build``."""
     found = shutil.which("uv")
     if found is not None:
         return found
