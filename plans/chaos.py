@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from pydantic import ValidationError
+
 from plans.conditions import Elapsed, Quiet
 from plans.models import StepSpec, Together
 from plans.names import ANY_BOOKIE, ANY_CLIENT, Names
 from plans.seeds import between, pick
 from plans.steps import Chaos, Heal, Named, Resume, Start
 from plans.tree import dump
+from plans.wording import problems_of
+from protocol.errors import PlanError
 
 ENDS = {"kill": "start", "pause": "resume", "stop": "start"}
 """Faults that take a process down, and the step that brings it back."""
@@ -110,7 +114,11 @@ def _filled(fault: Named, choices: Mapping[str, str], names: Names) -> Named:
     tree = _replaced(written, choices)
     if written.get("from") == written.get("to") == ANY_BOOKIE:
         tree["to"] = _after(names.bookies or (), choices[ANY_BOOKIE], 1)
-    return Named(name=fault.name, params=model.model_validate_json(json.dumps(tree), strict=True))
+    try:
+        return Named(name=fault.name, params=model.model_validate_json(json.dumps(tree), strict=True))
+    except ValidationError as error:
+        told = "; ".join(problem.text for problem in problems_of(error, model, ()))
+        raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {told}") from error
 
 
 def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
@@ -122,12 +130,24 @@ def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
 
 
 def _busy(fault: Named, active: Sequence[Stroke]) -> bool:
-    """Whether the target already suffers the same, or is down in any way."""
-    target = _target(fault)
-    return any(
-        stroke.target == target
-        and (stroke.fault.name == fault.name or (stroke.takes_down and fault.name in ENDS))
-        for stroke in active
+    """Whether a fault in force holds something that this one needs: a thing has one at a time."""
+    return any(_meet(fault, stroke.fault) for stroke in active)
+
+
+def _meet(one: Named, other: Named) -> bool:
+    """Whether two faults share a process or a link.
+
+    A fault of a server that does not take it down (an island) may hold all of its links.
+    """
+    ends, other_ends = _target(one), _target(other)
+    if ends == other_ends:
+        return True
+    if one.name in ENDS or other.name in ENDS:
+        return False
+    if "-" in ends and "-" in other_ends:
+        return False
+    return ("-" not in ends and "-" not in other_ends) or bool(
+        set(ends.split("-")) & set(other_ends.split("-"))
     )
 
 

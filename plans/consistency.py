@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plans.document import Problem
-from plans.expectations import Holds
+from plans.expectations import Holds, describe
 from plans.models import Plan, StepSpec, Together
 from plans.steps import STEPS, Act
+from plans.versions import overlap
 from plans.walk import raw_steps
 
 
@@ -75,9 +76,12 @@ def _expectations(plan: Plan) -> Iterator[Problem]:
         if mode not in plan.expect:
             yield Problem(("expect",), f"nothing is stated for mode `{mode}`; write `{mode}: [holds]`")
     for mode, stated in plan.expect.items():
-        always_holds = any(isinstance(entry, Holds) and not entry.versions for entry in stated)
-        if always_holds and len(stated) > 1:
-            yield Problem(("expect", mode), "`holds` for every version leaves no room for another entry")
+        holds = [entry for entry in stated if isinstance(entry, Holds)]
+        others = [entry for entry in stated if not isinstance(entry, Holds)]
+        for index, other in enumerate(stated):
+            if other in others and any(overlap(other.versions, entry.versions) for entry in holds):
+                text = f"`holds` and `{describe(other)}` are stated for the same versions"
+                yield Problem(("expect", mode, index), text)
 
 
 def _control(plan: Plan) -> Iterator[Problem]:

@@ -17,7 +17,6 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from plans.names import LedgerName, Params
 from plans.nearest import unknown
 from plans.versions import VersionRange, within
-from protocol.errors import PlanError
 
 PROPERTIES = (
     "durability",
@@ -106,20 +105,8 @@ class Comparison:
 def applicable(
     expect: Mapping[str, Sequence[Expectation]], mode: str, version: str
 ) -> tuple[Expectation, ...]:
-    """What the plan states for ``mode`` at BookKeeper ``version``; empty when it states nothing.
-
-    Raises ``PlanError`` when ``holds`` and something that breaks are stated for the same version.
-    """
-    stated = tuple(entry for entry in expect.get(mode, ()) if within(version, entry.versions))
-    if any(isinstance(entry, Holds) for entry in stated) and not all(
-        isinstance(entry, Holds) for entry in stated
-    ):
-        others = ", ".join(describe(entry) for entry in stated if not isinstance(entry, Holds))
-        raise PlanError(
-            f"mode {mode} at {version} is stated to hold and to break ({others})",
-            remedy="give the entries ranges of versions that do not overlap",
-        )
-    return stated
+    """What the plan states for ``mode`` at BookKeeper ``version``; empty when it states nothing."""
+    return tuple(entry for entry in expect.get(mode, ()) if within(version, entry.versions))
 
 
 def describe(entry: Expectation) -> str:
@@ -132,16 +119,20 @@ def describe(entry: Expectation) -> str:
 
 
 def compare(
-    expected: Iterable[Expectation],
+    expect: Mapping[str, Sequence[Expectation]],
     found: Iterable[tuple[str, str, str, str]],
     verdict: str,
+    *,
+    mode: str,
+    version: str,
 ) -> Comparison:
-    """Compare what applies (:func:`applicable`) with what was found and the run's verdict.
+    """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
-    ``verdict`` is ``valid``, ``anomaly`` or ``unknown``. Nothing stated means ``holds``. With a
-    ``valid`` verdict, findings are those that the plan's allowance excuses: they meet nothing.
+    ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``.
+    Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the plan's
+    allowance excuses: they meet nothing.
     """
-    stated = [entry for entry in expected if not isinstance(entry, Holds)]
+    stated = [entry for entry in applicable(expect, mode, version) if not isinstance(entry, Holds)]
     if verdict == "unknown":
         return Comparison(False, ("the verdict is unknown, which meets no expectation",))
     if verdict not in ("valid", "anomaly"):

@@ -7,15 +7,21 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like ``name``, or None when none is like it."""
-    found = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    """The known name most like ``name``, or else one that begins with it; None when there is none."""
+    names = sorted(known)
+    begins = [other for other in names if len(name) > 2 and other.startswith(name)]
+    found = get_close_matches(name, names, n=1, cutoff=0.6) or begins
     return found[0] if found else None
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
     """``unknown step `kil`; did you mean `kill`? Allowed: kill, start`` (one line)."""
+    return f"unknown {what} `{name}`; {instead(name, known)}"
+
+
+def instead(name: object, known: Iterable[str]) -> str:
+    """``did you mean `kill`? Allowed: kill, start``, or only what is allowed."""
     names = sorted(known)
-    close = nearest(str(name), names)
-    hint = f"did you mean `{close}`? " if close else ""
     allowed = ", ".join(names) if names else "none"
-    return f"unknown {what} `{name}`; {hint}Allowed: {allowed}"
+    close = nearest(str(name), names)
+    return f"did you mean `{close}`? Allowed: {allowed}" if close else f"allowed: {allowed}"

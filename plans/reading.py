@@ -20,7 +20,7 @@ from plans.names import Names, Params
 from plans.nearest import unknown
 from plans.steps import CHOSEN, STEPS, Act, Chaos, Load, Named, Vocabulary, faults_in
 from plans.walk import MODIFIERS
-from plans.wording import problems_of
+from plans.wording import problems_of, shown
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -74,7 +74,7 @@ class Reader:
         for index, inner in enumerate(value):
             entry = {inner: {}} if inner == "holds" else inner
             at = (*path, index)
-            name = self._only_name(entry, at, "expectation", ())
+            name = self._only_name(entry, at, "expectation", known=EXPECTATIONS)
             if name is None or not self._is_known("expectation", name, (*at, name), EXPECTATIONS):
                 continue
             one = self._params(EXPECTATIONS[name], entry[name], (*at, name))
@@ -88,7 +88,7 @@ class Reader:
                 self._is_known("mode", mode, ("expect", mode), self._names.modes)
 
     def _step(self, value: Any, path: Path) -> Step | None:
-        name = self._only_name(value, path, "step", MODIFIERS)
+        name = self._only_name(value, path, "step", known=self._steps_known(), beside=MODIFIERS)
         if name is None:
             return None
         raw = {key: inner for key, inner in value.items() if key in MODIFIERS and key != "when"}
@@ -130,7 +130,7 @@ class Reader:
             return self._chosen(name, raw, path)
         if name not in words and self._words is None:
             return self._params(Recorded, raw, path)
-        if not self._is_known("step", name, path, [*words, *CHOSEN, "together"]):
+        if not self._is_known("step", name, path, self._steps_known()):
             return None
         return self._params(words[name], raw, path)
 
@@ -172,7 +172,7 @@ class Reader:
         faults = []
         for index, entry in enumerate(listed):
             at = (*path, "faults", index)
-            name = self._only_name(entry, at, "fault", ())
+            name = self._only_name(entry, at, "fault", known=known or ())
             if name is None or (known is not None and not self._is_known("fault", name, (*at, name), known)):
                 continue
             model = Recorded if known is None else known[name]
@@ -182,22 +182,29 @@ class Reader:
         return None if chaos is None else chaos.model_copy(update={"faults": tuple(faults)})
 
     def _when(self, value: Any, path: Path) -> AnyCondition | None:
-        name = self._only_name(value, path, "condition", ())
+        name = self._only_name(value, path, "condition", known=CONDITIONS)
         if name is None or not self._is_known("condition", name, (*path, name), CONDITIONS):
             return None
         return cast("AnyCondition | None", self._params(CONDITIONS[name], value[name], (*path, name)))
 
-    def _only_name(self, value: Any, path: Path, what: str, beside: Collection[str]) -> str | None:
+    def _steps_known(self) -> list[str]:
+        return [*(STEPS if self._words is None else self._words), *CHOSEN, "together"]
+
+    def _only_name(
+        self, value: Any, path: Path, what: str, *, known: Collection[str], beside: Collection[str] = ()
+    ) -> str | None:
+        if isinstance(value, str) and value not in known:
+            self._say(path, unknown(what, value, known))
+            return None
         if not isinstance(value, dict):
-            given = f"`{value}`" if isinstance(value, str) else f"{value!r}"
             hint = f"; write `{value}: {{}}`" if isinstance(value, str) else ""
-            self._say(path, f"a {what} is a name with its parameters, not {given}{hint}")
+            self._say(path, f"{_a(what)} is a name with its parameters, not {shown(value)}{hint}")
             return None
         names = [key for key in value if key not in beside]
         if len(names) != 1:
             listed = ", ".join(f"`{name}`" for name in names) or "none"
             others = f" (beside {', '.join(beside)})" if beside else ""
-            self._say(path, f"a {what} has exactly one name{others}; given: {listed}")
+            self._say(path, f"{_a(what)} has exactly one name{others}; given: {listed}")
             return None
         return cast("str", names[0])
 
@@ -223,6 +230,10 @@ class Reader:
 
 
 _NO_OUTCOME = "only acts of clients (create, append, recover, ...) have an outcome"
+
+
+def _a(what: str) -> str:
+    return f"an {what}" if what[0] in "aeiou" else f"a {what}"
 
 
 def _what(path: Path) -> str:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 from plans.chaos import expand
 from plans.conditions import Elapsed
 from plans.document import Document
+from plans.expectations import Expectation
 from plans.load import load_tree
 from plans.models import Plan, Step, StepSpec, Together
 from plans.names import Names, Params, bookie_names
@@ -31,6 +32,11 @@ class ResolvedPlan(Params):
     plan: Plan
     seed: int = Field(ge=0, le=HIGHEST_SEED)
     mode: str = Field(min_length=1)
+
+    @property
+    def expect(self) -> Mapping[str, tuple[Expectation, ...]]:
+        """What the plan states, by mode."""
+        return self.plan.expect
 
     def stream(self, name: str) -> Random:
         """The random stream of that name (``load/w1`` for the load named w1)."""

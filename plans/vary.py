@@ -6,6 +6,7 @@ type. There is no text substitution and no arithmetic.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,13 +55,13 @@ def _like(default: Any, given: object, name: str) -> Any:
 
 
 def _number(default: int | float, given: object, name: str) -> int | float:
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return given
     for kind in (int, float):
         try:
-            return kind(str(given))
+            number = kind(str(given))
         except ValueError:
             continue
+        if math.isfinite(number):
+            return number
     raise ValueError(f"parameter `{name}` must be a number as {default} is, not `{given}`")
 
 

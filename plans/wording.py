@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from plans.document import Path, Problem
-from plans.nearest import unknown
+from plans.nearest import instead, unknown
 
 _LONGEST = 60
 _ALLOWED = re.compile(r"'([^']*)'")
@@ -34,10 +34,14 @@ _KINDS = {
 
 def problems_of(error: ValidationError, model: type[BaseModel], path: Path) -> list[Problem]:
     """One problem for each thing wrong with the value at ``path``, that ``model`` refused."""
-    found = []
-    for details in error.errors(include_url=False):
-        found.append(_problem(details, model, path))
-    return found
+    every = error.errors(include_url=False)
+    within = {details["loc"][:-1] for details in every if details["loc"]}
+    return [
+        _problem(details, model, path)
+        for details in every
+        # A list is only "too short" because its elements were refused: those are told already.
+        if not (details["type"] == "too_short" and details["loc"] in within)
+    ]
 
 
 def shown(value: Any) -> str:
@@ -72,10 +76,12 @@ def _problem(details: Any, model: type[BaseModel], path: Path) -> Problem:
         return Problem(here, str(details["ctx"]["error"]), at_key=at_key)
     if kind == "literal_error":
         allowed = _ALLOWED.findall(details["ctx"]["expected"])
-        return Problem(here, unknown(f"value of {name}:", value, allowed).replace(": `", " `", 1))
+        return Problem(here, f"{name} cannot be {shown(value)}; {instead(value, allowed)}")
     if kind in _KINDS:
         quote = "; put it in quotes" if kind == "string_type" and isinstance(value, int | float) else ""
         return Problem(here, f"{name} must be {_KINDS[kind]}, not {_given(value)}{quote}")
+    if kind in ("too_short", "string_too_short"):
+        return Problem(here, f"{name} is empty, but must not be", at_key=at_key)
     message = details["msg"][0].lower() + details["msg"][1:]
     return Problem(here, f"{name} is {shown(value)}, but {message.replace('input', 'it')}", at_key=at_key)
 

@@ -1,0 +1,83 @@
+"""Whether a run came out as its plan says: the table of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from plans.expectations import Breaks, Defect, Expectation, Found, Holds, applicable, compare
+
+HOLDS = Holds()
+LOST = Found("durability", "lost", "main", "undetermined")
+BELOW = Found("closing", "closed_below", "main")
+ELSEWHERE = Found("durability", "lost", "other", "unexplained")
+FENCED = Found("fencing", "write_after_close", "main")
+
+
+def breaks(kind: str = "lost", ledger: str | None = "main", versions: str = "") -> Breaks:
+    return Breaks(property="durability", kind=kind, ledger=ledger, versions=versions)
+
+
+def defect(rate: str, versions: str = "") -> Defect:
+    return Defect.model_validate(
+        {"property": "fencing", "ledger": "main", "reference": "#4843", "rate": rate, "versions": versions}
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "verdict", "met", "said"),
+    [
+        ([HOLDS], [], "valid", True, "as expected: holds"),
+        ([], [], "valid", True, "as expected: holds"),
+        ([HOLDS], [], "unknown", False, "unknown, which meets no expectation"),
+        ([breaks()], [], "unknown", False, "unknown, which meets no expectation"),
+        ([breaks()], [LOST], "unknown", False, "unknown, which meets no expectation"),
+        ([HOLDS], [LOST], "anomaly", False, "not expected: durability (lost, undetermined) on main"),
+        ([], [LOST], "anomaly", False, "not expected: durability (lost, undetermined) on main"),
+        ([HOLDS], [], "anomaly", False, "no finding says which"),
+        ([HOLDS], [LOST], "valid", True, "as expected: holds"),
+        ([breaks()], [LOST], "anomaly", True, "as expected: breaks durability (lost) on main"),
+        ([breaks()], [], "valid", False, "expected, but not found: breaks durability (lost) on main"),
+        ([breaks()], [LOST], "valid", False, "expected, but not found: breaks durability (lost) on main"),
+        ([breaks()], [LOST, BELOW], "anomaly", False, "not expected: closing (closed_below) on main"),
+        ([breaks()], [ELSEWHERE], "anomaly", False, "expected, but not found: breaks durability"),
+        ([breaks(ledger=None)], [LOST, ELSEWHERE], "anomaly", True, "as expected: breaks durability (lost)"),
+        ([breaks(kind="")], [LOST], "anomaly", True, "as expected: breaks durability on main"),
+        ([breaks(kind="vanished")], [LOST], "anomaly", False, "not expected: durability (lost"),
+        ([defect("always")], [FENCED], "anomaly", True, "as expected: defect fencing on main"),
+        ([defect("always")], [], "valid", False, "perhaps fixed: #4843"),
+        ([defect("sometimes")], [FENCED], "anomaly", True, "as expected: defect fencing on main"),
+        ([defect("sometimes")], [], "valid", True, "not seen this time (it shows sometimes): defect fencing"),
+        ([defect("sometimes")], [LOST], "anomaly", False, "not expected: durability"),
+        ([defect("sometimes")], [], "unknown", False, "meets no expectation"),
+        ([breaks()], [LOST], "not judged", False, "meets no expectation"),
+    ],
+)
+def test_the_table(
+    stated: Sequence[Expectation], found: Sequence[Found], verdict: str, met: bool, said: str
+) -> None:
+    comparison = compare({"protected": stated}, found, verdict, mode="protected", version="4.18.0")
+    assert comparison.met is met
+    assert said in "\n".join(comparison.reasons)
+
+
+def test_an_absent_defect_is_reported_by_name() -> None:
+    comparison = compare({"m": [defect("sometimes")]}, [], "valid", mode="m", version="4.18.0")
+    assert comparison.met
+    assert comparison.absent == ("defect fencing on main",)
+
+
+def test_one_anomaly_found_a_thousand_times_is_told_once() -> None:
+    comparison = compare({}, [LOST] * 1000, "anomaly", mode="m", version="4.18.0")
+    assert len(comparison.reasons) == 1
+
+
+def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
+    stated = [breaks(versions="<4.15"), defect("always", versions=">=4.15.1")]
+    expect: dict[str, list[Expectation]] = {"protected": stated, "journal": [HOLDS]}
+    assert applicable(expect, "protected", "4.14.7") == (breaks(versions="<4.15"),)
+    assert applicable(expect, "protected", "4.15.0") == ()
+    assert applicable(expect, "nosync", "4.15.0") == ()
+    assert not compare(expect, [], "valid", mode="protected", version="4.14.7").met
+    assert compare(expect, [], "valid", mode="protected", version="4.15.0").met

@@ -1,0 +1,53 @@
+"""The scenarios of the repository load, with the faults and workloads that there are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from plans.load import find, load, scenarios
+from plans.models import Plan
+from plans.resolve import from_json, resolve
+from plans.schema import json_schema
+from plans.tree import step_tree
+
+vocabulary = pytest.importorskip("harness.vocabulary")
+
+
+def scenario(name: str, **settings: Any) -> Plan:
+    return load(find(name), vocabulary.words(), workloads=vocabulary.loads(), settings=settings)
+
+
+@pytest.mark.parametrize("name", scenarios())
+def test_it_loads_resolves_and_comes_back(name: str) -> None:
+    plan = scenario(name)
+    assert plan.name == name
+    for mode in plan.expect:
+        resolved = resolve(plan, 1, mode)
+        tree = json.loads(json.dumps(resolved.as_json()))
+        assert from_json(tree, vocabulary.words(), workloads=vocabulary.loads()) == resolved
+        assert from_json(tree).as_json() == tree
+
+
+def test_truncation_states_what_was_measured() -> None:
+    plan = scenario("bp46/truncation")
+    assert set(plan.modes) == {"unprotected", "protected", "journal"}
+    broken = {(entry.says, entry.property, entry.kind, entry.ledger) for entry in plan.expect["unprotected"]}
+    assert broken == {("breaks", "durability", "lost", "main"), ("breaks", "closing", "closed_below", "main")}
+    assert plan.cluster.client_conf["delayEnsembleChange"] == "true"
+
+
+def test_the_soak_is_as_long_as_it_is_told_and_kills_nobody_twice() -> None:
+    resolved = resolve(scenario("soak/kill9", for_s="20"), 3, "protected")
+    text = json.dumps([step_tree(step) for step in resolved.plan.steps])
+    assert '"for_s": 20.0' in text
+    assert '"kill"' in text
+    assert "any-bookie" not in text
+
+
+def test_the_schema_speaks_of_every_step_and_workload() -> None:
+    text = json.dumps(json_schema(vocabulary.words(), workloads=vocabulary.loads()))
+    for name in [*vocabulary.words(), *vocabulary.loads()]:
+        assert f'"{name}"' in text
