@@ -116,7 +116,7 @@ class _Opening:
         The threads are joined at the very end: an interrupt here does not wait for those that
         wait for readiness, whose processes are ended first.
         """
-        pool = ThreadPoolExecutor(len(processes), "starting")
+        pool = ThreadPoolExecutor(max(1, len(processes)), "starting")
         self._pools.append(pool)
         futures = [pool.submit(act, process) for process in processes]
         errors = [error for future in futures if (error := future.exception()) is not None]

@@ -1,0 +1,119 @@
+"""Layers of settings: who wins, what a run owns, and what of the user's file gave way."""
+
+from __future__ import annotations
+
+import pytest
+
+from cluster.configuration import (
+    BOOKIE_BASE,
+    Layers,
+    Overridden,
+    bookie_properties,
+    client_properties,
+    direct_memory_mb,
+    java_properties,
+    parse_properties,
+    zookeeper_properties,
+)
+from protocol.errors import UsageError
+from protocol.modes import MODES
+
+
+def layers(**user: str) -> Layers:
+    return Layers(BOOKIE_BASE, MODES["protected"].bookie, {"flushInterval": "100"}, user)
+
+
+def effective(version: str = "4.18.0", **user: str):  # type: ignore[no-untyped-def]
+    return bookie_properties(
+        "b2", layers(**user), folder="/run/b2/data", zookeeper=("127.9.2.201", 2181), version=version
+    )
+
+
+def test_later_layers_win() -> None:
+    assert effective().properties["flushInterval"] == "100"
+    assert effective(flushInterval="7").properties["flushInterval"] == "7"
+    assert effective(journalWriteData="true").properties["journalWriteData"] == "true"
+    assert effective().properties["dataIntegrityChecking"] == "true"
+
+
+def test_a_bookie_is_known_by_its_name_and_reaches_zookeeper_by_its_own_link() -> None:
+    properties = effective().properties
+    assert properties["bookieId"] == "b2:3181"
+    assert properties["advertisedAddress"] == "b2"
+    assert properties["metadataServiceUri"] == "zk+hierarchical://127.9.2.201:2181/ledgers"
+    assert properties["ledgerDirectories"] == "/run/b2/data/ledgers"
+
+
+def test_what_the_run_owns_is_reported_with_both_values() -> None:
+    result = effective(bookiePort="4000", ledgerDirectories="/a,/b", gcWaitTime="1000", zkServers="z:1")
+    assert result.overridden == (
+        Overridden("bookiePort", "4000", "3181"),
+        Overridden("ledgerDirectories", "/a,/b", "/run/b2/data/ledgers"),
+        Overridden("zkServers", "z:1", ""),
+    )
+    assert "zkServers" not in result.properties
+    assert result.properties["gcWaitTime"] == "1000"
+
+
+def test_sizes_of_a_big_machine_are_cut_and_small_ones_kept() -> None:
+    result = effective(dbStorage_writeCacheMaxSizeMb="8192", dbStorage_readAheadCacheMaxSizeMb="2")
+    assert result.overridden == (Overridden("dbStorage_writeCacheMaxSizeMb", "8192", "512"),)
+    assert direct_memory_mb(result.properties) == 512 + 2 + 64
+
+
+@pytest.mark.parametrize(("version", "needed"), [("4.15.0", True), ("4.15.1", True), ("4.15.4", False)])
+def test_two_releases_are_given_the_file_they_insist_on(version: str, needed: bool) -> None:
+    assert ("defaultRocksdbConf" in effective(version).properties) is needed
+
+
+def test_a_client_has_no_metadata_uri_of_the_users() -> None:
+    result = client_properties(Layers({}, {}, {}, {"metadataServiceUri": "zk://prod", "readTimeout": "3"}))
+    assert result.properties == {"readTimeout": "3"}
+    assert result.overridden == (Overridden("metadataServiceUri", "zk://prod", ""),)
+
+
+def test_zookeeper_writes_its_log_where_evidence_is_read() -> None:
+    properties = zookeeper_properties(folder="/run/zk1", address=("127.9.0.201", 2181))
+    assert properties["dataDir"] == "/run/zk1/data"
+    assert properties["clientPortAddress"] == "127.9.0.201"
+
+
+def test_java_property_syntax() -> None:
+    text = (
+        "# comment = no\n"
+        "! another\n"
+        "\n"
+        "plain=1\n"
+        "  spaced  =  two words  \n"
+        "colon: 3\n"
+        "blank 4\n"
+        "empty=\n"
+        "alone\n"
+        "long = a,\\\n"
+        "       b\n"
+        "escaped\\ key\\==v\\u0041\\\\\n"
+        "comment\\\n"
+        "# not=one\n"
+        "plain=last\n"
+    )
+    assert parse_properties(text, source="x.conf") == {
+        "plain": "last",
+        "spaced": "two words",
+        "colon": "3",
+        "blank": "4",
+        "empty": "",
+        "alone": "",
+        "long": "a,b",
+        "escaped key=": "vA\\",
+        "comment#": "not=one",
+    }
+
+
+def test_written_properties_are_read_back() -> None:
+    properties = {"path": "C:\\x", "pattern": "a=b:c", "n": "1"}
+    assert parse_properties(java_properties(properties), source="x") == properties
+
+
+def test_a_line_without_a_key_is_named() -> None:
+    with pytest.raises(UsageError, match=r"my\.conf, line 2: no key in '=5'"):
+        parse_properties("a=1\n=5\n", source="my.conf")
