@@ -1,0 +1,39 @@
+package org.apache.bookkeeper.client;
+
+import java.util.concurrent.CompletableFuture;
+import org.apache.bookkeeper.proto.BookieClient;
+
+/**
+ * The few things that BookKeeper's client can do but keeps to its own package. The signatures used here are the
+ * same in every release from 4.14 to 4.18.
+ */
+public final class FencepostAccess {
+    private FencepostAccess() {
+    }
+
+    /** The client that speaks to one bookie at a time. */
+    public static BookieClient bookies(BookKeeper client) {
+        return client.getBookieClient();
+    }
+
+    /**
+     * Tells the bookies the handle's LAC explicitly.
+     *
+     * @return the LAC sent, when an ack quorum has it
+     */
+    public static CompletableFuture<Long> writeLac(LedgerHandle handle) {
+        CompletableFuture<Long> result = new CompletableFuture<>();
+        long lac = handle.getLastAddConfirmed();
+        PendingWriteLacOp op = new PendingWriteLacOp(
+                handle, handle.clientCtx, handle.getCurrentEnsemble(), (rc, lh, ctx) -> {
+                    if (rc == BKException.Code.OK) {
+                        result.complete(lac);
+                    } else {
+                        result.completeExceptionally(BKException.create(rc));
+                    }
+                }, null);
+        op.setLac(lac);
+        op.initiate(handle.macManager.computeDigestAndPackageForSendingLac(lac));
+        return result;
+    }
+}
