@@ -1,0 +1,103 @@
+"""The clients' history files of a run as a whole: which there are, and whether any is missing.
+
+A client's life (boot) is a chain of segments numbered from 1; all but the last are full. One
+segment's content is the affair of ``evidence.history``; here is only what no single one can show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from protocol.addresses import OBSERVER
+
+SLOT_BYTES = 128
+HEADER_BYTES = 128
+SLOTS_IN_SEGMENT = 65_536
+_NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")
+_SEQ_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SegmentFile:
+    """One history file: whose, which boot, which part of it."""
+
+    client: str
+    boot: int
+    segment: int
+    path: Path
+
+    @property
+    def slots(self) -> int:
+        """About how many slots were used: exact unless the file is damaged."""
+        room = max(0, self.path.stat().st_size - HEADER_BYTES) // SLOT_BYTES
+        with self.path.open("rb") as file:
+            low, high = 0, min(room, SLOTS_IN_SEGMENT)
+            while low < high:
+                middle = (low + high) // 2
+                file.seek(HEADER_BYTES + middle * SLOT_BYTES)
+                if any(file.read(_SEQ_BYTES)):
+                    low = middle + 1
+                else:
+                    high = middle
+        return low
+
+
+def segment_files(operations: Path) -> list[SegmentFile]:
+    """All history files in a folder, by client, boot and number; files of other names are not."""
+    found = []
+    for path in operations.iterdir() if operations.is_dir() else ():
+        name = _NAME.fullmatch(path.name)
+        if name:
+            found.append(SegmentFile(name[1], int(name[2]), int(name[3]), path))
+    return sorted(found)
+
+
+def tables_of(client: str) -> str:
+    """The name that begins a sentence on damage to a client's history.
+
+    What the observer recorded is part of every table, so its damage is named after no table.
+    """
+    return "histories" if client == OBSERVER else "operations"
+
+
+def missing_histories(slots: Mapping[SegmentFile, int], ended: Mapping[str, Any] | None) -> list[str]:
+    """What no file shows by itself: gaps between files, and clients with fewer slots than they said.
+
+    ``slots`` gives for each file how many slots it uses; ``ended`` is ``histories`` of
+    ``end.json`` (client -> ``slots``, ``ended``), None when the run was not closed.
+    """
+    boots: dict[str, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
+    for file, used in slots.items():
+        boots[file.client][file.boot][file.segment] = used
+    damage = [
+        f"{tables_of(client)}: {what}" for client in sorted(boots) for what in _gaps(client, boots[client])
+    ]
+    for client, said in sorted((ended or {}).items()):
+        used = sum(count for parts in boots[client].values() for count in parts.values())
+        if used < int(said.get("slots") or 0):
+            damage.append(
+                f"{tables_of(client)}: {client} recorded {said['slots']} slots, its files hold {used}"
+            )
+    return damage
+
+
+def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:
+    for boot in range(1, max(boots) + 1):
+        if boot not in boots:
+            yield f"no history of {client}, boot {boot}"
+            continue
+        parts = boots[boot]
+        used = [number for number, count in parts.items() if count]
+        for number in range(1, max(used, default=1) + 1):
+            if number not in parts:
+                yield f"{client}-{boot:03d}-{number:06d}.hist is missing"
+            elif number < max(used, default=1) and parts[number] < SLOTS_IN_SEGMENT:
+                yield (
+                    f"{client}-{boot:03d}-{number:06d}.hist ends after {parts[number]} slots, "
+                    "yet another file follows it"
+                )

@@ -1,0 +1,100 @@
+"""Collection: the raw evidence of a run to its tables, one Spark task for each history file.
+
+No shuffle: every task writes its rows into buckets itself. Can be repeated from the folder
+alone, and gives the same files. Judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from evidence.collect.clock import WallClock
+from evidence.collect.collected import Collected
+from evidence.collect.faults import collect_faults
+from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
+from evidence.collect.ledgers import collect_ledgers
+from evidence.collect.logs import LogEvent, log_events
+from evidence.collect.servers import collect_servers
+from evidence.folder import RunFolder
+from evidence.recorders import Lines, read_lines
+from evidence.schemas import OPERATIONS
+from pipeline.segments import SegmentDone, SegmentTask, collect_segment
+from pipeline.session import Session
+from pipeline.tables import Collection, replacing, write_collection, write_parts
+
+ROWS_IN_BUCKET = 1_000_000
+MOST_BUCKETS = 256
+Transactions = Callable[[RunFolder], None]
+"""Reads ZooKeeper's files of a run offline and writes ``raw/ledgers/transactions.jsonl``."""
+
+
+def collect(session: Session, folder: RunFolder, *, transactions: Transactions | None = None) -> Collection:
+    """Build the tables of one mode's folder anew and say what they hold.
+
+    ``transactions`` is called when the run did not leave ZooKeeper's transactions behind (its
+    harness was killed). Damaged evidence is no error, it is named in the result. Raises
+    ``EvidenceError`` when the folder cannot be read or written, ``JudgementError`` when Spark
+    or a task fails; the former tables stay then.
+    """
+    run, end = folder.run(), folder.end()
+    if transactions is not None and not folder.transactions.exists():
+        transactions(folder)
+    files = segment_files(folder.operations)
+    buckets = min(MOST_BUCKETS, max(1, -(-sum(file.slots for file in files) // ROWS_IN_BUCKET)))
+    with replacing(folder) as tables:
+        tasks = [SegmentTask(file, int(run["run_id"]), tables, buckets) for file in files]
+        done = session.map(f"collecting {folder.mode}", collect_segment, tasks)
+        rows = Counter(operations=0, census=0)
+        for part in done:
+            rows.update(part.rows)
+        damage = _damage_to_histories(dict(zip(files, done, strict=True)), end)
+        for name, found in _small_tables(folder, run, end, done).items():
+            rows[name] = write_parts(tables, name, found.table, name, buckets)
+            damage += found.damage
+        collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
+        write_collection(tables, collection)
+    return collection
+
+
+def _damage_to_histories(done: Mapping[SegmentFile, SegmentDone], end: Mapping[str, Any] | None) -> list[str]:
+    damage = missing_histories(
+        {file: part.slots for file, part in done.items()}, end["histories"] if end else None
+    )
+    for file, part in done.items():
+        damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
+    return damage
+
+
+def _small_tables(
+    folder: RunFolder, run: dict[str, Any], end: dict[str, Any] | None, done: Sequence[SegmentDone]
+) -> dict[str, Collected]:
+    faults = read_lines(folder.faults)
+    events = read_lines(folder.events)
+    clock = WallClock.of(run["clock"], end["clock"] if end else None)
+    watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
+    changes = _transactions(folder.transactions)
+    return {
+        "faults": collect_faults(faults.records, faults.damage),
+        "servers": collect_servers(events.records, _logs(folder), events.damage),
+        "ledgers": collect_ledgers(changes.records, clock, watched, changes.damage),
+    }
+
+
+def _transactions(path: Path) -> Lines:
+    if path.exists():
+        return read_lines(path)
+    return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
+
+
+def _logs(folder: RunFolder) -> list[LogEvent]:
+    logs = sorted(folder.servers.glob("b*/**/*.log*"))
+    return [event for log in logs if log.is_file() for event in log_events(_server(folder, log), log)]
+
+
+def _server(folder: RunFolder, log: Path) -> str:
+    return log.relative_to(folder.servers).parts[0]

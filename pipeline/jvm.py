@@ -1,0 +1,138 @@
+"""Spark's JVM as a process that we own: how it is started, found, and really ended.
+
+The JVM reads its standard input and exits at its end, so a killed harness leaves none behind.
+Everything it writes (temporary files, logs, sockets' addresses) lies in one scratch folder.
+Knows nothing of sessions and jobs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from protocol.errors import JudgementError
+
+_START_TIMEOUT_S = 120
+_STOP_TIMEOUT_S = 20
+_ERROR = re.compile(r"(Caused by: )?([\w.$]+\.)?\w*(Error|Exception)\b.*: ")
+_CONNECTING = threading.Lock()
+
+
+class GatewayJvm:
+    """One gateway JVM, started at once with ``settings`` (Spark properties), and its connection."""
+
+    def __init__(self, settings: Mapping[str, str], scratch: Path) -> None:
+        self._address = scratch / "gateway"
+        self._log = scratch / "spark.log"
+        self._process = _start(settings, scratch, self._log)
+        self._gateway: Any = None
+
+    @property
+    def pid(self) -> int:
+        """Process id of the JVM."""
+        return self._process.pid
+
+    def connect(self) -> Any:
+        """The Py4J gateway, once the JVM is up.
+
+        Raises ``JudgementError`` with the last line of its log when it does not come up.
+        """
+        from pyspark import java_gateway
+
+        launch_gateway: Any = java_gateway.launch_gateway
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        # Spark offers no descriptor to wait on: the file appears, whole, by a rename.
+        while not self._address.exists():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise JudgementError(
+                    f"Spark's JVM did not start: {self.last_words() or 'it said nothing'}",
+                    remedy="`fencepost doctor` checks Java and memory",
+                )
+            time.sleep(0.02)
+        port, secret = _address(self._address.read_bytes())
+        self._address.unlink()
+        # pyspark takes a running JVM by environment only.
+        with _CONNECTING:
+            os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
+            try:
+                self._gateway = launch_gateway()
+            finally:
+                del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+        return self._gateway
+
+    def close(self) -> None:
+        """End the JVM in order and return when it is gone; killed if it does not go by itself."""
+        if self._gateway is not None:
+            # The JVM may be gone already; then there is nobody to tell.
+            with suppress(Exception):
+                self._gateway.shutdown()
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the JVM at once, its Python workers with it, and return when it is gone."""
+        if self._process.poll() is None:
+            # It leads its own process group.
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def last_words(self) -> str:
+        """The last error in its log in one line, or an empty text."""
+        with suppress(OSError):
+            return cause_of(self._log.read_text(errors="replace"))
+        return ""
+
+
+def cause_of(text: str) -> str:
+    """The last line of ``text`` that names an error, else its last line: the rest is stack traces."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("Caused by: ") for line in lines if _ERROR.match(line)]
+    return (errors or lines or [""])[-1]
+
+
+def _address(content: bytes) -> tuple[int, str]:
+    """Port and secret as the JVM writes them: an int, a length, that many bytes, big-endian."""
+    port, size = struct.unpack_from(">ii", content)
+    return port, content[8 : 8 + size].decode()
+
+
+def _start(settings: Mapping[str, str], scratch: Path, log: Path) -> subprocess.Popen[bytes]:
+    from pyspark.find_spark_home import _find_spark_home
+
+    command = [str(Path(_find_spark_home()) / "bin" / "spark-submit")]
+    for name, value in sorted(settings.items()):
+        command += ["--conf", f"{name}={value}"]
+    environment = {
+        **os.environ,
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_DIRS": str(scratch),
+        "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "TMPDIR": str(scratch),
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(scratch / "gateway"),
+    }
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [*command, "pyspark-shell"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            # Ctrl-C is the harness's to handle; it ends this process in its own order.
+            start_new_session=True,
+        )

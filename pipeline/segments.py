@@ -1,0 +1,46 @@
+"""The task that collects one history file: decode it, put its rows into the tables.
+
+Runs in a Spark worker; what comes back to the driver is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from evidence.history import decode_segment
+
+from evidence.collect.histories import SegmentFile
+from pipeline.tables import write_parts
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentTask:
+    """One history file of run ``run_id``, and the folder and number of buckets its rows go to."""
+
+    file: SegmentFile
+    run_id: int
+    tables: Path
+    buckets: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentDone:
+    """What became of one file: slots used, rows by table, the watched rows (few), and its damage."""
+
+    slots: int
+    rows: dict[str, int]
+    watched: pa.Table
+    damage: tuple[str, ...]
+
+
+def collect_segment(task: SegmentTask) -> SegmentDone:
+    """Decode one file and write its rows, sorted, one Parquet file a bucket."""
+    segment = decode_segment(task.file.path, run_id=task.run_id)
+    part = task.file.path.stem
+    rows = {
+        name: write_parts(task.tables, name, table, part, task.buckets)
+        for name, table in (("operations", segment.operations), ("census", segment.census))
+    }
+    return SegmentDone(segment.slots, rows, segment.watched, segment.damage)

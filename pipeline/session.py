@@ -1,0 +1,212 @@
+"""The one Spark session of this process: started in the background, used for tasks, really ended.
+
+A session runs a function over a list of small tasks, one Spark task each; what travels is paths
+and facts, never rows. Knows nothing of evidence and verdicts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from pipeline.jvm import GatewayJvm, cause_of
+from protocol.errors import JudgementError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+_SCRATCH = ".spark-"
+_PRELOADED = ("pipeline.segments", "pipeline.buckets")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Session:
+    """Owns a local Spark session; at most one in a process at a time.
+
+    Entering it begins the start in the background. ``folder`` is where its scratch folder
+    (``.spark-<pid>``) is made and removed again, with those that killed processes left there;
+    ``archive`` a class-data archive (:mod:`pipeline.archive`) that shortens the start when it
+    exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        master: str = "local[*]",
+        archive: Path | None = None,
+        java_options: str = "",
+        memory: str = "1g",
+    ) -> None:
+        self._scratch = (folder or Path(tempfile.gettempdir())) / f"{_SCRATCH}{os.getpid()}"
+        self._master = master
+        self._java_options = java_options
+        if archive is not None and archive.is_file():
+            self._java_options += f" -XX:SharedArchiveFile={archive}"
+        self._memory = memory
+        self._jvm: GatewayJvm | None = None
+        self._gateway: Any = None
+        self._spark: Any = None
+        self._failure: JudgementError | None = None
+        self._warming: threading.Thread | None = None
+        self._closed = False
+
+    def warm_up(self) -> None:
+        """Begin to start the session and its Python workers in the background; returns at once."""
+        if self._warming is None and not self._closed:
+            self._warming = threading.Thread(target=self._start, name="spark-warm-up", daemon=True)
+            self._warming.start()
+
+    def wait(self) -> None:
+        """Return when the session is warm and idle: from then on it takes no processor time.
+
+        Raises ``JudgementError`` when it did not start.
+        """
+        self.warm_up()
+        if self._warming is not None:
+            self._warming.join()
+        if self._closed:
+            raise JudgementError("the Spark session is closed")
+        if self._failure is not None:
+            raise self._failure
+
+    def map(self, what: str, function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
+        """``function`` of each task, in the order of ``tasks``, each in a Spark task of its own.
+
+        ``function`` must be importable by name in a worker; tasks and results must pickle.
+        Raises ``JudgementError`` beginning with ``what`` when any task fails or a worker dies.
+        """
+        if not tasks:
+            return []
+        self.wait()
+        return self._map(what, function, tasks)
+
+    def close(self) -> None:
+        """End the session and its JVM, remove the scratch folder; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._warming is not None:
+            if self._warming.is_alive() and self._jvm is not None:
+                self._jvm.kill()
+            self._warming.join()
+        if self._spark is not None:
+            # A JVM that died cannot be stopped in order; its process is ended below.
+            with suppress(Exception):
+                self._spark.stop()
+        if self._jvm is not None:
+            _forget(self._gateway)
+            self._jvm.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Session:
+        self.warm_up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        try:
+            _remove_leftovers(self._scratch.parent)
+            self._scratch.mkdir(parents=True)
+            self._jvm = GatewayJvm(self._settings(), self._scratch)
+            self._gateway = self._jvm.connect()
+            self._spark = _session(self._gateway)
+            workers = self._spark.sparkContext.defaultParallelism
+            self._map("warming up", _preload, [_PRELOADED] * workers)
+        except JudgementError as error:
+            self._failure = error
+        except Exception as error:  # noqa: BLE001  # told to whoever waits, in another thread
+            self._failure = JudgementError(f"Spark did not start: {cause_of(str(error))}")
+
+    def _map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        packed = [pickle.dumps(task) for task in tasks]
+        count = len(packed)
+
+        def run(batches: Iterator[Any]) -> Iterator[Any]:
+            from pipeline.worker import answers
+
+            return answers(batches, function, packed)
+
+        try:
+            answers = (
+                self._spark.range(0, count, 1, count).mapInArrow(run, "id bigint, answer binary").collect()
+            )
+        except Exception as error:
+            raise JudgementError(f"{what} failed: {cause_of(str(error)) or type(error).__name__}") from error
+        results: list[Any] = [None] * count
+        for answer in answers:
+            ok, results[answer["id"]] = pickle.loads(bytes(answer["answer"]))  # noqa: S301  # our own
+            if not ok:
+                raise JudgementError(f"{what} failed: {results[answer['id']]}")
+        return results
+
+    def _settings(self) -> dict[str, str]:
+        scratch = str(self._scratch)
+        java = f"-XX:+UseSerialGC -XX:-UsePerfData -Djava.io.tmpdir={scratch} {self._java_options}"
+        return {
+            "spark.app.name": "fencepost",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": java.strip(),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": self._memory,
+            "spark.executorEnv.PYTHONPATH": str(CHECKOUT),
+            "spark.local.dir": scratch,
+            "spark.log.level": "ERROR",
+            "spark.master": self._master,
+            "spark.sql.catalogImplementation": "in-memory",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.sql.warehouse.dir": scratch,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the scratch folders of processes that are gone."""
+    for left in folder.glob(f"{_SCRATCH}*"):
+        owner = left.name.removeprefix(_SCRATCH)
+        if owner.isdigit() and (int(owner) == os.getpid() or not Path(f"/proc/{owner}").exists()):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _session(gateway: Any) -> Any:
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    # Py4J reports every broken connection itself; we raise what matters.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    SparkContext._ensure_initialized(gateway=gateway)
+    # The properties were given to the JVM on its command line; this conf reads them there.
+    context = SparkContext(conf=SparkConf(_jvm=gateway.jvm))
+    context.pythonExec = sys.executable
+    return SparkSession(context)
+
+
+def _forget(gateway: Any) -> None:
+    """Let pyspark start afresh in this process: it keeps its gateway for ever otherwise."""
+    from pyspark import SparkContext
+
+    if gateway is not None and SparkContext._gateway is gateway:
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+        SparkContext._active_spark_context = None
+
+
+def _preload(modules: Sequence[str]) -> None:
+    """Import in a worker what its first real task would."""
+    for name in modules:
+        importlib.import_module(name)

@@ -1,0 +1,292 @@
+"""Raw run folders made with NumPy: real history files of a run whose losses are known.
+
+One writer creates each ledger, adds its entries and closes it; the observer watches, asks every
+bookie twice and reads all back. What was lost is missing where it would be missing.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidence.codes import Flag, Kind, Outcome, Proof
+from evidence.collect.histories import HEADER_BYTES, SLOT_BYTES, SLOTS_IN_SEGMENT
+from evidence.folder import RunFolder
+
+RUN_ID = 2**63 + 5
+WRITER, OBSERVER = 101, 250
+BOOKIES = {"b1": 1, "b2": 2, "b3": 3}
+SIZE_BYTES = 100
+NO_SUCH_ENTRY = -13
+MS = 1_000_000
+
+_FIELDS = {
+    "seq": ("<i8", 0),
+    "invoked_ns": ("<i8", 8),
+    "ledger": ("<i8", 16),
+    "entry": ("<i8", 24),
+    "last": ("<i8", 32),
+    "lac_before": ("<i8", 40),
+    "handle": ("<i4", 48),
+    "size_bytes": ("<i4", 52),
+    "kind": ("u1", 56),
+    "flags": ("u1", 57),
+    "zero": ("<u2", 58),
+    "crc": ("<u4", 60),
+    "completed_ns": ("<i8", 64),
+    "ledger_told": ("<i8", 72),
+    "entry_told": ("<i8", 80),
+    "lac": ("<i8", 88),
+    "expected": ("<i8", 96),
+    "digest": ("<u8", 104),
+    "error": ("<i4", 112),
+    "origin": ("<u4", 116),
+    "outcome": ("u1", 120),
+    "proof": ("u1", 121),
+    "zero_told": ("<u2", 122),
+    "crc_told": ("<u4", 124),
+}
+SLOT = np.dtype(
+    {
+        "names": list(_FIELDS),
+        "formats": [kind for kind, _ in _FIELDS.values()],
+        "offsets": [at for _, at in _FIELDS.values()],
+        "itemsize": 128,
+    }
+)
+Slots = NDArray[Any]
+
+
+@dataclass
+class Story:
+    """``ledgers`` is ledger id -> number of entries; the rest is what went wrong, by ledger.
+
+    ``lost``: (first, last) of entries acknowledged and then absent from every bookie, with the
+    ledger closed over them as if they were there. ``closed_below``: the last entry at which the
+    recovery closed the ledger, the entries above it gone.
+    """
+
+    ledgers: Mapping[int, int]
+    lost: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    closed_below: Mapping[int, int] = field(default_factory=dict)
+
+    def end(self, ledger: int) -> int:
+        """The last entry in the closing metadata."""
+        return self.closed_below.get(ledger, self.ledgers[ledger] - 1)
+
+    def kept(self, ledger: int) -> NDArray[np.int64]:
+        """The entries that can still be read."""
+        entries = np.arange(self.ledgers[ledger])
+        first, last = self.lost.get(ledger, (0, -1))
+        return entries[(entries <= self.end(ledger)) & ~((entries >= first) & (entries <= last))]
+
+
+def make(
+    path: Path, story: Story, *, required: Sequence[str] = ("durability",), complete: bool = True
+) -> RunFolder:
+    """A closed run folder of mode ``protected`` that tells ``story``."""
+    folder = RunFolder.create(path, "protected")
+    folder.write_run(
+        {
+            "run_id": str(RUN_ID),
+            "scenario": "made/up",
+            "mode": "protected",
+            "plan": {"required": list(required)},
+            "bookies": BOOKIES,
+            "clients": {"writer": WRITER, "observer": OBSERVER},
+            "clock": {"wall_ns": 1_000_000 * MS, "monotonic_ns": 0},
+        }
+    )
+    written = write_history(folder, "writer", WRITER, writer_slots(story))
+    observed = write_history(folder, "observer", OBSERVER, observer_slots(story))
+    folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
+    folder.steps.write_text(
+        "".join(json.dumps({"step": "named", "ledger": n, "name": f"l{n}"}) + "\n" for n in story.ledgers)
+    )
+    kill = {"fault": 1, "kind": "kill", "target": "b1", "params": {}}
+    phases = ("planned", "injected", "confirmed", "healed")
+    folder.faults.write_text(
+        "".join(json.dumps(kill | {"phase": p, "at_ns": n, "proof": {}}) + "\n" for n, p in enumerate(phases))
+    )
+    folder.events.write_text(
+        "".join(json.dumps({"server": b, "boot": 1, "event": "started", "at_ns": 1}) + "\n" for b in BOOKIES)
+    )
+    histories = {
+        "writer": {"slots": written, "ended": "exit"},
+        "observer": {"slots": observed, "ended": "exit"},
+    }
+    clock = {"wall_ns": 1_900_000 * MS, "monotonic_ns": 900_000 * MS}
+    folder.write_end(
+        {"closed_ns": 900_000 * MS, "clock": clock, "complete": complete, "histories": histories}
+    )
+    return folder
+
+
+def writer_slots(story: Story) -> Slots:
+    """Create, adds in order, close: for each ledger on a handle of its own."""
+    parts = []
+    for handle, (ledger, count) in enumerate(story.ledgers.items(), start=1):
+        create, close = _rows(1, Kind.CREATE, -1), _rows(1, Kind.CLOSE, ledger)
+        create["ledger_told"] = ledger
+        close["entry_told"] = count - 1
+        adds = _rows(count, Kind.ADD, ledger)
+        adds["entry"] = adds["entry_told"] = adds["expected"] = np.arange(count)
+        adds["lac_before"] = np.arange(count) - 2
+        _payload(adds)
+        if ledger in story.closed_below:
+            close["outcome"], close["error"] = Outcome.UNKNOWN, -101
+        for rows in (create, adds, close):
+            rows["handle"] = handle
+        parts += [create, adds, close]
+    return np.concatenate(parts)
+
+
+def observer_slots(story: Story) -> Slots:
+    """Watch, census, final reads, census again."""
+    parts = [
+        _watched(ledger, version, state) for ledger in story.ledgers for version, state in ((0, 1), (1, 3))
+    ]
+    parts += [_census(story, ledger, 1, bookie) for ledger in story.ledgers for bookie in BOOKIES.values()]
+    for handle, ledger in enumerate(story.ledgers, start=1):
+        parts += _final(story, ledger, handle)
+    parts += [_census(story, ledger, 2, bookie) for ledger in story.ledgers for bookie in BOOKIES.values()]
+    return np.concatenate(parts)
+
+
+def transactions(story: Story) -> list[dict[str, Any]]:
+    """Each ledger is created open and closed with version 1."""
+    lines = []
+    for zxid, ledger in enumerate(story.ledgers, start=1):
+        digits = f"{ledger:010d}"
+        at = f"/ledgers/{digits[:2]}/{digits[2:6]}/L{digits[6:]}"
+        common = {"time_ms": 1_000_001, "path": at}
+        opened = {"op": "create", "version": None, "data": _metadata("OPEN", -1)}
+        closed = {"op": "set", "version": 1, "data": _metadata("CLOSED", story.end(ledger))}
+        lines += [common | {"zxid": hex(2 * zxid)} | opened, common | {"zxid": hex(2 * zxid + 1)} | closed]
+    return lines
+
+
+def write_history(folder: RunFolder, client: str, number: int, slots: Slots, *, boot: int = 1) -> int:
+    """Number, stamp, seal and write the slots as the segments of one boot; return how many there are."""
+    slots["seq"] = (boot << 40) + 1 + np.arange(len(slots))
+    entry_rows = (slots["kind"] == Kind.ENTRY) & (slots["last"] == 0)
+    slots["last"][entry_rows] = slots["seq"][0]
+    slots["invoked_ns"] = 1000 * MS + np.arange(len(slots)) * 1000
+    slots["completed_ns"] = np.where(slots["outcome"] == 0, 0, slots["invoked_ns"] + 500)
+    seal(slots)
+    for index in range(0, max(1, len(slots)), SLOTS_IN_SEGMENT):
+        segment = index // SLOTS_IN_SEGMENT + 1
+        header = np.zeros(1, dtype=_HEADER)
+        header["magic"], header["version"], header["slot_size"] = b"FPHIST1\n", 1, 128
+        header["run_id"], header["client"] = RUN_ID, number
+        header["first_seq"], header["slots"] = (boot << 40) + 1 + index, SLOTS_IN_SEGMENT
+        header["name"] = client.encode()
+        header["crc"] = crc32(header.view(np.uint8).reshape(1, 128)[:, :124])
+        part = slots[index : index + SLOTS_IN_SEGMENT]
+        with (folder.operations / f"{client}-{boot:03d}-{segment:06d}.hist").open("wb") as file:
+            file.write(header.tobytes())
+            file.write(part.tobytes())
+            file.truncate(HEADER_BYTES + SLOTS_IN_SEGMENT * SLOT_BYTES)
+    return len(slots)
+
+
+def seal(slots: Slots) -> None:
+    """Put the checksum behind each half that is not empty."""
+    halves = slots.view(np.uint8).reshape(len(slots), 2, 64)
+    told = slots["outcome"] != 0
+    slots["crc"] = crc32(halves[:, 0, :60])
+    slots["crc_told"] = np.where(told, crc32(halves[:, 1, :60]), 0)
+    halves[~told, 1] = 0
+
+
+def crc32(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """CRC-32 (zlib's) of each row."""
+    crc = np.full(len(rows), 0xFFFFFFFF, dtype=np.uint32)
+    for column in range(rows.shape[1]):
+        crc = _CRC[(crc ^ rows[:, column]) & 0xFF] ^ (crc >> np.uint32(8))
+    return crc ^ np.uint32(0xFFFFFFFF)
+
+
+def _crc_table() -> NDArray[np.uint32]:
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1).astype(np.uint32)
+    return table
+
+
+_CRC = _crc_table()
+_HEADER = np.dtype(
+    {
+        "names": ["magic", "version", "slot_size", "run_id", "first_seq", "client", "slots", "name", "crc"],
+        "formats": ["S8", "<u4", "<u4", "<u8", "<i8", "<u4", "<u4", "S32", "<u4"],
+        "offsets": [0, 8, 12, 16, 24, 32, 36, 40, 124],
+        "itemsize": 128,
+    }
+)
+
+
+def _rows(count: int, kind: Kind, ledger: int) -> Slots:
+    rows = np.zeros(count, dtype=SLOT)
+    for name in ("entry", "last", "lac_before", "entry_told", "lac", "expected"):
+        rows[name] = -1
+    rows["kind"], rows["ledger"], rows["ledger_told"], rows["outcome"] = kind, ledger, ledger, Outcome.OK
+    return rows
+
+
+def _payload(rows: Slots) -> None:
+    rows["size_bytes"], rows["origin"], rows["proof"] = SIZE_BYTES, WRITER, Proof.PROVES_ITSELF
+    rows["digest"] = rows["ledger_told"].astype(np.uint64) << 32 | (rows["entry_told"].astype(np.uint64) + 7)
+
+
+def _watched(ledger: int, version: int, state: int) -> Slots:
+    row = _rows(1, Kind.WATCHED, ledger)
+    row["last"], row["lac"] = version, state
+    return row
+
+
+def _census(story: Story, ledger: int, number: int, bookie: int) -> Slots:
+    count = story.ledgers[ledger]
+    rows = _rows(count, Kind.CENSUS, ledger)
+    rows["entry"] = rows["entry_told"] = np.arange(count)
+    rows["last"], rows["handle"] = number, bookie
+    _payload(rows)
+    absent = np.setdiff1d(np.arange(count), story.kept(ledger))
+    rows["error"][absent] = NO_SUCH_ENTRY
+    rows["proof"][absent] = Proof.NONE
+    for name in ("digest", "origin", "size_bytes"):
+        rows[name][absent] = 0
+    return rows
+
+
+def _final(story: Story, ledger: int, handle: int) -> list[Slots]:
+    end, kept = story.end(ledger), story.kept(ledger)
+    opened, read = _rows(1, Kind.OPEN, ledger), _rows(1, Kind.READ, ledger)
+    opened["entry_told"] = opened["lac"] = end
+    opened["flags"] = Flag.FINAL | Flag.RECOVERY
+    read["entry"], read["last"], read["entry_told"], read["flags"] = 0, end, len(kept), Flag.FINAL
+    if len(kept) <= end:
+        read["outcome"], read["error"] = Outcome.UNKNOWN, NO_SUCH_ENTRY
+    entries = _rows(len(kept), Kind.ENTRY, ledger)
+    entries["entry"] = entries["entry_told"] = entries["expected"] = kept
+    entries["flags"], entries["last"] = Flag.FINAL, 0
+    entries["lac_before"] = end
+    _payload(entries)
+    for rows in (opened, read, entries):
+        rows["handle"] = handle
+    return [opened, read, entries]
+
+
+def _metadata(state: str, last_entry: int) -> str:
+    members = " ".join(f'ensembleMember: "{name}:3181"' for name in BOOKIES)
+    text = (
+        f"quorumSize: 3 ensembleSize: 3 length: 0 lastEntryId: {last_entry} state: {state} "
+        f"segment {{ {members} firstEntryId: 0 }} digestType: CRC32C ackQuorumSize: 2"
+    )
+    return base64.b64encode(b"BookieMetadataFormatVersion\t2\n" + text.encode()).decode()

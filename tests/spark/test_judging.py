@@ -1,0 +1,176 @@
+"""Collection and judging on Spark: known losses are found, and the folder alone decides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from checkers.contract import Chunk
+from checkers.judge import judge as judge_here
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from evidence.schemas import BUCKETED
+from pipeline import collect as collecting
+from pipeline.buckets import BucketTask, chunks
+from pipeline.collect import collect
+from pipeline.facts import run_facts
+from pipeline.judge import judge
+from pipeline.session import Session
+from pipeline.tables import read_collection, read_table
+from protocol.errors import EvidenceError, JudgementError
+from tests.spark.rawfolder import HEADER_BYTES, SLOT_BYTES, Story, make
+
+LOSSES = Story({7: 50, 8: 3000, 9: 20}, lost={7: (3, 5)}, closed_below={8: 2990})
+LARGE = Story({7: 50, 9: 66_000}, lost={9: (65_530, 65_540)}, closed_below={7: 10})
+CLEAN = Story({7: 50, 8: 300})
+
+
+def judged(session: Session, folder: RunFolder) -> RunVerdict:
+    collect(session, folder)
+    return judge(session, folder)
+
+
+def found(verdict: RunVerdict) -> set[tuple[str, str, int, int, int]]:
+    return {
+        (f.property, f.kind, f.ledger, f.first_entry, f.last_entry)
+        for judgement in verdict.judgements.values()
+        for f in judgement.findings
+    }
+
+
+def content(folder: RunFolder) -> Mapping[str, bytes]:
+    files = [folder.verdict_json, *folder.tables.rglob("*.*")]
+    return {str(path.relative_to(folder.path)): path.read_bytes() for path in files if path.is_file()}
+
+
+def in_process(folder: RunFolder) -> RunVerdict:
+    whole = Chunk({name: read_table(folder.tables, name) for name in BUCKETED})
+    return judge_here([whole], run_facts(folder, read_collection(folder)))
+
+
+def test_the_known_losses_are_found_and_no_other(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, LOSSES)
+    verdict = judged(session, folder)
+    assert verdict.verdict is Verdict.ANOMALY
+    assert found(verdict) == {
+        ("durability", "lost", 7, 3, 5),
+        ("durability", "lost", 8, 2991, 2999),
+        ("closing", "closed_below", 8, 2991, 2999),
+    }
+    assert verdict.damage == ()
+    assert verdict == in_process(folder)
+    assert json.loads(folder.verdict_json.read_text())["verdict"] == "anomaly"
+
+
+def test_many_segments_in_many_buckets_give_the_same_verdict(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "ROWS_IN_BUCKET", 100_000)
+    folder = make(tmp_path, LARGE)
+    verdict = judged(session, folder)
+    assert found(verdict) == {
+        ("durability", "lost", 7, 11, 49),
+        ("durability", "lost", 9, 65_530, 65_540),
+        ("closing", "closed_below", 7, 11, 49),
+    }
+    assert verdict == in_process(folder)
+    assert len(list(folder.operations.iterdir())) > 3
+    assert len(list((folder.tables / "census").iterdir())) == 3
+
+
+def test_twice_gives_the_same_bytes(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, LOSSES)
+    judged(session, folder)
+    first = content(folder)
+    folder.verdict_json.unlink()
+    judged(session, folder)
+    assert content(folder) == first
+    assert not [path for path in folder.path.iterdir() if path.name.startswith(".")]
+    assert str(tmp_path) not in folder.verdict_json.read_text()
+
+
+def test_a_clean_run_is_valid(session: Session, tmp_path: Path) -> None:
+    assert judged(session, make(tmp_path, CLEAN)).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(("client", "slot"), [("writer", 20), ("observer", 400)])
+def test_a_damaged_slot_is_named_and_nothing_is_valid_any_more(
+    session: Session, tmp_path: Path, client: str, slot: int
+) -> None:
+    folder = make(tmp_path, CLEAN)
+    with (folder.operations / f"{client}-001-000001.hist").open("r+b") as file:
+        file.seek(HEADER_BYTES + slot * SLOT_BYTES + 17)
+        file.write(b"\xff")
+    verdict = judged(session, folder)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert any(f"{client}-001-000001.hist" in damage for damage in verdict.damage)
+
+
+def test_a_missing_history_is_named(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    (folder.operations / "writer-001-000001.hist").unlink()
+    verdict = judged(session, folder)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert verdict.damage == ("operations: writer recorded 354 slots, its files hold 0",)
+
+
+def test_evidence_that_was_never_closed_is_unknown(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    folder.end_json.unlink()
+    assert judged(session, folder).verdict is Verdict.UNKNOWN
+
+
+def test_transactions_are_read_offline_when_the_run_left_none(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    saved = folder.transactions.read_text()
+    folder.transactions.unlink()
+    assert judged(session, folder).verdict is Verdict.UNKNOWN
+    assert collect(session, folder).damage == (
+        "ledgers: transactions.jsonl is missing: ZooKeeper's transactions were not read",
+    )
+    assert collect(session, folder, transactions=lambda run: _write(run.transactions, saved)).damage == ()
+    assert judge(session, folder).verdict is Verdict.VALID
+
+
+def test_tables_that_are_missing_or_spoiled_are_no_verdict(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    with pytest.raises(EvidenceError, match="has no tables"):
+        judge(session, folder)
+    collect(session, folder)
+    (part,) = (folder.tables / "census").rglob("*.parquet")
+    whole = part.read_bytes()
+    part.write_bytes(whole[:100] + bytes(100) + whole[200:])
+    with pytest.raises(JudgementError, match=r"^judging protected failed: "):
+        judge(session, folder)
+    part.unlink()
+    with pytest.raises(EvidenceError, match=r"census .* has 0 rows, 2100 were collected"):
+        judge(session, folder)
+    assert not folder.verdict_json.exists()
+
+
+def test_a_collection_that_fails_leaves_the_former_tables(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make(tmp_path, CLEAN)
+    judged(session, folder)
+    before = content(folder)
+    monkeypatch.setattr(collecting, "SegmentTask", lambda *_: None)
+    with pytest.raises(JudgementError, match="collecting protected failed"):
+        collect(session, folder)
+    assert content(folder) == before
+
+
+def test_slices_are_bounded_and_hold_every_row_once(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    collect(session, folder)
+    parts = list(chunks(BucketTask(folder.tables, 0), 100))
+    sizes = [sum(table.num_rows for table in chunk.tables.values()) for chunk in parts]
+    assert max(sizes) < 200
+    assert sum(sizes) == sum(read_collection(folder).rows[name] for name in BUCKETED)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)

@@ -1,0 +1,69 @@
+"""Which history files a run has, and what is missing between them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence.collect.histories import (
+    HEADER_BYTES,
+    SLOT_BYTES,
+    SLOTS_IN_SEGMENT,
+    SegmentFile,
+    missing_histories,
+    segment_files,
+)
+
+FULL = SLOTS_IN_SEGMENT
+
+
+def used(client: str, **segments: int) -> dict[SegmentFile, int]:
+    """``b1s2=7``: boot 1, segment 2 uses 7 slots."""
+    found = {}
+    for name, slots in segments.items():
+        boot, segment = (int(part) for part in name[1:].split("s"))
+        found[SegmentFile(client, boot, segment, Path())] = slots
+    return found
+
+
+def test_files_are_found_in_order_and_count_their_slots(tmp_path: Path) -> None:
+    for name in ("writer-001-000002.hist", "writer-001-000001.hist", "b-002-000001.hist", "notes.txt"):
+        (tmp_path / name).write_bytes(bytes(HEADER_BYTES) + b"\x01" * 3 * SLOT_BYTES + bytes(5 * SLOT_BYTES))
+    files = segment_files(tmp_path)
+    assert [(file.client, file.boot, file.segment) for file in files] == [
+        ("b", 2, 1),
+        ("writer", 1, 1),
+        ("writer", 1, 2),
+    ]
+    assert files[0].slots == 3
+    assert segment_files(tmp_path / "nowhere") == []
+
+
+def test_whole_chains_are_whole_whatever_their_last_file_holds() -> None:
+    chains = used("w", b1s1=FULL, b1s2=5, b1s3=0, b2s1=0) | used("observer", b1s1=9)
+    ended = {"w": {"slots": FULL + 5, "ended": "killed"}, "observer": {"slots": 9}, "idle": {"slots": None}}
+    assert missing_histories(chains, ended) == []
+    assert missing_histories(chains, None) == []
+
+
+@pytest.mark.parametrize(
+    ("chains", "what"),
+    [
+        (used("w", b1s1=FULL, b1s3=5), "operations: w-001-000002.hist is missing"),
+        (used("w", b1s2=5), "operations: w-001-000001.hist is missing"),
+        (used("w", b2s1=5), "operations: no history of w, boot 1"),
+        (
+            used("w", b1s1=7, b1s2=5),
+            "operations: w-001-000001.hist ends after 7 slots, yet another file follows it",
+        ),
+        (used("observer", b1s1=FULL, b1s3=5), "histories: observer-001-000002.hist is missing"),
+    ],
+)
+def test_a_gap_is_named_after_the_table_that_suffers(chains: dict[SegmentFile, int], what: str) -> None:
+    assert missing_histories(chains, None) == [what]
+
+
+def test_fewer_slots_than_the_client_counted_are_a_loss() -> None:
+    ended = {"w": {"slots": 9, "ended": "exit"}}
+    assert missing_histories({}, ended) == ["operations: w recorded 9 slots, its files hold 0"]
