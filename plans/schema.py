@@ -186,7 +186,13 @@ def _varied(schema: Any) -> Any:
     properties = varied.get("properties")
     if isinstance(properties, dict):
         varied["properties"] = {
-            key: {"anyOf": [inner, _ref("Vary")]} if inner.get("type") in _SINGLE else inner
+            key: {"anyOf": [inner, _ref("Vary")]} if _is_single(inner) else inner
             for key, inner in properties.items()
         }
     return varied
+
+
+def _is_single(schema: Schema) -> bool:
+    """Whether a schema is of a text, a number or a truth value, perhaps an optional one."""
+    choices = schema.get("anyOf", [schema])
+    return all(choice.get("type") in (*_SINGLE, "null") for choice in choices)

@@ -1,0 +1,77 @@
+"""docs/plans.md names every key, step and condition, and its examples are plans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plans.conditions import CONDITIONS
+from plans.document import parse
+from plans.expectations import EXPECTATIONS, PROPERTIES
+from plans.load import read
+from plans.models import ClusterSpec, Control, Limits, Plan, Source
+from plans.names import PLACEHOLDERS
+from plans.steps import CHOSEN, STEPS, Chaos, Load
+from plans.walk import MODIFIERS
+from plans.wording import keys_of
+from protocol.modes import MODES
+
+TEXT = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")
+MODELS = [Plan, ClusterSpec, Control, Limits, Source, Chaos]
+MODELS += [*STEPS.values(), *CONDITIONS.values(), *EXPECTATIONS.values()]
+
+
+def sections() -> dict[str, str]:
+    """Each heading with the text below it."""
+    parts = re.split(r"^#+ (.*)$", TEXT, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def examples() -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```$", TEXT, flags=re.M | re.S)
+
+
+@pytest.mark.parametrize("name", [*STEPS, *CHOSEN, "together", *CONDITIONS, *EXPECTATIONS, *MODIFIERS])
+def test_every_name_stands_in_the_document(name: str) -> None:
+    assert f"`{name}`" in TEXT
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_key_stands_in_the_document(model: Any) -> None:
+    missing = [key for key in keys_of(model) if f"`{key}`" not in TEXT]
+    assert missing == []
+
+
+@pytest.mark.parametrize("word", [*PROPERTIES, *MODES, *PLACEHOLDERS, *keys_of(Load)[:2]])
+def test_every_word_stands_in_the_document(word: str) -> None:
+    assert f"`{word}`" in TEXT
+
+
+def test_defaults_in_the_document_are_those_of_the_code() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", sections()["Acts of clients"], flags=re.M))
+    for name, row in rows.items():
+        for key, value in re.findall(r"`(\w+)` ([a-z0-9]+)\b", row):
+            default = STEPS[name].model_fields[key].default
+            assert str(default).lower() == value, f"{name}.{key}"
+
+
+def test_no_step_is_documented_that_does_not_exist() -> None:
+    for heading in ("Acts of clients", "Servers and healing"):
+        for name in re.findall(r"^\| `(\w+)`", sections()[heading], flags=re.M):
+            assert name in STEPS
+    for name in re.findall(r"^\| `(\w+)`", sections()["Waiting"], flags=re.M):
+        assert name in CONDITIONS
+
+
+def test_the_whole_plan_is_a_plan(words: Any, workloads: Any) -> None:
+    plan = read(parse(examples()[0], "plans.md"), words, workloads=workloads, modes=tuple(MODES))
+    assert plan.name == "mine/first"
+
+
+def test_the_chaos_example_is_a_step(load_steps: Callable[..., Plan]) -> None:
+    (chaos,) = [example for example in examples() if example.startswith("- chaos")]
+    assert load_steps(chaos).steps
