@@ -24,7 +24,8 @@ from functools import cache
 from pathlib import Path
 
 from cluster import checksums, resolution
-from cluster.versions import DEFAULT_VERSION, parse
+from cluster.versions import DEFAULT_VERSION as DEFAULT_VERSION  # part of this module's face
+from cluster.versions import parse
 from protocol.errors import FencepostError, PrerequisiteError
 
 CHECKOUT = Path(__file__).resolve().parent.parent

@@ -1,0 +1,119 @@
+"""What a bookie's configuration does not do although it looks as if it did.
+
+Two kinds: keys that a release does not read (BookKeeper ignores unknown keys without a word), and
+combinations that do not protect what was acknowledged. Says sentences; changes nothing, starts
+nothing. Sources: BP-46, and BookKeeper's code from 4.14 to 4.18 as the sentences say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from cluster import artifacts, classfile
+from cluster.versions import parse
+from protocol.errors import PrerequisiteError
+from protocol.modes import DB_STORAGE
+
+INTEGRITY = "dataIntegrityChecking"
+STAMPING = "dataIntegrityStampMissingCookies"
+FIRST_IN = {INTEGRITY: "4.15.0", STAMPING: "4.15.0", "bookieAddressResolverEnabled": "4.15.1"}
+GETTERS = {"dataIntegrityCheckingEnabled": INTEGRITY, "dataIntegrityStampMissingCookiesEnabled": STAMPING}
+_KEY = re.compile(r"[a-z][A-Za-z0-9_.\-]*")
+_DEFAULT_STORAGE = "org.apache.bookkeeper.bookie.SortedLedgerStorage"
+
+
+def configuration_warnings(conf: Mapping[str, str], version: str) -> list[str]:
+    """One sentence for each ignored key and each combination that does not protect; empty when all is well.
+
+    ``conf`` is what the user wrote, key to value. ``UsageError`` for a version that cannot be run.
+    Without the release's jars its keys are not compared, and one sentence says so.
+    """
+    release = parse(version)
+    try:
+        known = known_keys(version)
+    except PrerequisiteError as error:
+        ignored = [f"the keys were not compared with BookKeeper {version}: {error}"]
+    else:
+        ignored = [_ignored(key, version, known) for key in sorted(conf.keys() - known)]
+    return [*ignored, *_combinations(conf, version, integrity_exists=release >= parse(FIRST_IN[INTEGRITY]))]
+
+
+def known_keys(version: str) -> frozenset[str]:
+    """Every string constant of the release's own classes that has the form of a key, its keys among them."""
+    own = f"-{version}.jar"
+    jars = [jar for jar in artifacts.class_path(version).jars if jar.name.endswith(own)]
+    return frozenset(text for text in classfile.strings_of_jars(jars) if _KEY.fullmatch(text))
+
+
+def _ignored(key: str, version: str, known: frozenset[str]) -> str:
+    sentence = f"{key}: BookKeeper {version} does not read this key, it is ignored"
+    first = FIRST_IN.get(key)
+    if first is not None:
+        return f"{sentence} (it begins with {first})"
+    meant = GETTERS.get(key)
+    if meant is None:
+        candidates = sorted(
+            text for text in known if any(letter.isupper() or letter == "_" for letter in text)
+        )
+        meant = next(iter(get_close_matches(key, candidates, n=1, cutoff=0.8)), None)
+    if meant is None:
+        return sentence
+    begins = f", from {FIRST_IN[meant]} on" if meant in FIRST_IN and meant not in known else ""
+    return (
+        f"{sentence}; the key is {meant}{begins}" if key in GETTERS else f"{sentence}; did you mean {meant}?"
+    )
+
+
+def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bool) -> list[str]:
+    journaled = _flag(conf, "journalWriteData", default=True)
+    synced = _flag(conf, "journalSyncData", default=True)
+    asked = _flag(conf, INTEGRITY, default=False)
+    checked = asked and integrity_exists
+    storage = conf.get("ledgerStorageClass", _DEFAULT_STORAGE).strip()
+    short = storage.rpartition(".")[2]
+    said = []
+    if not journaled and not checked:
+        said.append(
+            f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
+            "loses what it acknowledged since its last flush, and answers afterwards as if that had never been"
+        )
+    if not journaled and asked and not integrity_exists:
+        said.append(f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0")
+    if checked and storage != DB_STORAGE:
+        said.append(
+            f"{INTEGRITY}=true with {short} does not protect: the bookie starts while it is "
+            f"clean and ends with exit code 2 after a kill; set ledgerStorageClass={DB_STORAGE}"
+        )
+    if checked and journaled:
+        said.append(
+            f"{INTEGRITY}=true with journalWriteData=true checks nothing after a kill: the journal protects; "
+            "a bookie that was killed with journalWriteData=false must not be restarted like this"
+        )
+    if not journaled and storage != DB_STORAGE:
+        said.append(
+            f"journalWriteData=false with {short}: flushInterval does not bound what a kill "
+            "loses; entries stay in memory until the memtable or the entry log is full"
+        )
+    if not journaled:
+        said.append(
+            "journalWriteData=false: a client's force() is acknowledged without making any entry durable "
+            "(deferred sync syncs the journal only)"
+        )
+    if not synced:
+        said.append(
+            "journalSyncData=false: a power failure loses the journal's last records, fences among them "
+            "(up to journalPageCacheFlushIntervalMSec, 1000 ms unless set)"
+        )
+    if _flag(conf, STAMPING, default=False) and not checked:
+        said.append(f"{STAMPING}=true has no effect without {INTEGRITY}=true on 4.15.0 or newer")
+    return said
+
+
+def _flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
+    """A boolean as BookKeeper's configuration library reads it; another word counts as the default."""
+    word = conf.get(key, "").strip().lower()
+    if word in {"true", "yes", "on", "t", "y", "1"}:
+        return True
+    return False if word in {"false", "no", "off", "f", "n", "0"} else default

@@ -1,0 +1,223 @@
+"""What this machine lacks for a run, each finding with what was seen and what to do.
+
+A check looks; it installs and repairs nothing. ``fail`` means that no run on local servers can
+work, ``warn`` that some faults or tiers of tests cannot. Knows no plan and starts no server;
+what a *configuration* lacks is said by :mod:`cluster.advice`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from cluster import artifacts
+from cluster.advice import configuration_warnings
+from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
+from protocol.errors import FencepostError
+
+__all__ = ["Check", "checks", "configuration_warnings"]
+
+State = Literal["ok", "warn", "fail"]
+RUN_BYTES = 1536 << 20
+LEAST_BYTES = 768 << 20
+DISK_BYTES = 2 << 30
+STOCK_DISK_LIMIT = 0.95  # BookKeeper's own diskUsageThreshold; above it a bookie turns read-only
+RUN_DISK_LIMIT = 0.99  # the threshold with which Fencepost's bookies start
+_PING_TIMEOUT_S = 1.0
+_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report: ``remedy`` is a sentence, empty when the state is ``ok``."""
+
+    name: str
+    state: State
+    seen: str
+    remedy: str = ""
+
+
+def checks(results: Path | None = None) -> list[Check]:
+    """Every check in a fixed order; ``results`` is where runs will be stored (default: the command line's)."""
+    folder = results or Path(os.environ.get("FENCEPOST_RESULTS") or "results")
+    return [
+        _system(),
+        _python(),
+        _artifact("java", _java, "fail"),
+        _servers(),
+        _artifact("client", lambda: str(artifacts.client_jar()), "fail"),
+        _artifact("proxy", lambda: str(artifacts.proxy_binary()), "fail"),
+        _memory(),
+        _disk(folder),
+        _addresses(),
+        _lease(),
+        _loop(),
+        _docker(),
+        _root(),
+    ]
+
+
+def _system() -> Check:
+    system, machine = platform.system(), platform.machine()
+    seen = f"{system} {platform.release()} on {machine}"
+    if system == "Linux" and machine in {"x86_64", "aarch64", "arm64"}:
+        return Check("system", "ok", seen)
+    return Check(
+        "system", "fail", seen, "Run Fencepost on Linux on x86-64 or arm64, or in a container there."
+    )
+
+
+def _python() -> Check:
+    seen = f"Python {platform.python_version()} at {sys.executable}"
+    if sys.version_info[:2] >= _PYTHON:
+        return Check("python", "ok", seen)
+    return Check("python", "fail", seen, "Install Python 3.11 or newer and run scripts/setup again.")
+
+
+def _artifact(name: str, find: Callable[[], str], otherwise: State) -> Check:
+    try:
+        return Check(name, "ok", find())
+    except FencepostError as error:
+        return Check(name, otherwise, str(error), error.remedy)
+
+
+def _java() -> str:
+    command = artifacts.java()
+    return f"Java {artifacts.java_version(command)} at {command}"
+
+
+def _servers() -> Check:
+    version = artifacts.DEFAULT_VERSION
+    if artifacts.is_cached(version):
+        return _artifact("servers", lambda: _jars(version), "fail")
+    if shutil.which("mvn"):
+        seen = f"the jars of BookKeeper {version} are not fetched yet; Maven is on PATH"
+        return Check(
+            "servers", "warn", seen, "The first run fetches them (110 MB); scripts/setup does it now."
+        )
+    seen = f"the jars of BookKeeper {version} are not fetched yet, and Maven (mvn) is not on PATH"
+    return Check("servers", "fail", seen, "Run scripts/setup, or install Maven: apt-get install maven.")
+
+
+def _jars(version: str) -> str:
+    found = artifacts.class_path(version)
+    return f"BookKeeper {version}: {len(found.jars)} jars as locked, in {found.folder}"
+
+
+def _memory() -> Check:
+    available = available_memory_bytes()
+    if available is None:
+        return Check("memory", "warn", "/proc/meminfo does not say what is available", "A run needs 1.5 GiB.")
+    seen = f"{_gib(available)} available, a run of three bookies needs about {_gib(RUN_BYTES)}"
+    if available >= RUN_BYTES:
+        return Check("memory", "ok", seen)
+    state: State = "warn" if available >= LEAST_BYTES else "fail"
+    return Check("memory", state, seen, "End other programs, or give this container more memory.")
+
+
+def available_memory_bytes(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What new processes may take: the kernel's estimate, or what the control group leaves if less."""
+    try:
+        lines = (proc / "meminfo").read_text().splitlines()
+        kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return None
+    try:
+        limit = int((cgroup / "memory.max").read_text())
+        left = limit - int((cgroup / "memory.current").read_text())
+    except (OSError, ValueError):  # no control group of our own, or the limit is "max"
+        return kib << 10
+    return min(kib << 10, max(left, 0))
+
+
+def _disk(results: Path) -> Check:
+    folder = results.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    usage = shutil.disk_usage(folder)
+    return disk_check(results, usage.total, usage.free)
+
+
+def disk_check(results: Path, total_bytes: int, free_bytes: int) -> Check:
+    """The judgement on a disk of this size; bookies count every byte that is not free to them as used."""
+    fill = 1 - free_bytes / total_bytes
+    seen = f"{_gib(free_bytes)} free under {results}, {fill:.0%} full"
+    remedy = "Free some space, remove old runs with `fencepost clean`, or set FENCEPOST_RESULTS."
+    if fill >= RUN_DISK_LIMIT:
+        return Check("disk", "fail", f"{seen}: bookies turn read-only at {RUN_DISK_LIMIT:.0%}", remedy)
+    if fill >= STOCK_DISK_LIMIT:
+        seen += f": bookies with BookKeeper's own threshold turn read-only at {STOCK_DISK_LIMIT:.0%}"
+        return Check("disk", "warn", seen, remedy)
+    if free_bytes < DISK_BYTES:
+        return Check("disk", "warn", f"{seen}; a run with many adds can take {_gib(DISK_BYTES)}", remedy)
+    return Check("disk", "ok", seen)
+
+
+def _addresses() -> Check:
+    address = AddressPlan(LAST_OCTET).direct("b1")[0]
+    try:
+        _bind(address, 0)
+    except OSError as error:
+        remedy = "Give this container its own loopback with all of 127.0.0.0/8 (the Linux default)."
+        return Check("addresses", "fail", f"{address} cannot be bound: {error.strerror}", remedy)
+    return Check("addresses", "ok", f"any address of 127/8 can be bound ({address} was)")
+
+
+def _lease() -> Check:
+    for octet in range(FIRST_OCTET, LAST_OCTET + 1):
+        try:
+            _bind(*AddressPlan(octet).lease)
+        except OSError:
+            continue
+        taken = octet - FIRST_OCTET
+        return Check("lease", "ok", f"127.{octet}/16 is free" + (f" ({taken} taken)" if taken else ""))
+    remedy = "Wait for other runs to end; `ss -ltnp 'sport = :8470'` lists their keepers."
+    return Check("lease", "fail", f"all of 127.{FIRST_OCTET} to 127.{LAST_OCTET} are taken", remedy)
+
+
+def _loop() -> Check:
+    if os.access("/dev/loop-control", os.R_OK | os.W_OK):
+        return Check("loop", "ok", "/dev/loop-control can be used")
+    seen = "/dev/loop-control is " + ("not ours to use" if Path("/dev/loop-control").exists() else "missing")
+    return Check("loop", "warn", seen, "Only file-system faults need it: run as root with loop devices.")
+
+
+def _docker() -> Check:
+    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    remedy = "Only the docker tier needs it: start Docker, or set DOCKER_HOST."
+    if not host.startswith("unix://"):
+        return Check("docker", "warn", f"DOCKER_HOST={host} is no local socket", remedy)
+    path = host.removeprefix("unix://")
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_PING_TIMEOUT_S)
+            connection.connect(path)
+            connection.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
+            answer = connection.recv(64)
+    except OSError as error:
+        return Check("docker", "warn", f"no engine answers at {path}: {error.strerror or error}", remedy)
+    if b" 200 " in answer:
+        return Check("docker", "ok", f"an engine answers at {path}")
+    return Check("docker", "warn", f"the engine at {path} says {answer[:40]!r}", remedy)
+
+
+def _root() -> Check:
+    if os.geteuid() == 0:
+        return Check("root", "ok", "running as root")
+    return Check("root", "warn", f"running as user {os.geteuid()}", "Only file-system faults need root.")
+
+
+def _bind(address: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.bind((address, port))
+
+
+def _gib(count: int) -> str:
+    return f"{count / (1 << 30):.1f} GiB"
