@@ -1,0 +1,186 @@
+"""The tiers of tests: what each runs, what it needs of the machine, and the summary at the end.
+
+usage: scripts/test [TIER ...]
+
+Tiers: check (style, format, types), client (Java), proxy (Go), and the folders of tests/: unit,
+histories, repo, spark, live, docker, browser. Without a name all run; a tier that this machine
+cannot run, or that has no tests, is skipped with its reason. Exit code 1 when anything failed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import counting
+import steps
+from counting import Counts
+from stamp import BUILD, ROOT
+
+sys.path.insert(0, str(ROOT))
+from cluster import doctor
+
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+FOLDERS = ("unit", "histories", "repo", "spark", "live", "docker", "browser")
+TIMEOUT_S = 900
+
+
+@dataclass
+class Tier:
+    """One tier: how to run it, and why it cannot run here (None: it can)."""
+
+    name: str
+    act: Callable[[], Counts]
+    hindrance: Callable[[], str | None] = lambda: None
+    counts: Counts = field(default_factory=Counts)
+    took_s: float = 0
+    reason: str | None = None
+
+
+def tiers() -> list[Tier]:
+    """Every tier in the order of cost."""
+    return [
+        Tier("check", check),
+        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("unit", "histories", "repo")),
+        Tier("proxy", proxy),
+        Tier("client", client),
+        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("spark", "live", "docker", "browser")),
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the named tiers; the exit code."""
+    known = {tier.name: tier for tier in tiers()}
+    if {"--help", "-h"} & set(arguments):
+        sys.stdout.write(__doc__ or "")
+        return 0
+    strangers = [name for name in arguments if name not in known]
+    if strangers:
+        print(f"error: no tier {', '.join(strangers)}; there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    chosen = [known[name] for name in arguments] or list(known.values())
+    for tier in chosen:
+        _run(tier)
+    return _summary(chosen)
+
+
+def check() -> Counts:
+    """Ruff, its formatter, and mypy over the packages and over the scripts; each counts as one."""
+    bin_folder = ROOT / ".venv" / "bin"
+    parts = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "scripts" / "parts").glob("*.py"))]
+    commands = [
+        [str(bin_folder / "ruff"), "check", "--quiet", "."],
+        [str(bin_folder / "ruff"), "format", "--quiet", "--check", "."],
+        [str(bin_folder / "mypy"), "--no-error-summary"],
+        [str(bin_folder / "mypy"), "--no-error-summary", *parts],
+    ]
+    paths = {"MYPYPATH": f"{ROOT}:{ROOT / 'scripts' / 'parts'}"}
+    counts = Counts()
+    for argv in commands:
+        code = _call(argv, env=paths if parts[0] in argv else None)
+        counts.add(failed=int(code != 0), passed=int(code == 0))
+        if code != 0:
+            print(f"failed: {' '.join(argv[:3])}")
+    return counts
+
+
+def client() -> Counts:
+    """Maven's test phase in client/, counted from its reports."""
+    reports = ROOT / "client" / "target" / "surefire-reports"
+    started = time.time()
+    code = _call(["mvn", "-q", "-B", "test"], cwd=ROOT / "client")
+    return counting.with_code(counting.junit(reports.glob("TEST-*.xml"), newer_than=started), code)
+
+
+def proxy() -> Counts:
+    """``go vet`` and ``go test`` in proxy/."""
+    go = str(steps.go_command())
+    env = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
+    vet = _call([go, "vet", "./..."], cwd=ROOT / "proxy", env=env)
+    log = BUILD / "go-test.jsonl"
+    with log.open("w") as stream:
+        argv = [go, "test", "-json", "-timeout", f"{TIMEOUT_S}s", "./..."]
+        code = _call(argv, cwd=ROOT / "proxy", env=env, stdout=stream)
+    counts, failures = counting.go(log)
+    print(failures, end="")
+    return counting.with_code(counts, vet or code)
+
+
+def _pytest(name: str) -> Callable[[], Counts]:
+    def act() -> Counts:
+        report = BUILD / f"pytest-{name}.xml"
+        report.unlink(missing_ok=True)
+        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
+        code = _call(argv)
+        return counting.with_code(counting.junit([report]), code)
+
+    return act
+
+
+def _hindrance(name: str) -> Callable[[], str | None]:
+    def reason() -> str | None:
+        if not any((ROOT / "tests" / name).rglob("test_*.py")):
+            return f"tests/{name} has no tests"
+        needs = {"spark": ("java", "memory"), "live": ("java", "client", "proxy", "addresses", "memory")}
+        needed = needs.get(name, ("docker",) if name == "docker" else ())
+        if not needed:
+            return None
+        lacking = [found for found in doctor.checks() if found.name in needed and found.state != "ok"]
+        return "; ".join(f"{found.name}: {found.seen}" for found in lacking) or None
+
+    return reason
+
+
+def _run(tier: Tier) -> None:
+    tier.reason = tier.hindrance()
+    if tier.reason is not None:
+        tier.counts.add(skipped=1)
+        return
+    print(f"== {tier.name}", flush=True)
+    started = time.monotonic()
+    tier.counts = tier.act()
+    tier.took_s = time.monotonic() - started
+
+
+def _summary(ran: list[Tier]) -> int:
+    total = Counts()
+    print("\n== summary")
+    for tier in ran:
+        total.add(tier.counts.passed, tier.counts.failed, tier.counts.skipped)
+        if tier.reason is not None:
+            print(f"{tier.name:<10} skipped   {tier.reason}")
+        else:
+            word = "FAILED" if tier.counts.failed else "passed"
+            print(f"{tier.name:<10} {word:<9} {tier.counts}, {tier.took_s:.1f} s")
+    print(f"tests: {total}", flush=True)
+    return 1 if total.failed else 0
+
+
+def _call(
+    argv: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None, stdout: IO[str] | None = None
+) -> int:
+    """Run in a process group of its own, so that a time-out ends all of it; the exit code."""
+    sys.stdout.flush()
+    process = subprocess.Popen(
+        argv, cwd=cwd, env=os.environ | (env or {}), stdin=subprocess.DEVNULL, stdout=stdout, process_group=0
+    )
+    try:
+        return int(process.wait(timeout=TIMEOUT_S))
+    except subprocess.TimeoutExpired:
+        print(f"no end after {TIMEOUT_S} s: {' '.join(argv[:4])}")
+        return 124
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
