@@ -55,8 +55,9 @@ def within_allowance(judgement: Judgement, run: RunFacts) -> bool:
         return False
     lost, gone = judgement.counts.get("lost", 0), judgement.counts.get("gone", 0)
     explained = judgement.counts.get("lost_explained", 0)
-    only_losses = gone == lost and not judgement.counts.get("vanished_ledgers", 0)
-    return only_losses and 0 < explained == lost <= run.allowance and not judgement.counts.get("unavailable", 0)
+    others = ("vanished_ledgers", "unavailable")
+    only_losses = gone == lost and not any(judgement.counts.get(name, 0) for name in others)
+    return only_losses and 0 < explained == lost <= run.allowance
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:

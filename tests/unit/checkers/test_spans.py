@@ -2,6 +2,7 @@
 
 import pickle
 import time
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -47,7 +48,7 @@ def test_a_span_set_is_the_set_of_its_rows(rows):
 def test_spans_are_sorted_and_never_touch(rows):
     found = list(spans(rows))
     assert found == sorted(found)
-    for (ledger, _, last), (next_ledger, first, _) in zip(found, found[1:], strict=False):
+    for (ledger, _, last), (next_ledger, first, _) in pairwise(found):
         assert ledger != next_ledger or first > last + 1
 
 
@@ -76,9 +77,7 @@ def test_ranges_may_overlap_and_be_empty(ranges):
 def test_prefixes_and_what_lies_beyond(rows, ends):
     found = spans(rows)
     assert pairs_of(found & Spans.up_to(ends)) == {(a, e) for a, e in set(rows) if e <= ends.get(a, -1)}
-    assert pairs_of(found & Spans.beyond(ends)) == {
-        (a, e) for a, e in set(rows) if a in ends and e > ends[a]
-    }
+    assert pairs_of(found & Spans.beyond(ends)) == {(a, e) for a, e in set(rows) if a in ends and e > ends[a]}
 
 
 @given(pairs, st.integers(1, 3))
