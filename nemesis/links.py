@@ -2,6 +2,10 @@
 
 The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
 confirmed by what the proxy says of the link afterwards.
+
+A proxy cannot change what a link does while the receiver reads nothing: the order would wait for
+it, and all later ones with it. Holding and slowing are therefore refused while an end is paused,
+and slowness is healed after pauses. Cutting is always possible.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from cluster.interface import Cluster, Links, LinkState, Way
+from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
 from nemesis.registry import Proof, Turn, register
 from plans.names import DestinationName, Params, ServerName, SourceName
 from protocol.addresses import OBSERVER, link_name
@@ -67,6 +71,9 @@ class _LinkFault:
     name: str
     supersedes: frozenset[str] = frozenset()
 
+    def keeps_connections(self, params: Any) -> bool:  # noqa: ARG002  # isolate does by its parameters
+        return True
+
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
         return [(params.source, params.destination)]
 
@@ -85,7 +92,7 @@ class _LinkFault:
                 return "links of the observer are never faulted"
             if pair not in cluster.links.pairs():
                 return f"there is no link {link_name(*pair)}"
-        return None
+        return _paused_end(pairs, cluster) if self.keeps_connections(params) else None
 
     def target(self, params: Any) -> str:
         return link_name(params.source, params.destination)
@@ -136,6 +143,9 @@ class _Cut(_LinkFault):
     about = "close a link's connections and refuse new ones"
     params: type[BaseModel] = Link
 
+    def keeps_connections(self, params: Any) -> bool:  # noqa: ARG002
+        return False
+
     def apply(self, params: Any, links: Links, pair: Pair) -> None:  # noqa: ARG002
         links.cut(*pair)
 
@@ -165,6 +175,15 @@ class _Slow(_LinkFault):
     about = "delay a link each way, or narrow it"
     params: type[BaseModel] = SlowLink
 
+    def turn(self, params: Any) -> Turn:  # noqa: ARG002
+        return Turn.SLOWNESS
+
+    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+        paused = _paused_end(self.pairs(params, cluster.links), cluster)
+        if paused:
+            raise FaultError(paused)
+        return super().heal(params, cluster, injected)
+
     def apply(self, params: Any, links: Links, pair: Pair) -> None:
         links.slow(*pair, latency_ms=params.latency_ms, rate_bytes_per_s=params.rate_bytes_per_s)
 
@@ -178,6 +197,9 @@ class _Isolate(_LinkFault):
     name = "isolate"
     about = "cut or hold every link of one server, to it and from it"
     params: type[BaseModel] = Island
+
+    def keeps_connections(self, params: Any) -> bool:
+        return bool(params.by == "hold")
 
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:
         return [pair for pair in links.pairs() if params.target in pair and pair[0] != OBSERVER]
@@ -193,6 +215,13 @@ class _Isolate(_LinkFault):
 
     def took(self, params: Any, state: LinkState) -> bool:
         return state.cut if params.by == "cut" else set(state.held) == {Way.REQUESTS, Way.ANSWERS}
+
+
+def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:
+    for name in sorted({end for pair in pairs for end in pair}):
+        if cluster.process(name).state is ProcessState.PAUSED:
+            return f"{name} is paused and reads nothing; do it before the pause or after the resume"
+    return None
 
 
 register(_Cut())

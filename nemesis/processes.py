@@ -1,7 +1,7 @@
 """Faults of processes: kill, stop, pause; of a bookie, of ZooKeeper, of a client.
 
-Each asks the process whether it has the power (:mod:`cluster.interface`). The observer is the
-run's own eye and is never hit.
+Each asks the process whether it has the power (:mod:`cluster.interface`). The observer and the
+proxy belong to the run itself and are never hit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState
 from nemesis.registry import Proof, Turn, register
 from plans.names import Params, ServerName
-from protocol.addresses import OBSERVER, ZOOKEEPER, is_bookie
+from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
 from protocol.errors import FaultError, UsageError
 
 READY_TIMEOUT_S = 60.0
@@ -56,8 +56,8 @@ class _ProcessFault:
     supersedes: frozenset[str] = frozenset()
 
     def available(self, params: Target, cluster: Cluster) -> str | None:
-        if params.target == OBSERVER:
-            return "the observer is never hit, its record must be whole"
+        if params.target in (OBSERVER, PROXY):
+            return f"the {params.target} is never hit, the run's own record depends on it"
         try:
             process = cluster.process(params.target)
         except UsageError as error:

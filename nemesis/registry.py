@@ -25,6 +25,7 @@ class Turn(IntEnum):
     METADATA = 1
     BOOKIES = 2
     CLIENTS = 3
+    SLOWNESS = 4
 
 
 class Fault(Protocol):

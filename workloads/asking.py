@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from typing import Any
 
 from cluster.interface import Client, ProcessState
@@ -36,7 +37,6 @@ class Asker:
         self._client = client
         self._stop = stop
         self._patience_s = patience_s
-        self._boot = client.boot
 
     def ask(self, do: str, **parameters: Any) -> Reply:
         """Send one command and wait for its reply, also one that says ``ok: false``.
@@ -44,7 +44,6 @@ class Asker:
         ``ClientError`` when the process ended before it replied, :class:`LoadEndedError` when the
         load ended and no reply came.
         """
-        self._boot = self._client.boot
         reply = self._client.submit(do, **parameters)
         while not _replied(reply, _LOOK_S):
             if self._stop.is_set():
@@ -53,15 +52,11 @@ class Asker:
 
     def wait_for_next_life(self) -> bool:
         """Wait until somebody started the client again and it answers; False when the load ends first."""
-        died = self._boot
-        while not self._stop.is_set():
-            if self._client.state is ProcessState.RUNNING and self._client.boot > died:
-                try:
+        while not self._stop.wait(_LOOK_S):
+            if self._client.state is not ProcessState.DOWN:
+                with suppress(ClientError, LoadEndedError):
                     self.ask("hello")
                     return True
-                except ClientError:
-                    died = self._boot
-            self._stop.wait(_LOOK_S)
         return False
 
     def _last_chance(self, reply: Future[Reply], do: str) -> Reply:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nemesis.links  # noqa: F401  # registers its faults
+from cluster.interface import ProcessState
 from cluster.links import ToxiproxyLinks
 from nemesis.active import Active
 from tests.unit.nemesis.fault_stories import Lines, LinkStories
@@ -15,8 +16,9 @@ from tests.unit.nemesis.fault_stories import Lines, LinkStories
 
 @pytest.fixture
 def cluster(links: ToxiproxyLinks) -> Any:
-    """A cluster of which only the links are there."""
-    return SimpleNamespace(links=links)
+    """A cluster of which only the links are there; all processes run."""
+    running = SimpleNamespace(state=ProcessState.RUNNING)
+    return SimpleNamespace(links=links, process=lambda _name: running)
 
 
 @pytest.fixture

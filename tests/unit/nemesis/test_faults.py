@@ -94,6 +94,36 @@ def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Act
 @pytest.mark.parametrize(
     ("name", "params"),
     [
+        ("hold", {"from": "writer", "to": "b2"}),
+        ("slow", {"from": "b2", "to": "zk1", "latency_ms": 5}),
+        ("isolate", {"target": "b1", "by": "hold"}),
+    ],
+)
+def test_a_link_keeps_doing_what_it_does_while_an_end_is_paused(
+    active: Active, name: str, params: dict[str, Any]
+) -> None:
+    inject(active, "pause", target="b2")
+    with pytest.raises(UsageError, match="b2 is paused and reads nothing"):
+        inject(active, name, **params)
+
+
+def test_a_link_to_a_paused_server_may_be_cut(active: Active) -> None:
+    inject(active, "pause", target="b2")
+    inject(active, "cut", **{"from": "writer", "to": "b2"})
+    inject(active, "isolate", target="b1", by="cut")
+
+
+def test_slowness_is_healed_after_the_pause_and_not_before(active: Active) -> None:
+    inject(active, "slow", **{"from": "writer", "to": "b2"}, latency_ms=5)
+    inject(active, "pause", target="b2")
+    with pytest.raises(FaultError, match="b2 is paused"):
+        active.heal(kind="slow")
+    assert active.heal() == ["pause b2", "slow writer-b2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
         ("cut", {"from": "b1", "to": "b1"}),
         ("hold", {"from": "writer", "to": "b1", "way": "sideways"}),
         ("slow", {"from": "writer", "to": "b1"}),

@@ -1,0 +1,88 @@
+"""Faults of processes on a real cluster: the stories of every cluster, and BookKeeper's side of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nemesis.links
+import nemesis.processes  # noqa: F401  # registers its faults
+from cluster.interface import ProcessState
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from evidence.folder import RunFolder
+from nemesis.active import Active
+from protocol.modes import MODES
+from tests.unit.nemesis.fault_stories import Lines, ProcessStories, inject, phases, start
+
+QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path: Path = tmp_path_factory.mktemp("faults")
+    folder = RunFolder.create(path, "journal")
+    # There is no fourth bookie to put in the place of one that is out of reach.
+    conf = {"delayEnsembleChange": "true"}
+    spec = LocalSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
+    with LocalBackend(spec).open() as running:
+        yield running
+
+
+@pytest.fixture
+def lines() -> Lines:
+    return []
+
+
+@pytest.fixture
+def active(cluster: Any, lines: Lines) -> Iterator[Active]:
+    """Faults that are all healed after each test, so that the next finds a whole cluster."""
+    with Active(cluster, lambda line: lines.append(dict(line))) as faults:
+        yield faults
+    assert cluster.unplanned() == []
+
+
+class TestProcesses(ProcessStories):
+    pass
+
+
+def test_a_paused_bookie_accepts_and_does_not_answer(cluster: Any, active: Active) -> None:
+    inject(active, "pause", target="b1")
+    assert cluster.answer("b1", 1, 0, timeout_s=0.5) is None
+    active.heal()
+    assert cluster.answer("b1", 1 << 40, 0) is not None
+
+
+def test_zookeeper_and_a_bookie_are_healed_in_the_order_of_need(cluster: Any, active: Active) -> None:
+    inject(active, "kill", target="zk1")
+    inject(active, "kill", target="b1")
+    assert active.heal() == ["kill zk1", "kill b1"]
+    assert cluster.answer("b1", 1 << 40, 0) is not None
+
+
+def test_a_killed_client_comes_back_with_its_next_boot(cluster: Any, active: Active, lines: Lines) -> None:
+    writer = cluster.clients["writer"]
+    boot = writer.boot
+    inject(active, "kill", target="writer")
+    start(active, target="writer")
+    assert (writer.state, writer.boot) == (ProcessState.RUNNING, boot + 1)
+    assert writer.call("create", timeout_s=20, handle="after", **QUORUMS)["ok"]
+    assert phases(lines)[-1] == "healed"
+
+
+def test_adds_go_on_while_one_bookie_is_out_of_reach(cluster: Any, active: Active) -> None:
+    writer = cluster.clients["writer"]
+    assert writer.call("create", timeout_s=20, handle="cut", **QUORUMS)["ok"]
+    inject(active, "cut", **{"from": "writer", "to": "b2"})
+    added = writer.call("append", timeout_s=20, handle="cut", entries=20, entry_bytes=128, outstanding=5)
+    assert added["acked"] == 20
+    active.heal()
+
+
+def test_an_isolated_bookie_still_answers_the_observers_side(cluster: Any, active: Active) -> None:
+    inject(active, "isolate", target="b3", by="hold")
+    assert cluster.answer("b3", 1 << 40, 0) is not None
+    active.heal()

@@ -1,0 +1,114 @@
+"""The append load on a real cluster, while bookies and clients die under it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import workloads.append  # noqa: F401  # registers its load
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from evidence.folder import RunFolder
+from nemesis.active import Active
+from nemesis.registry import FAULTS
+from protocol.metadata import LedgerState
+from protocol.modes import MODES
+from workloads.registry import WORKLOADS
+
+APPEND = WORKLOADS["append"]
+PARAMS = {
+    "writers": ["w1", "w2"],
+    "readers": ["reader"],
+    "closer": "closer",
+    "entries_per_ledger": 200,
+    "entry_bytes": 128,
+    "rate_per_s": 400,
+}
+PATIENCE_S = 60
+
+
+class Counted(dict[str, int]):
+    """Ledgers by name, as they are opened, with a way to wait for more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+
+    def opened(self, name: str, ledger: int) -> None:
+        with self._changed:
+            self[name] = ledger
+            self._changed.notify_all()
+
+    def newest(self, writer: str) -> int:
+        with self._changed:
+            return max(ledger for name, ledger in self.items() if name.startswith(f"{writer}."))
+
+    def wait_for_more(self, writer: str, more: int) -> None:
+        def of_writer() -> int:
+            return sum(name.startswith(f"{writer}.") for name in self)
+
+        with self._changed:
+            wanted = of_writer() + more
+            assert self._changed.wait_for(lambda: of_writer() >= wanted, PATIENCE_S), dict(self)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path: Path = tmp_path_factory.mktemp("append")
+    folder = RunFolder.create(path, "journal")
+    spec = LocalSpec(folder, MODES["journal"], bookies=4, clients=("w1", "w2", "reader", "closer"))
+    with LocalBackend(spec).open() as running:
+        yield running
+
+
+def fence(cluster: Any, ledger: int) -> None:
+    """Take a ledger away from its writer."""
+    taken = cluster.clients["closer"].call("open", timeout_s=30, handle="thief", ledger=ledger, recovery=True)
+    assert taken["ok"], taken
+
+
+def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
+    stop, said, ledgers = threading.Event(), [], Counted()
+    with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
+        load = pool.submit(
+            APPEND.run,
+            APPEND.params(**PARAMS),
+            cluster,
+            random=Random(1),
+            stop=stop,
+            say=said.append,
+            opened=ledgers.opened,
+        )
+        try:
+            ledgers.wait_for_more("w1", 2)
+            faults.inject("kill", FAULTS["kill"].params(target="b1"))
+            ledgers.wait_for_more("w1", 2)
+            faults.heal()
+            for victim in ("w1", "closer", "reader"):
+                faults.inject("kill", FAULTS["kill"].params(target=victim))
+            ledgers.wait_for_more("w2", 1)
+            faults.heal()
+            ledgers.wait_for_more("w1", 2)
+            faults.inject("pause", FAULTS["pause"].params(target="w2"))
+            ledgers.wait_for_more("w1", 1)
+            faults.heal()
+            ledgers.wait_for_more("w2", 1)
+            fence(cluster, ledgers.newest("w2"))
+            ledgers.wait_for_more("w2", 1)
+        finally:
+            stop.set()
+            totals = load.result(PATIENCE_S)
+    assert totals["ledgers"] == len(ledgers) == len(set(ledgers.values()))
+    assert totals["acked"] > 200 * 6
+    assert totals["read"] > 0
+    assert totals["recovered"] > 0
+    assert totals["rolled"] > 0, said
+    states = [cluster.metadata.ledger(ledger)[0].state for ledger in ledgers.values()]
+    assert states.count(LedgerState.CLOSED) >= totals["closed"] + totals["recovered"] > 0
+    assert cluster.unplanned() == []
