@@ -15,7 +15,7 @@ from cluster.configuration import Layers, client_properties, java_properties
 from cluster.interface import Exit, ProcessState
 from cluster.local.archives import CLIENT as ROLE
 from cluster.local.jvm import JavaProgram
-from cluster.local.ladder import Rung, tail
+from cluster.local.ladder import Rung, ending
 from cluster.local.process import Launch, LocalProcess
 from cluster.local.site import Site
 from protocol.errors import ClientError, NotReadyError
@@ -134,9 +134,7 @@ class LocalClient(LocalProcess):
         log = self._log_of(boot)
         if ended is None:
             return f"{self.name} (boot {boot}) closed its output but has not ended; log: {log}"
-        how = f"signal {ended.signal}" if ended.signal is not None else f"exit code {ended.code}"
-        told = "\n  ".join(tail(log, 5)) or "(nothing)"
-        return f"{self.name} (boot {boot}) ended with {how}; log {log}:\n  {told}"
+        return f"{self.name} (boot {boot}) ended with {ending(ended, log)}"
 
     def _rungs(self) -> Sequence[Rung]:
         return (Rung("answering", self._is_ready),)

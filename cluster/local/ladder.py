@@ -6,6 +6,7 @@ rung, the last line of the log and where the log is. Knows no kind of server.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,10 @@ from cluster.interface import Exit
 from protocol.errors import NotReadyError, UnplannedDeathError
 
 POLL_S = 0.02
-_TAIL_BYTES = 8192
+_TAIL_BYTES = 65536
+_RECENT_LINES = 400
+_TOLD_LINES = 5
+_TELLING = re.compile(r"\bERROR\b|\bFATAL\b|^Caused by|^[\w.$]+(?:Exception|Error)\b|OutOfMemory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,22 @@ def climb(
 
 
 def death(climber: Climber, ended: Exit, when: str = "") -> str:
-    """One sentence and the log's last lines about a process that ended by itself."""
-    how = f"signal {ended.signal}" if ended.signal is not None else f"exit code {ended.code}"
-    told = "\n  ".join(tail(climber.log, 5)) or "(nothing)"
+    """One sentence and what the log says of it, about a process that ended by itself."""
     who = f"{climber.name} (boot {climber.boot})"
-    return f"{who} ended by itself{when and ' ' + when} with {how}; log {climber.log}:\n  {told}"
+    return f"{who} ended by itself{when and ' ' + when} with {ending(ended, climber.log)}"
+
+
+def ending(ended: Exit, log: Path) -> str:
+    """Exit code or signal, the log's path and its telling lines."""
+    how = f"signal {ended.signal}" if ended.signal is not None else f"exit code {ended.code}"
+    told = "\n  ".join(telling_lines(log)) or "(nothing)"
+    return f"{how}; log {log}:\n  {told}"
+
+
+def telling_lines(log: Path) -> list[str]:
+    """The last lines of a log that speak of errors, or else its last lines; at most five."""
+    recent = tail(log, _RECENT_LINES)
+    return [line for line in recent if _TELLING.search(line)][-_TOLD_LINES:] or recent[-_TOLD_LINES:]
 
 
 def last_line(log: Path) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster.interface import Exit
-from cluster.local.ladder import Climber, Rung, climb, wait_until
+from cluster.local.ladder import Climber, Rung, climb, telling_lines, wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
 
 
@@ -49,3 +49,14 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
 def test_waiting_says_what_it_saw_last() -> None:
     with pytest.raises(NotReadyError, match="not within 0 s: 3 threads still run"):
         wait_until(lambda: False, timeout_s=0, what=lambda: "3 threads still run")
+
+
+def test_errors_are_told_rather_than_what_happens_to_be_last(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "0 1 ERROR [main] Main - cannot build\nCaused by: x.NoSuch: why\n  at x.Y\n" + "usage\n" * 30
+    )
+    assert telling_lines(log) == ["0 1 ERROR [main] Main - cannot build", "Caused by: x.NoSuch: why"]
+    log.write_text("one\ntwo\n")
+    assert telling_lines(log) == ["one", "two"]
+    assert telling_lines(tmp_path / "none") == []

@@ -1,0 +1,257 @@
+"""A cluster of plain processes: it starts, can be hurt and healed, and is gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from cluster.interface import CanKill, CanPause, CanStop, ProcessState
+from cluster.local.bookie import LocalBookie
+from cluster.local.cluster import LocalCluster
+from cluster.local.ladder import wait_until
+from evidence.folder import RunFolder
+from evidence.recorders import read_lines
+from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDeathError, UsageError
+from protocol.metadata import LedgerState
+
+Opener = Callable[..., AbstractContextManager[LocalCluster]]
+CHECKOUT = Path(__file__).resolve().parents[3]
+ONE = {"bookies": 1, "linked": False, "observed": False}
+NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
+
+
+def write(cluster: LocalCluster, entries: int, **quorums: int) -> int:
+    """Let the writer make a ledger with some acknowledged entries and leave it open."""
+    size = len(cluster.bookies)
+    sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size} | quorums
+    writer = cluster.clients["writer"]
+    ledger = int(writer.call("create", timeout_s=20, handle="h", **sizes)["ledger"])
+    reply = writer.call("append", timeout_s=20, handle="h", entries=entries, entry_bytes=100, outstanding=10)
+    assert reply["acked"] == entries
+    return ledger
+
+
+def restart(bookie: LocalBookie) -> None:
+    bookie.kill()
+    bookie.start()
+    bookie.wait_ready(30)
+
+
+def rungs(folder: RunFolder, server: str, boot: int) -> list[str]:
+    lines = read_lines(folder.events).records
+    return [line["event"] for line in lines if line["server"] == server and line["boot"] == boot]
+
+
+@pytest.mark.parametrize("version", ["4.18.0", "4.15.1", "4.14.7"])
+def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path: Path, version: str) -> None:
+    with opened(clients=("writer",), version=version) as cluster:
+        assert cluster.metadata.registered() == {"b1", "b2", "b3"}
+        ledger = write(cluster, 10, ack_quorum=2)
+        assert cluster.metadata.ledgers() == [ledger]
+        assert cluster.answer("b2", ledger, 0) == 0
+        assert cluster.answer("b2", ledger, 10**6) == NO_ENTRY
+        assert cluster.answer("b2", ledger + 1, 0) == NO_LEDGER
+        cluster.clients["writer"].call("close", timeout_s=20, handle="h")
+        found = cluster.metadata.ledger(ledger)
+        assert found is not None
+        assert (found[0].state, found[0].last_entry) == (LedgerState.CLOSED, 9)
+        assert cluster.metadata.ledger(ledger + 1) is None
+        assert cluster.unplanned() == []
+    folder = RunFolder(tmp_path / "run" / "mode")
+    assert rungs(folder, "b1", 1) == ["started", "listening", "registered", "answering", "exit"]
+    assert rungs(folder, "zk1", 1) == ["started", "listening", "answering", "exit"]
+    assert rungs(folder, "writer", 1) == ["started", "answering", "exit"]
+    assert list((folder.server("zk1") / "data" / "version-2").glob("log.*"))
+    assert list(folder.operations.glob("writer-001-*.hist"))
+
+
+def test_every_process_has_the_powers_that_faults_ask_for(opened: Opener) -> None:
+    with opened(**ONE) as cluster:
+        for process in (cluster.zookeeper, cluster.bookies["b1"]):
+            for power in (CanKill, CanStop, CanPause):
+                assert isinstance(process, power)
+        with pytest.raises(UsageError, match="no process 'b11'") as raised:
+            cluster.process("b11")
+        assert raised.value.remedy == "Did you mean 'b1'?"
+
+
+@pytest.mark.parametrize(
+    ("mode", "answers"), [("unprotected", NO_ENTRY), ("protected", UNKNOWN), ("journal", 0)]
+)
+def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: int) -> None:
+    with opened(mode=mode, clients=("writer",), bookies=2, linked=False, observed=False) as cluster:
+        ledger = write(cluster, 50)
+        first, second = cluster.bookies["b1"], cluster.bookies["b2"]
+        second.pause()  # nobody shall help the first to repair itself
+        first.kill()
+        assert first.state is ProcessState.DOWN
+        first.start()
+        first.wait_ready(30)
+        assert (first.boot, first.log.name) == (2, "boot-2.log")
+        assert cluster.answer("b1", ledger, 49) == answers
+        second.resume()
+        assert cluster.answer("b2", ledger, 49) == 0
+        assert cluster.unplanned() == []
+
+
+def test_an_ordered_stop_keeps_everything(opened: Opener) -> None:
+    with opened(clients=("writer",), **ONE) as cluster:
+        ledger = write(cluster, 50)
+        bookie = cluster.bookies["b1"]
+        ended = bookie.stop()
+        assert (ended.server, ended.boot, ended.code, ended.signal) == ("b1", 1, 143, None)
+        with pytest.raises(ServerError, match="b1 is down and cannot be ended"):
+            bookie.kill()
+        bookie.start()
+        bookie.wait_ready(30)
+        assert cluster.answer("b1", ledger, 49) == 0
+        assert cluster.unplanned() == []
+
+
+def test_a_paused_bookie_is_silent_and_goes_on_where_it_stood(opened: Opener) -> None:
+    with opened(clients=("writer",), **ONE) as cluster:
+        ledger = write(cluster, 5)
+        bookie = cluster.bookies["b1"]
+        bookie.pause()
+        states = {
+            stat.read_text().rpartition(")")[2].split()[0]
+            for stat in Path(f"/proc/{bookie.pid}/task").glob("*/stat")
+        }
+        assert states == {"T"}
+        assert bookie.state is ProcessState.PAUSED
+        assert cluster.answer("b1", ledger, 4, timeout_s=0.3) is None
+        bookie.resume()
+        assert cluster.answer("b1", ledger, 4) == 0
+        bookie.pause()
+        assert bookie.stop().code == 143
+
+
+def test_settings_and_release_can_change_between_boots(opened: Opener) -> None:
+    with opened(clients=("writer",), mode="journal", version="4.17.3", **ONE) as cluster:
+        ledger = write(cluster, 5)
+        bookie = cluster.bookies["b1"]
+        bookie.stop()
+        bookie.start(conf={"gcWaitTime": "1234"}, version="4.18.0")
+        bookie.wait_ready(30)
+        assert cluster.answer("b1", ledger, 4) == 0
+        assert "gcWaitTime=1234" in (bookie.folder / "boot-2.conf").read_text()
+        assert bookie.version == "4.18.0"
+
+
+def test_a_bookie_that_waits_for_its_old_registration_is_not_ready(opened: Opener, tmp_path: Path) -> None:
+    with opened(forget_registrations=False, bookie_conf={"zkTimeout": "30000"}, **ONE) as cluster:
+        bookie = cluster.bookies["b1"]
+        bookie.kill()
+        bookie.start()
+        with pytest.raises(NotReadyError) as raised:
+            bookie.wait_ready(4)
+        message = str(raised.value)
+        assert "b1 (boot 2) did not reach 'registered' in 4 s; last rung: 'listening'" in message
+        assert f"log: {bookie.log}" in message
+        bookie.kill()
+        assert cluster.unplanned() == []
+
+
+def test_a_bookie_with_impossible_settings_says_why_it_ended(opened: Opener) -> None:
+    impossible = {"ledgerStorageClass": "no.such.Storage"}
+    with pytest.raises(UnplannedDeathError) as raised, opened(bookie_conf=impossible, **ONE):
+        raise AssertionError("it must not start")
+    message = str(raised.value)
+    assert "b1 (boot 1) ended by itself after rung" in message
+    assert "with exit code" in message
+    assert "no.such.Storage" in message
+
+
+def test_a_death_that_nobody_ordered_is_listed(opened: Opener) -> None:
+    with opened(**ONE) as cluster:
+        bookie = cluster.bookies["b1"]
+        os.kill(bookie.pid, signal.SIGKILL)
+        wait_until(lambda: bool(cluster.unplanned()), timeout_s=10, what=lambda: "the death is known")
+        (death,) = cluster.unplanned()
+        assert (death.server, death.boot, death.signal) == ("b1", 1, signal.SIGKILL)
+        with pytest.raises(UnplannedDeathError, match=r"b1 \(boot 1\) ended by itself with signal 9"):
+            bookie.pause()
+        bookie.start()
+        bookie.wait_ready(30)
+
+
+def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None:
+    with opened(clients=("writer",), **ONE) as cluster:
+        writer = cluster.clients["writer"]
+        writer.pause()
+        late = writer.submit("hello")
+        with pytest.raises(NotReadyError, match=r"writer \(paused\) did not reply to 'hello' in 0.3 s"):
+            writer.call("hello", timeout_s=0.3)
+        writer.resume()
+        assert late.result(10)["ok"]
+        waiting = writer.submit("await_acked", handle="none", entries=1, timeout_s=60)
+        writer.kill()
+        if waiting.exception(10) is not None:
+            assert isinstance(waiting.exception(), ClientError)
+        with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
+            writer.call("hello", timeout_s=10)
+        writer.start()
+        writer.wait_ready(30)
+        assert writer.call("hello", timeout_s=10)["boot"] == 2
+        assert writer.stop().code == 0
+        assert cluster.unplanned() == []
+
+
+def test_two_clusters_at_once_never_meet(opened: Opener) -> None:
+    small = {"bookies": 1, "clients": ("writer",), "observed": False}
+    with opened("one", **small) as one, opened("two", **small) as two:
+        assert one.addresses.octet != two.addresses.octet
+        ledger = write(one, 3)
+        write(two, 5)
+        assert one.answer("b1", ledger, 4) == NO_ENTRY
+        assert two.answer("b1", ledger, 4) == 0
+        restart(one.bookies["b1"])
+        assert two.unplanned() == []
+
+
+def test_a_killed_harness_leaves_no_server(opened: Opener, tmp_path: Path) -> None:
+    program = textwrap.dedent(f"""
+        import sys
+        from pathlib import Path
+        from cluster.local.backend import LocalBackend
+        from cluster.local.settings import LocalSpec
+        from evidence.folder import RunFolder
+        from protocol.modes import MODES
+        folder = RunFolder.create(Path({str(tmp_path)!r}), "killed")
+        spec = LocalSpec(folder, MODES["journal"], bookies=1, clients=("writer",))
+        with LocalBackend(spec).open() as cluster:
+            print(cluster.keeper.pid, cluster.zookeeper.pid, cluster.bookies["b1"].pid, flush=True)
+            sys.stdin.read()
+    """)
+    harness = subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=CHECKOUT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with harness:
+        assert harness.stdout is not None
+        pids = [int(pid) for pid in harness.stdout.readline().split()]
+        assert len(pids) == 3
+        harness.kill()
+    wait_until(
+        lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids),
+        timeout_s=20,
+        what=lambda: f"{[pid for pid in pids if Path(f'/proc/{pid}').exists()]} still run",
+    )
+    lines = [
+        json.loads(line) for line in (tmp_path / "killed/raw/servers/events.jsonl").read_text().splitlines()
+    ]
+    exits = [line["server"] for line in lines if line["event"] == "exit"]
+    assert sorted(exits) == ["b1", "observer", "proxy", "writer", "zk1"]
+    assert exits.index("b1") < exits.index("zk1")
