@@ -1,0 +1,303 @@
+"""Decodes one file of a client's history: slots to rows of ``operations`` and ``census``.
+
+Reads bytes and judges nothing. Each half of a slot carries its own CRC-32. A client that was killed
+may leave its last invocation and a few outcomes half stored; such halves show it, for a half is
+stored in one sweep over zeros and neither its first nor its last eight bytes are ever all zero. A
+torn invocation at the end is cut and a torn outcome is no outcome. Everything else that does not
+agree is damage, named by sequence number, and its slot yields no row.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
+from evidence.crc import crc32
+from evidence.schemas import CENSUS, OPERATIONS
+
+MAGIC = b"FPHIST1\n"
+VERSION = 1
+SLOT_BYTES = 128
+HALF_BYTES = SLOT_BYTES // 2
+CRC_AT = HALF_BYTES - 4
+SLOTS = 65_536
+FILE_BYTES = SLOT_BYTES * (1 + SLOTS)
+BOOT_SHIFT = 40
+_WORDS = SLOT_BYTES // 8
+_NAMED_DAMAGES = 20
+
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("slot_size", "<u4"),
+        ("run_id", "<u8"),
+        ("first_seq", "<i8"),
+        ("client", "<u4"),
+        ("slots", "<u4"),
+        ("name", "S32"),
+        ("zero", "V52"),
+        ("crc", "<u4"),
+    ]
+)
+INVOKED = np.dtype(
+    [
+        ("seq", "<i8"),
+        ("ns", "<i8"),
+        ("ledger", "<i8"),
+        ("entry", "<i8"),
+        ("last", "<i8"),
+        ("lac_before", "<i8"),
+        ("handle", "<i4"),
+        ("size_bytes", "<i4"),
+        ("kind", "u1"),
+        ("flags", "u1"),
+        ("zero", "<u2"),
+        ("crc", "<u4"),
+    ]
+)
+COMPLETED = np.dtype(
+    [
+        ("ns", "<i8"),
+        ("ledger", "<i8"),
+        ("entry", "<i8"),
+        ("lac", "<i8"),
+        ("expected", "<i8"),
+        ("digest", "<u8"),
+        ("error", "<i4"),
+        ("origin", "<u4"),
+        ("outcome", "u1"),
+        ("proof", "u1"),
+        ("zero", "<u2"),
+        ("crc", "<u4"),
+    ]
+)
+SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
+
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one file holds.
+
+    ``slots`` counts those that were used, damaged ones included. ``torn`` counts halves that the
+    client's end left unfinished. ``watched`` has the columns of ``operations``. ``damage`` are
+    sentences, empty for a sound file.
+    """
+
+    client: int
+    first_seq: int
+    slots: int
+    operations: pa.Table
+    census: pa.Table
+    watched: pa.Table
+    torn: int = 0
+    damage: tuple[str, ...] = ()
+
+
+def decode_segment(path: Path, *, run_id: int) -> Segment:
+    """The rows of the file at ``path``; ``OSError`` when it cannot be read, never for its content."""
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            return decode(b"", run_id=run_id)
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+            return decode(whole[:], run_id=run_id)
+
+
+def decode(data: bytes, *, run_id: int) -> Segment:
+    """The rows of a file's bytes; a file of zeros was prepared and never used."""
+    slots = max(0, len(data) - SLOT_BYTES) // SLOT_BYTES
+    words: Array = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
+    stored = words.reshape(slots, 2, _WORDS // 2)
+    written: Array = np.asarray(stored.any(axis=2))
+    used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
+    wrong = _wrong_header(data[:SLOT_BYTES], run_id)
+    if wrong:
+        excused = used == 0 and (len(data) < FILE_BYTES or _is_torn_header(data[:SLOT_BYTES]))
+        return _segment(0, 0, stored[:0], damage=() if excused else (wrong,))
+    header = np.frombuffer(data, dtype=HEADER, count=1)[0]
+    return _decode(
+        stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), _short(data)
+    )
+
+
+def _decode(
+    stored: Array, written: NDArray[np.bool_], client: int, first_seq: int, damage: tuple[str, ...]
+) -> Segment:
+    invoked, completed = stored[:, 0], stored[:, 1]
+    due = first_seq + np.arange(len(stored), dtype=np.int64)
+    sound = _sound(invoked) & (invoked[:, 0] == due)
+    if len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(invoked[-1:])[0]:
+        cut = _decode(stored[:-1], written[:-1], client, first_seq, damage)
+        return replace(cut, torn=cut.torn + 1)
+    lacking = written[:, 1] & ~_sound(completed)
+    torn = lacking & _unfinished(completed)
+    broken = lacking & ~torn
+    blank = ~written[:, 0]
+    named = (
+        *damage,
+        *_named("is missing", due[blank]),
+        *_named("has a damaged invocation", due[~sound & ~blank]),
+        *_named("has a damaged outcome", due[sound & broken]),
+    )
+    if torn.any():
+        stored = stored.copy()
+        stored[torn, 1] = 0
+    rows = _segment(client, first_seq, stored, sound & ~broken, damage=named)
+    return replace(rows, torn=int(torn.sum()))
+
+
+def _segment(
+    client: int,
+    first_seq: int,
+    stored: Array,
+    keep: Mask | None = None,
+    *,
+    damage: tuple[str, ...] = (),
+) -> Segment:
+    rows = stored.reshape(-1).view(SLOT)
+    used = len(rows)
+    if keep is not None:
+        rows = _chosen(rows, keep)
+    kind = rows["invoked"]["kind"]
+    of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
+    return Segment(
+        client=client,
+        first_seq=first_seq,
+        slots=used,
+        operations=_operations(_chosen(rows, ~of_census & ~of_watch), client),
+        census=_census(_chosen(rows, of_census)),
+        watched=_operations(_chosen(rows, of_watch), client),
+        damage=damage,
+    )
+
+
+def _chosen(rows: Array, mask: Mask) -> Array:
+    return rows if mask.all() else rows[mask]
+
+
+def _operations(rows: Array, client: int) -> pa.Table:
+    asked, told = rows["invoked"], rows["completed"]
+    kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
+    assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
+    of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY))
+    entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
+    return _table(
+        OPERATIONS,
+        ledger=np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]),
+        entry=entry,
+        client=np.full(len(rows), client),
+        seq=asked["seq"],
+        handle=asked["handle"],
+        kind=kind,
+        flags=asked["flags"],
+        outcome=told["outcome"],
+        error=told["error"],
+        invoked_ns=asked["ns"],
+        completed_ns=np.where(ended, told["ns"], NEVER),
+        last=asked["last"],
+        lac_before=asked["lac_before"],
+        lac=np.where(ended, told["lac"], -1),
+        result=np.where(ended, told["entry"], -1),
+        expected=np.where(ended, told["expected"], -1),
+        size_bytes=asked["size_bytes"],
+        digest=told["digest"],
+        origin=told["origin"],
+        proof=told["proof"],
+    )
+
+
+def _census(rows: Array) -> pa.Table:
+    asked, told = rows["invoked"], rows["completed"]
+    ended = told["outcome"] != Outcome.PENDING
+    return _table(
+        CENSUS,
+        ledger=asked["ledger"],
+        entry=asked["entry"],
+        pass_number=asked["last"],
+        bookie=asked["handle"],
+        holding=_holding(told, ended),
+        error=told["error"],
+        asked_ns=asked["ns"],
+        answered_ns=np.where(ended, told["ns"], NEVER),
+        digest=told["digest"],
+        origin=told["origin"],
+        size_bytes=asked["size_bytes"],
+    )
+
+
+def _holding(told: Array, ended: Mask) -> Array:
+    """What an answer says of the entry; only the bookie's own negatives are absences."""
+    there = ended & (told["error"] == ErrorCode.OK)
+    negative = np.isin(told["error"], (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER))
+    proven = told["proof"] == Proof.PROVES_ITSELF
+    return np.select(
+        [there & proven, there, ended & negative & (told["outcome"] == Outcome.OK)],
+        [Holding.PRESENT, Holding.DAMAGED, Holding.ABSENT],
+        default=Holding.UNKNOWN,
+    )
+
+
+def _table(schema: pa.Schema, **columns: Array) -> pa.Table:
+    arrays = [pa.array(columns[field.name].astype(field.type.to_pandas_dtype())) for field in schema]
+    return pa.table(arrays, schema=schema)
+
+
+def _sound(halves: Array) -> Mask:
+    """Whether each half (eight words) agrees with its own checksum."""
+    halves = np.ascontiguousarray(halves).view(np.uint8)
+    stored = np.ascontiguousarray(halves[:, CRC_AT:]).view("<u4").reshape(-1)
+    return np.asarray(crc32(halves[:, :CRC_AT]) == stored)
+
+
+def _unfinished(halves: Array) -> Mask:
+    """Whether a half looks as one whose storing was cut off: its first or its last word is missing."""
+    return np.asarray((halves[:, 0] == 0) | (halves[:, -1] == 0))
+
+
+def _named(what: str, seqs: NDArray[np.int64]) -> list[str]:
+    named = [f"slot {_slot_name(int(seq))} {what}" for seq in seqs[:_NAMED_DAMAGES]]
+    if len(seqs) > _NAMED_DAMAGES:
+        named.append(f"{len(seqs) - _NAMED_DAMAGES} more, up to slot {_slot_name(int(seqs[-1]))}: {what}")
+    return named
+
+
+def _slot_name(seq: int) -> str:
+    """``1:42`` for the 42nd slot of boot 1."""
+    return f"{seq >> BOOT_SHIFT}:{seq & ((1 << BOOT_SHIFT) - 1)}"
+
+
+def _short(data: bytes) -> tuple[str, ...]:
+    if len(data) == FILE_BYTES:
+        return ()
+    return (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
+
+
+def _is_torn_header(header: bytes) -> bool:
+    """Whether the client was killed before or while it stored the header, over zeros."""
+    return not any(header[:8]) or not any(header[-8:])
+
+
+def _wrong_header(header: bytes, run_id: int) -> str:
+    """What is wrong with a header, or nothing."""
+    if len(header) < SLOT_BYTES:
+        return "the header is cut off"
+    fields = np.frombuffer(header, dtype=HEADER)[0]
+    stored = np.frombuffer(header, dtype=np.uint8).reshape(1, SLOT_BYTES)
+    if int(crc32(stored[:, : SLOT_BYTES - 4])[0]) != int(fields["crc"]) or bytes(fields["magic"]) != MAGIC:
+        return "the header is damaged"
+    layout = (int(fields["version"]), int(fields["slot_size"]), int(fields["slots"]))
+    if layout != (VERSION, SLOT_BYTES, SLOTS):
+        return f"the layout (version, slot bytes, slots) is {layout}, not {(VERSION, SLOT_BYTES, SLOTS)}"
+    if int(fields["run_id"]) != run_id:
+        return f"it is a history of run {int(fields['run_id'])}, not of run {run_id}"
+    return ""
