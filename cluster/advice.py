@@ -77,7 +77,7 @@ def _combinations(conf: Mapping[str, str], version: str, *, integrity_exists: bo
     if not journaled and not checked:
         said.append(
             f"journalWriteData=false without {INTEGRITY}=true does not protect: a bookie that is killed "
-            "loses what it acknowledged since its last flush, and answers afterwards as if that had never been"
+            "loses what it acknowledged since its last flush, and answers afterwards as if it had never been"
         )
     if not journaled and asked and not integrity_exists:
         said.append(f"{INTEGRITY}=true does not protect on {version}: integrity checking begins with 4.15.0")

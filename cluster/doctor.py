@@ -45,7 +45,7 @@ class Check:
 
 
 def checks(results: Path | None = None) -> list[Check]:
-    """Every check in a fixed order; ``results`` is where runs will be stored (default: the command line's)."""
+    """Every check in a fixed order; ``results`` is where runs will be stored, as the command line has it."""
     folder = results or Path(os.environ.get("FENCEPOST_RESULTS") or "results")
     return [
         _system(),

@@ -1,0 +1,55 @@
+"""What the repository's files are: those that git tracks or would track."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PACKAGES = (
+    "protocol",
+    "plans",
+    "evidence",
+    "cluster",
+    "nemesis",
+    "workloads",
+    "checkers",
+    "pipeline",
+    "harness",
+)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def files(root: Path) -> list[Path]:
+    """Every file that is or would be committed; without git, all but what set-up makes."""
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(listing, cwd=root, capture_output=True, check=True)
+        paths = [root / name for name in done.stdout.decode().split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        made = {".venv", ".build", ".git", "target", "bin", "results", "__pycache__"}
+        paths = [p for p in root.rglob("*") if not made & set(p.parts) and not p.name.startswith(".")]
+    return [path for path in paths if path.is_file()]
+
+
+@pytest.fixture(scope="session")
+def texts(files: list[Path]) -> dict[Path, str]:
+    """Tracked text files and their contents; pictures and other binaries are left out."""
+    found = {}
+    for path in files:
+        data = path.read_bytes()
+        if b"\0" not in data:
+            found[path] = data.decode("utf-8")
+    return found
+
+
+@pytest.fixture(scope="session")
+def modules(files: list[Path]) -> list[Path]:
+    """Every Python file of the packages and of the scripts."""
+    rooms = {*PACKAGES, "scripts"}
+    return [path for path in files if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in rooms]

@@ -1,0 +1,79 @@
+"""Modules and public functions say what they are for; tests wait for conditions, not for time."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def undocumented(tree: ast.Module) -> Iterator[str]:
+    """Public functions, classes and methods without a docstring; a property of a protocol may be silent."""
+    owners: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
+    while owners:
+        prefix, body = owners.pop()
+        for node in body:
+            if not isinstance(node, Definition) or node.name.startswith("_"):
+                continue
+            if ast.get_docstring(node) is None and not _declaration(node):
+                yield f"{prefix}{node.name} (line {node.lineno})"
+            if isinstance(node, ast.ClassDef):
+                owners.append((f"{prefix}{node.name}.", node.body))
+
+
+def _declaration(node: Definition) -> bool:
+    """Whether the body is ``...``, or the function only fills a contract documented elsewhere."""
+    if isinstance(node, ast.ClassDef):
+        return False
+    only = node.body[0] if len(node.body) == 1 else None
+    ellipsis = isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant) and only.value.value is ...
+    decorators = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list}
+    return ellipsis or bool(decorators & {"override", "overload", "setter"})
+
+
+def test_every_module_says_what_it_is_for(root: Path, files: list[Path]) -> None:
+    silent = [
+        str(path.relative_to(root))
+        for path in files
+        if path.suffix == ".py" and path.read_text().strip()
+        if ast.get_docstring(ast.parse(path.read_text())) is None
+    ]
+    assert silent == []
+
+
+def test_every_public_function_is_documented(root: Path, modules: list[Path]) -> None:
+    silent = [
+        f"{path.relative_to(root)}: {name}"
+        for path in modules
+        for name in undocumented(ast.parse(path.read_text()))
+    ]
+    assert not silent, "\n".join(silent)
+
+
+def test_a_silent_function_is_seen() -> None:
+    tree = ast.parse("class A:\n    'x'\n    def b(self): return 1\n    def _c(self): return 2")
+    assert list(undocumented(tree)) == ["A.b (line 3)"]
+
+
+def sleeps(tree: ast.Module) -> list[int]:
+    """Lines that call ``time.sleep`` under either of its names."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        if ast.unparse(node.func) in {"time.sleep", "sleep"}
+    ]
+
+
+def test_no_test_waits_for_time(root: Path, files: list[Path]) -> None:
+    found = [
+        f"{path.relative_to(root)}:{line}"
+        for path in files
+        if path.suffix == ".py" and path.relative_to(root).parts[0] == "tests"
+        for line in sleeps(ast.parse(path.read_text()))
+    ]
+    assert found == []
+
+
+def test_a_sleeping_test_is_seen() -> None:
+    assert sleeps(ast.parse("import time\nfrom time import sleep\ntime.sleep(1)\nsleep(2)")) == [3, 4]

@@ -1,0 +1,53 @@
+"""The locks cover what the project declares, with hashes, and the default release of BookKeeper."""
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from cluster import artifacts, checksums
+from cluster.versions import DEFAULT_VERSION, PUBLISHED
+
+NAME = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==", re.MULTILINE)
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def locked(path: Path) -> set[str]:
+    return {normal(name) for name in NAME.findall(path.read_text())}
+
+
+def test_every_declared_dependency_is_locked(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    declared = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    names = {normal(re.split(r"[<>=!~;\[ ]", entry)[0]) for entry in declared}
+    assert names - locked(root / "locks" / "requirements.txt") == set()
+
+
+def test_build_back_ends_are_locked(root: Path) -> None:
+    backends = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert {normal(name) for name in backends} | {"setuptools"} <= locked(root / "locks" / "build.txt")
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt"])
+def test_every_locked_package_has_hashes(root: Path, name: str) -> None:
+    blocks = re.split(r"(?m)^(?=[A-Za-z0-9])", (root / "locks" / name).read_text())
+    bare = [block.split()[0] for block in blocks if block.strip() and "--hash=sha256:" not in block]
+    assert bare == []
+
+
+def test_the_default_release_is_locked() -> None:
+    assert DEFAULT_VERSION in artifacts.locked_versions()
+
+
+@pytest.mark.parametrize("version", artifacts.locked_versions())
+def test_a_lock_names_the_servers_and_their_two_extras(version: str) -> None:
+    names = checksums.read_lock(artifacts.LOCKS / f"bookkeeper-{version}.sha256").keys()
+    assert version in PUBLISHED
+    assert f"bookkeeper-server-{version}.jar" in names
+    for library in ("zookeeper-3", "snappy-java-", "metrics-core-", "rocksdbjni-"):
+        assert any(name.startswith(library) for name in names), library

@@ -1,0 +1,142 @@
+"""A key that is ignored and a combination that does not protect are both said."""
+
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cluster import advice, artifacts, classfile
+from cluster.advice import configuration_warnings
+from cluster.artifacts import ServerArtifacts
+from protocol.errors import PrerequisiteError, UsageError
+from protocol.modes import DB_STORAGE, MODES
+
+OLD_KEYS = ["journalWriteData", "journalSyncData", "ledgerStorageClass", "flushInterval"]
+NEW_KEYS = [*OLD_KEYS, "dataIntegrityChecking", "dataIntegrityStampMissingCookies"]
+
+
+def class_with(*, strings: list[str], names: list[str]) -> bytes:
+    """A class file's head: ``strings`` as string constants, ``names`` as plain text, a long between."""
+    pool, index = b"", 1
+    for text in strings:
+        data = text.encode()
+        pool += struct.pack(">BHBH", 8, index + 1, 1, len(data)) + data
+        index += 2
+    pool += struct.pack(">Bq", 5, 7)
+    index += 2
+    for text in names:
+        pool += struct.pack(">BH", 1, len(text)) + text.encode()
+        index += 1
+    return struct.pack(">IHHH", classfile.MAGIC, 0, 61, index) + pool
+
+
+@pytest.fixture(autouse=True)
+def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two releases that read a handful of keys; the getters' names are no keys of either."""
+
+    def class_path(version: str) -> ServerArtifacts:
+        jar = tmp_path / f"bookkeeper-server-{version}.jar"
+        keys = NEW_KEYS if version >= "4.15" else OLD_KEYS
+        with zipfile.ZipFile(jar, "w") as archive:
+            archive.writestr("Conf.class", class_with(strings=keys, names=["dataIntegrityCheckingEnabled"]))
+            archive.writestr("log4j2.xml", "no class")
+        return ServerArtifacts(version, tmp_path, (jar, tmp_path / "absent-of-others.jar"), tmp_path / "lock")
+
+    monkeypatch.setattr(artifacts, "class_path", class_path)
+
+
+def protected(**more: str) -> dict[str, str]:
+    return {
+        "ledgerStorageClass": DB_STORAGE,
+        "journalWriteData": "false",
+        "dataIntegrityChecking": "true",
+    } | more
+
+
+def said(conf: dict[str, str], version: str = "4.18.0") -> str:
+    return "\n".join(configuration_warnings(conf, version))
+
+
+def test_string_constants_are_told_from_names() -> None:
+    assert classfile.strings(class_with(strings=["aKey"], names=["aName"])) == {"aKey"}
+
+
+def test_what_is_no_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="magic"):
+        classfile.strings(b"PK\3\4 and so on")
+
+
+def test_the_getters_name_is_ignored_and_the_key_is_suggested() -> None:
+    assert (
+        "dataIntegrityCheckingEnabled: BookKeeper 4.18.0 does not read this key, it is ignored; "
+        "the key is dataIntegrityChecking" in said({"dataIntegrityCheckingEnabled": "true"})
+    )
+
+
+def test_the_getters_name_does_not_count_as_protection() -> None:
+    conf = {
+        "journalWriteData": "false",
+        "dataIntegrityCheckingEnabled": "true",
+        "ledgerStorageClass": DB_STORAGE,
+    }
+    assert "without dataIntegrityChecking=true does not protect" in said(conf)
+
+
+def test_a_misspelt_key_gets_the_nearest() -> None:
+    assert "did you mean journalSyncData?" in said({"jurnalSyncData": "true"})
+
+
+def test_a_key_of_a_later_release_says_where_it_begins() -> None:
+    text = said(protected(), "4.14.7")
+    assert "it begins with 4.15.0" in text
+    assert "does not protect on 4.14.7" in text
+
+
+def test_journal_alone_needs_no_word() -> None:
+    assert said({"journalWriteData": "true", "flushInterval": "10000"}) == ""
+
+
+def test_checking_needs_db_storage() -> None:
+    conf = protected()
+    del conf["ledgerStorageClass"]
+    assert "with SortedLedgerStorage does not protect" in said(conf)
+    assert "exit code 2" in said(conf)
+
+
+def test_checking_with_the_journal_checks_nothing() -> None:
+    assert "checks nothing after a kill" in said(protected(journalWriteData="true"))
+
+
+def test_protection_leaves_only_the_word_on_force() -> None:
+    assert [line.partition(":")[0] for line in configuration_warnings(protected(), "4.18.0")] == [
+        "journalWriteData=false"
+    ]
+
+
+def test_an_unsynced_journal_is_named() -> None:
+    assert "journalSyncData=false: a power failure" in said({"journalSyncData": "false"})
+
+
+def test_stamping_alone_has_no_effect() -> None:
+    assert "has no effect without" in said({"dataIntegrityStampMissingCookies": "true"})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_mode_of_ours_has_a_key_that_is_ignored(mode: str) -> None:
+    assert "does not read" not in said(MODES[mode].bookie)
+
+
+def test_without_jars_the_combinations_are_still_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(version: str) -> ServerArtifacts:
+        raise PrerequisiteError("no network")
+
+    monkeypatch.setattr(advice.artifacts, "class_path", offline)
+    text = said({"journalWriteData": "false"})
+    assert "not compared with BookKeeper 4.18.0: no network" in text
+    assert "does not protect" in text
+
+
+def test_a_version_that_cannot_be_run_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"4\.13\.0"):
+        configuration_warnings({}, "4.13.0")

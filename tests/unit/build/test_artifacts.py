@@ -1,0 +1,205 @@
+"""Jars are fetched once, whole and checked; what is missing is said with its remedy."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from cluster import artifacts, checksums, resolution
+from protocol.errors import PrerequisiteError, UsageError
+
+FOREIGN = "4.17.0"  # a release without a lock in the project
+
+
+class Maven:
+    """Stands for Maven: writes two jars and counts its calls."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.content = b"bytes"
+
+    def __call__(self, version: str, into: Path, *, work: Path) -> None:
+        assert work.is_dir()
+        self.calls += 1
+        (into / f"bookkeeper-server-{version}.jar").write_bytes(self.content)
+        (into / "zookeeper-3.9.3.jar").write_bytes(self.content)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(artifacts, "LOCKS", tmp_path / "locks")
+    (tmp_path / "locks").mkdir()
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def maven(monkeypatch: pytest.MonkeyPatch) -> Maven:
+    stand_in = Maven()
+    monkeypatch.setattr(resolution, "fetch", stand_in)
+    return stand_in
+
+
+def test_jars_are_fetched_once_and_sorted(cache: Path, maven: Maven) -> None:
+    first = artifacts.class_path(FOREIGN)
+    second = artifacts.class_path(FOREIGN)
+    assert maven.calls == 1
+    assert [jar.name for jar in second.jars] == [f"bookkeeper-server-{FOREIGN}.jar", "zookeeper-3.9.3.jar"]
+    assert first.class_path == second.class_path
+    assert second.folder == cache / "bookkeeper" / FOREIGN
+
+
+def test_a_release_without_a_lock_gets_one_and_says_so_once(cache: Path, maven: Maven) -> None:
+    first = artifacts.class_path(FOREIGN)
+    assert "no lock in the project" in first.note
+    assert first.lock == cache / "bookkeeper" / f"{FOREIGN}.sha256"
+    assert artifacts.class_path(FOREIGN).note == ""
+
+
+def test_a_jar_that_changed_is_refused(cache: Path, maven: Maven) -> None:
+    jar = artifacts.class_path(FOREIGN).jars[0]
+    jar.write_bytes(b"other")
+    with pytest.raises(PrerequisiteError, match=jar.name) as refusal:
+        artifacts.class_path(FOREIGN)
+    assert str(cache / "bookkeeper" / FOREIGN) in refusal.value.remedy
+
+
+def test_jars_that_differ_from_the_projects_lock_are_not_kept(cache: Path, maven: Maven) -> None:
+    lock = artifacts.LOCKS / f"bookkeeper-{FOREIGN}.sha256"
+    checksums.write_lock(lock, {"zookeeper-3.9.3.jar": "0" * 64})
+    with pytest.raises(PrerequisiteError, match="differ from"):
+        artifacts.class_path(FOREIGN)
+    assert not (cache / "bookkeeper" / FOREIGN).exists()
+
+
+def test_a_fetch_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(version: str, into: Path, *, work: Path) -> None:
+        (into / "half.jar").write_bytes(b"half")
+        raise PrerequisiteError("offline")
+
+    monkeypatch.setattr(resolution, "fetch", broken)
+    with pytest.raises(PrerequisiteError, match="offline"):
+        artifacts.class_path(FOREIGN)
+    assert [path.name for path in (cache / "bookkeeper").iterdir()] == [f"{FOREIGN}.lock"]
+
+
+def test_two_at_once_fetch_once(cache: Path, maven: Maven) -> None:
+    threads = [threading.Thread(target=artifacts.class_path, args=(FOREIGN,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert maven.calls == 1
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file"))
+    with pytest.raises(PrerequisiteError) as refusal:
+        artifacts.class_path(FOREIGN)
+    assert "FENCEPOST_CACHE" in refusal.value.remedy
+
+
+@pytest.mark.parametrize("version", ["4.13.0", "3.9", "latest", "", "4.18.0-SNAPSHOT", "4.18.0\n"])
+def test_a_version_that_cannot_be_run_is_named_with_the_known_ones(version: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        artifacts.class_path(version)
+    assert repr(version) in str(refusal.value)
+    assert "4.18.0" in refusal.value.remedy
+
+
+def test_cache_root_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "own"))
+    assert artifacts.cache_root() == tmp_path / "own"
+    monkeypatch.delenv("FENCEPOST_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert artifacts.cache_root() == tmp_path / "xdg" / "fencepost"
+
+
+class TestMaven:
+    """What Maven's output means; the lines are those of Maven 3.8."""
+
+    def test_no_such_release(self) -> None:
+        line = "[ERROR] Could not find artifact org.apache.bookkeeper:bookkeeper:pom:4.17.9 in central (https://x)"
+        error = resolution.failure("4.17.9", line)
+        assert type(error) is UsageError
+        assert "'4.17.9' is not in the Maven repository" in str(error)
+
+    def test_no_such_release_remembered_from_the_last_attempt(self) -> None:
+        line = "[ERROR] org.apache.bookkeeper:bookkeeper:pom:4.17.9 was not found in https://x during a pre"
+        assert type(resolution.failure("4.17.9", line)) is UsageError
+
+    def test_offline(self) -> None:
+        line = (
+            "[ERROR] Cannot access central (https://x) in offline mode and the artifact "
+            "org.apache.bookkeeper:bookkeeper:pom:4.16.5 has not been downloaded from it before."
+        )
+        error = resolution.failure("4.16.5", line)
+        assert isinstance(error, PrerequisiteError)
+        assert "offline mode" in str(error)
+
+    def test_a_library_that_is_missing_is_no_missing_release(self) -> None:
+        line = "[ERROR] Could not find artifact io.netty:netty-all:jar:4.1 in central (https://x)"
+        assert isinstance(resolution.failure("4.18.0", line), PrerequisiteError)
+
+    def test_missing(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(PrerequisiteError) as refusal:
+            resolution.maven()
+        assert "scripts/setup" in refusal.value.remedy
+
+
+class TestJava:
+    """The JVM is named by JAVA_HOME or PATH, and its age is checked."""
+
+    @pytest.fixture(autouse=True)
+    def fresh(self) -> None:
+        artifacts.java.cache_clear()
+
+    def jdk(self, home: Path, release: str) -> Path:
+        (home / "bin").mkdir(parents=True)
+        command = home / "bin" / "java"
+        command.write_text("#!/bin/sh\nexit 1\n")
+        command.chmod(0o755)
+        (home / "release").write_text(release)
+        return command
+
+    def test_java_home_comes_first(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        command = self.jdk(tmp_path / "jdk", 'JAVA_VERSION="21.0.2"\n')
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+        assert artifacts.java() == command
+        assert artifacts.java_version(command) == 21
+
+    def test_an_old_one_is_refused_with_what_was_found(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.jdk(tmp_path / "jdk", 'JAVA_VERSION="1.8.0_392"\n')
+        monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+        with pytest.raises(PrerequisiteError, match="is Java 8, 17 or newer is needed"):
+            artifacts.java()
+
+    def test_none_at_all(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("JAVA_HOME", raising=False)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(PrerequisiteError, match="PATH has no java"):
+            artifacts.java()
+
+    def test_the_archive_changes_with_the_jvm(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, maven: Maven
+    ) -> None:
+        names = set()
+        for release in ("17.0.15", "21.0.2"):
+            self.jdk(tmp_path / release, f'JAVA_VERSION="{release}"\n')
+            monkeypatch.setenv("JAVA_HOME", str(tmp_path / release))
+            artifacts.java.cache_clear()
+            names.add(artifacts.class_data_archive(FOREIGN))
+        assert len(names) == 2
+        assert {path.parent for path in names} == {cache / "class-data"}
+
+
+def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "CHECKOUT", tmp_path)
+    for find in (artifacts.client_jar, artifacts.proxy_binary):
+        with pytest.raises(PrerequisiteError, match="is not built") as refusal:
+            find()
+        assert "scripts/setup" in refusal.value.remedy

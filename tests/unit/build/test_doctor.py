@@ -1,0 +1,103 @@
+"""The doctor says what it saw, and each line that is not well has a remedy."""
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from cluster import doctor
+from protocol.addresses import FIRST_OCTET, AddressPlan
+
+GIB = 1 << 30
+
+
+def named(name: str, found: list[doctor.Check]) -> doctor.Check:
+    return next(check for check in found if check.name == name)
+
+
+def test_every_line_that_is_not_well_has_a_remedy(tmp_path: Path) -> None:
+    found = doctor.checks(tmp_path / "not" / "there" / "yet")
+    assert [check.name for check in found if check.state != "ok" and not check.remedy] == []
+    assert all(check.seen for check in found)
+    assert len({check.name for check in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("total", "free", "state"),
+    [
+        (100 * GIB, 50 * GIB, "ok"),
+        (100 * GIB, 4 * GIB, "warn"),
+        (1000 * GIB, 9 * GIB, "fail"),
+        (9 * GIB, GIB, "warn"),
+    ],
+)
+def test_a_full_disk_is_judged_by_fill_and_by_space(total: int, free: int, state: str) -> None:
+    assert doctor.disk_check(Path("results"), total, free).state == state
+
+
+def test_memory_is_the_lesser_of_machine_and_control_group(tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    4194304 kB\n")
+    assert doctor.available_memory_bytes(tmp_path, tmp_path) == 4 * GIB
+    (tmp_path / "memory.max").write_text("max\n")
+    (tmp_path / "memory.current").write_text("5\n")
+    assert doctor.available_memory_bytes(tmp_path, tmp_path) == 4 * GIB
+    (tmp_path / "memory.max").write_text(f"{3 * GIB}\n")
+    (tmp_path / "memory.current").write_text(f"{GIB}\n")
+    assert doctor.available_memory_bytes(tmp_path, tmp_path) == 2 * GIB
+    assert doctor.available_memory_bytes(tmp_path / "none", tmp_path) is None
+
+
+def test_a_taken_lease_is_passed_over() -> None:
+    before = named("lease", doctor.checks())
+    with socket.socket() as taken:
+        octet = int(before.seen.split("/")[0].removeprefix("127."))
+        taken.bind(AddressPlan(octet).lease)
+        taken.listen()
+        after = named("lease", doctor.checks())
+    assert after.state == "ok"
+    assert f"127.{octet}/16" not in after.seen
+    assert octet >= FIRST_OCTET
+
+
+def test_missing_builds_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.artifacts, "CHECKOUT", tmp_path)
+    found = doctor.checks()
+    assert {named(name, found).state for name in ("client", "proxy")} == {"fail"}
+    assert named("client", found).remedy == "Run scripts/setup."
+
+
+def test_without_jars_and_maven_no_run_is_possible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert named("servers", doctor.checks()).state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"), [(b"HTTP/1.0 200 OK\r\n\r\nOK", "ok"), (b"HTTP/1.0 500 no", "warn")]
+)
+def test_an_engine_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, state: str
+) -> None:
+    path = tmp_path / "engine.sock"
+    with socket.socket(socket.AF_UNIX) as engine:
+        engine.bind(str(path))
+        engine.listen()
+
+        def serve() -> None:
+            connection, _ = engine.accept()
+            with connection:
+                connection.recv(1024)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        found = named("docker", doctor.checks())
+        thread.join()
+    assert found.state == state
+
+
+def test_no_engine_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    assert named("docker", doctor.checks()).state == "warn"
