@@ -47,7 +47,8 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
     files = segment_files(folder.operations)
     buckets = min(MOST_BUCKETS, max(1, -(-sum(file.slots for file in files) // ROWS_IN_BUCKET)))
     with replacing(folder) as tables:
-        tasks = [SegmentTask(file, int(run["run_id"]), tables, buckets) for file in files]
+        numbers, run_id = run["clients"], int(run["run_id"])
+        tasks = [SegmentTask(file, run_id, numbers.get(file.client), tables, buckets) for file in files]
         done = session.map(f"collecting {folder.mode}", collect_segment, tasks)
         rows = Counter(operations=0, census=0)
         for part in done:

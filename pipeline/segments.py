@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-from evidence.history import decode_segment
 
-from evidence.collect.histories import SegmentFile
+from evidence.collect.histories import SegmentFile, misplaced
+from evidence.history import decode_segment
 from pipeline.tables import write_parts
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentTask:
-    """One history file of run ``run_id``, and the folder and number of buckets its rows go to."""
+    """One history file of run ``run_id``, and the folder and number of buckets its rows go to.
+
+    ``number`` is the client's number by ``run.json``, None for a client that it does not name.
+    """
 
     file: SegmentFile
     run_id: int
+    number: int | None
     tables: Path
     buckets: int
 
@@ -43,4 +47,5 @@ def collect_segment(task: SegmentTask) -> SegmentDone:
         name: write_parts(task.tables, name, table, part, task.buckets)
         for name, table in (("operations", segment.operations), ("census", segment.census))
     }
-    return SegmentDone(segment.slots, rows, segment.watched, segment.damage)
+    damage = segment.damage + misplaced(task.file, segment, task.number)
+    return SegmentDone(segment.slots, rows, segment.watched, damage)

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evidence.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
 from protocol.addresses import OBSERVER
 
-SLOT_BYTES = 128
-HEADER_BYTES = 128
-SLOTS_IN_SEGMENT = 65_536
 _NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")
 _SEQ_BYTES = 8
 
@@ -34,12 +32,12 @@ class SegmentFile:
     @property
     def slots(self) -> int:
         """About how many slots were used: exact unless the file is damaged."""
-        room = max(0, self.path.stat().st_size - HEADER_BYTES) // SLOT_BYTES
+        room = max(0, self.path.stat().st_size - SLOT_BYTES) // SLOT_BYTES
         with self.path.open("rb") as file:
-            low, high = 0, min(room, SLOTS_IN_SEGMENT)
+            low, high = 0, min(room, SLOTS)
             while low < high:
                 middle = (low + high) // 2
-                file.seek(HEADER_BYTES + middle * SLOT_BYTES)
+                file.seek(SLOT_BYTES + middle * SLOT_BYTES)
                 if any(file.read(_SEQ_BYTES)):
                     low = middle + 1
                 else:
@@ -63,6 +61,21 @@ def tables_of(client: str) -> str:
     What the observer recorded is part of every table, so its damage is named after no table.
     """
     return "histories" if client == OBSERVER else "operations"
+
+
+def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[str, ...]:
+    """Why what a file holds cannot be what its name says, empty when it can.
+
+    ``number`` is the client's number in ``run.json``, None for a client that the run does not know.
+    """
+    if not segment.slots or not segment.first_seq:
+        return ()
+    first_seq = (file.boot << BOOT_SHIFT) + 1 + (file.segment - 1) * SLOTS
+    if segment.client != number:
+        return (f"it is of client number {segment.client}, {file.client} has {number}",)
+    if segment.first_seq != first_seq:
+        return (f"it begins with slot number {segment.first_seq}, by its name with {first_seq}",)
+    return ()
 
 
 def missing_histories(slots: Mapping[SegmentFile, int], ended: Mapping[str, Any] | None) -> list[str]:
@@ -96,7 +109,7 @@ def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:
         for number in range(1, max(used, default=1) + 1):
             if number not in parts:
                 yield f"{client}-{boot:03d}-{number:06d}.hist is missing"
-            elif number < max(used, default=1) and parts[number] < SLOTS_IN_SEGMENT:
+            elif number < max(used, default=1) and parts[number] < SLOTS:
                 yield (
                     f"{client}-{boot:03d}-{number:06d}.hist ends after {parts[number]} slots, "
                     "yet another file follows it"

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidence.codes import Flag, Kind, Outcome, Proof
-from evidence.collect.histories import HEADER_BYTES, SLOT_BYTES, SLOTS_IN_SEGMENT
 from evidence.folder import RunFolder
+from evidence.history import SLOT_BYTES, SLOTS
 
 RUN_ID = 2**63 + 5
 WRITER, OBSERVER = 101, 250
@@ -181,19 +181,19 @@ def write_history(folder: RunFolder, client: str, number: int, slots: Slots, *, 
     slots["invoked_ns"] = 1000 * MS + np.arange(len(slots)) * 1000
     slots["completed_ns"] = np.where(slots["outcome"] == 0, 0, slots["invoked_ns"] + 500)
     seal(slots)
-    for index in range(0, max(1, len(slots)), SLOTS_IN_SEGMENT):
-        segment = index // SLOTS_IN_SEGMENT + 1
+    for index in range(0, max(1, len(slots)), SLOTS):
+        segment = index // SLOTS + 1
         header = np.zeros(1, dtype=_HEADER)
         header["magic"], header["version"], header["slot_size"] = b"FPHIST1\n", 1, 128
         header["run_id"], header["client"] = RUN_ID, number
-        header["first_seq"], header["slots"] = (boot << 40) + 1 + index, SLOTS_IN_SEGMENT
+        header["first_seq"], header["slots"] = (boot << 40) + 1 + index, SLOTS
         header["name"] = client.encode()
         header["crc"] = crc32(header.view(np.uint8).reshape(1, 128)[:, :124])
-        part = slots[index : index + SLOTS_IN_SEGMENT]
+        part = slots[index : index + SLOTS]
         with (folder.operations / f"{client}-{boot:03d}-{segment:06d}.hist").open("wb") as file:
             file.write(header.tobytes())
             file.write(part.tobytes())
-            file.truncate(HEADER_BYTES + SLOTS_IN_SEGMENT * SLOT_BYTES)
+            file.truncate(SLOT_BYTES + SLOTS * SLOT_BYTES)
     return len(slots)
 
 

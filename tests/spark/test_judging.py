@@ -12,6 +12,7 @@ from checkers.contract import Chunk
 from checkers.judge import judge as judge_here
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
+from evidence.history import SLOT_BYTES
 from evidence.schemas import BUCKETED
 from pipeline import collect as collecting
 from pipeline.buckets import BucketTask, chunks
@@ -21,7 +22,7 @@ from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_collection, read_table
 from protocol.errors import EvidenceError, JudgementError
-from tests.spark.rawfolder import HEADER_BYTES, SLOT_BYTES, Story, make
+from tests.spark.rawfolder import Story, make
 
 LOSSES = Story({7: 50, 8: 3000, 9: 20}, lost={7: (3, 5)}, closed_below={8: 2990})
 LARGE = Story({7: 50, 9: 66_000}, lost={9: (65_530, 65_540)}, closed_below={7: 10})
@@ -102,11 +103,24 @@ def test_a_damaged_slot_is_named_and_nothing_is_valid_any_more(
 ) -> None:
     folder = make(tmp_path, CLEAN)
     with (folder.operations / f"{client}-001-000001.hist").open("r+b") as file:
-        file.seek(HEADER_BYTES + slot * SLOT_BYTES + 17)
+        file.seek((1 + slot) * SLOT_BYTES + 17)
         file.write(b"\xff")
     verdict = judged(session, folder)
     assert verdict.verdict is Verdict.UNKNOWN
     assert any(f"{client}-001-000001.hist" in damage for damage in verdict.damage)
+
+
+def test_a_history_under_another_name_is_named(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    first = folder.operations / "writer-001-000001.hist"
+    first.rename(folder.operations / "writer-002-000001.hist")
+    (folder.operations / "stranger-001-000001.hist").write_bytes(
+        (folder.operations / "observer-001-000001.hist").read_bytes()
+    )
+    damage = judged(session, folder).damage
+    assert "operations: no history of writer, boot 1" in damage
+    assert any("writer-002-000001.hist: it begins with slot number" in text for text in damage)
+    assert any("stranger-001-000001.hist: it is of client number 250" in text for text in damage)
 
 
 def test_a_missing_history_is_named(session: Session, tmp_path: Path) -> None:

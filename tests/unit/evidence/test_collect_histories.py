@@ -6,16 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evidence.collect.histories import (
-    HEADER_BYTES,
-    SLOT_BYTES,
-    SLOTS_IN_SEGMENT,
-    SegmentFile,
-    missing_histories,
-    segment_files,
-)
-
-FULL = SLOTS_IN_SEGMENT
+from evidence.collect.histories import SegmentFile, missing_histories, segment_files
+from evidence.history import SLOT_BYTES
+from evidence.history import SLOTS as FULL
 
 
 def used(client: str, **segments: int) -> dict[SegmentFile, int]:
@@ -29,7 +22,7 @@ def used(client: str, **segments: int) -> dict[SegmentFile, int]:
 
 def test_files_are_found_in_order_and_count_their_slots(tmp_path: Path) -> None:
     for name in ("writer-001-000002.hist", "writer-001-000001.hist", "b-002-000001.hist", "notes.txt"):
-        (tmp_path / name).write_bytes(bytes(HEADER_BYTES) + b"\x01" * 3 * SLOT_BYTES + bytes(5 * SLOT_BYTES))
+        (tmp_path / name).write_bytes(bytes(SLOT_BYTES) + b"\x01" * 3 * SLOT_BYTES + bytes(5 * SLOT_BYTES))
     files = segment_files(tmp_path)
     assert [(file.client, file.boot, file.segment) for file in files] == [
         ("b", 2, 1),
