@@ -15,7 +15,6 @@ from pydantic import AfterValidator, WithJsonSchema
 
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,2})(?:-[A-Za-z0-9.]+)?")
 _COMPARISON = re.compile(r"\s*(<=|>=|==|<|>)\s*(\S+)\s*")
-_LAST = 10**9
 _Parts = tuple[int, int, int]
 _OPERATORS: dict[str, Callable[[_Parts, _Parts], bool]] = {
     "<": operator.lt,
@@ -41,23 +40,13 @@ def within(version: str, versions: str) -> bool:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether some release lies in both ranges."""
+    """Whether some release lies in both ranges: then the lowest such is 0.0.0, a bound, or just after one."""
     bounds = [bound for versions in (one, other) for _, bound in _comparisons(versions)]
-    near = {(0, 0, 0), *bounds}
-    near |= {(major, minor, patch + 1) for major, minor, patch in bounds}
-    near |= {_before(bound) for bound in bounds}
+    lowest = {(0, 0, 0), *bounds, *((major, minor, patch + 1) for major, minor, patch in bounds)}
     return any(
         all(compare(release, bound) for versions in (one, other) for compare, bound in _comparisons(versions))
-        for release in near
+        for release in lowest
     )
-
-
-def _before(bound: _Parts) -> _Parts:
-    """The last release that could stand before ``bound``."""
-    major, minor, patch = bound
-    if patch:
-        return major, minor, patch - 1
-    return (major, minor - 1, _LAST) if minor else (max(major - 1, 0), _LAST, _LAST)
 
 
 def _comparisons(versions: str) -> list[tuple[Callable[[_Parts, _Parts], bool], _Parts]]:

@@ -69,7 +69,7 @@ other = st.one_of(
     named("start", target=servers, conf=settings_texts, version=versions),
     named("heal", kind=st.sampled_from(["kill", "cut"]), target=st.sampled_from(["b1", "writer-b2"])),
 )
-timing = st.fixed_dictionaries({}, optional={"at_s": seconds, "when": conditions, "note": notes})
+timing = st.fixed_dictionaries({}, optional={"at_s": st.just(0) | seconds, "when": conditions, "note": notes})
 outcomes = st.fixed_dictionaries({}, optional={"outcome": st.sampled_from(["ok", "unknown", "fail", "any"])})
 single = st.one_of(
     st.tuples(other, timing).map(lambda both: both[0] | both[1]),
