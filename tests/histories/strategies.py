@@ -1,0 +1,133 @@
+"""Histories for Hypothesis: nonsense (any rows at all) and cuts of a history into chunks.
+
+Examples are derandomised: the same ones on every machine and every day.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
+from tests.histories.story import _OPERATION, THREE, Fact, metadata
+
+FOUR = ("b1", "b2", "b4")
+
+
+def steady(examples: int) -> Any:
+    """Settings of every property test here."""
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+IDS, LEDGERS, SIZES, WRITERS = range(-1, 5), (1, 2), (64, 100), (101, 102)
+KINDS = (Kind.ADD, Kind.ADD, Kind.ENTRY, Kind.ENTRY, *(set(Kind) - {Kind.CENSUS}))
+FLAGS = (0, 0, 1, 2, 4, 16, 18, 32)
+OPERATION = {
+    "kind": KINDS,
+    "outcome": (Outcome.OK, Outcome.OK, *Outcome),
+    "ledger": LEDGERS,
+    "entry": IDS,
+    "flags": FLAGS,
+    "proof": (Proof.PROVES_ITSELF, Proof.PROVES_ITSELF, *Proof),
+    "client": WRITERS,
+    "handle": (1, 2),
+    "invoked_ns": range(7),
+    "last": IDS,
+    "lac_before": IDS,
+    "lac": IDS,
+    "result": IDS,
+    "expected": IDS,
+    "size_bytes": SIZES,
+    "origin": WRITERS,
+}
+ANSWER = {
+    "ledger": LEDGERS,
+    "entry": range(5),
+    "pass_number": (2, 2, 1),
+    "bookie": range(1, 5),
+    "holding": (Holding.ABSENT, Holding.ABSENT, *Holding),
+    "origin": WRITERS,
+    "size_bytes": SIZES,
+}
+VERSION = {
+    "state": (1, 2, 3, 3, 1, 0),
+    "first": (THREE, FOUR),
+    "second": (None, 1, 2, 3),
+    "then": (THREE, FOUR),
+    "last_entry": IDS,
+    "write_quorum": (3, 3, 2),
+    "latest_ns": (NEVER, 2, 4),
+}
+
+
+def one_of_each(choices: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """A value for each name; one draw for all of them, which is what makes long histories cheap."""
+    number = math.prod(map(len, choices.values()))
+    return st.integers(0, number - 1).map(lambda code: _decoded(code, choices))
+
+
+def _decoded(code: int, choices: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    row = {}
+    for name, values in choices.items():
+        code, at = divmod(code, len(values))
+        row[name] = values[at]
+    return row
+
+
+def _operation(seq: int, columns: dict[str, Any]) -> Fact:
+    return "operations", {**_OPERATION, **{name: int(value) for name, value in columns.items()}, "seq": seq}
+
+
+def _answer(columns: dict[str, Any]) -> Fact:
+    blank = {"error": 0, "asked_ns": 1, "answered_ns": 2, "digest": 0}
+    return "census", {**blank, **{name: int(value) for name, value in columns.items()}}
+
+
+def _version(where: tuple[int, int], columns: dict[str, Any]) -> Fact:
+    ledger, number = where
+    fragments = {0: columns["first"]}
+    if columns["second"]:
+        fragments[columns["second"]] = columns["then"]
+    return metadata(
+        number,
+        columns["state"],
+        ledger=ledger,
+        last_entry=columns["last_entry"] if columns["state"] == 3 else -2,
+        write_quorum=columns["write_quorum"],
+        fragments=fragments,
+        latest_ns=columns["latest_ns"],
+    )
+
+
+@st.composite
+def nonsense(draw: st.DrawFn) -> list[Fact]:
+    """Any rows in any order; only one row for each version of a ledger."""
+    rows = draw(st.lists(one_of_each(OPERATION), max_size=14))
+    asked = draw(st.lists(one_of_each(ANSWER), max_size=14))
+    where = st.tuples(st.integers(1, 2), st.integers(0, 3))
+    seen = draw(st.dictionaries(where, one_of_each(VERSION), max_size=5))
+    return [
+        *(_operation(seq, row) for seq, row in enumerate(rows, start=1)),
+        *map(_answer, asked),
+        *(_version(at, version) for at, version in seen.items()),
+    ]
+
+
+@st.composite
+def cuts(draw: st.DrawFn, history: list[Fact]) -> list[list[Fact]]:
+    """The history shuffled and cut into chunks, some perhaps empty."""
+    shuffled = draw(st.permutations(history))
+    places = sorted(draw(st.lists(st.integers(0, len(history)), max_size=5)))
+    edges = [0, *places, len(history)]
+    return [list(shuffled[a:b]) for a, b in pairwise(edges)]

@@ -1,0 +1,336 @@
+"""Naive twins of the checkers: the rules again, in obvious lines over lists of rows.
+
+They share no code with the real ones but the integer codes, loop over everything as often as they
+like, and are right by being read. Each returns ``Plain``: the set of things convicted, and the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
+from tests.histories.story import BOOKIES, Fact
+
+Row = dict[str, Any]
+Thing = tuple[Any, ...]
+VALID, ANOMALY, UNKNOWN = "valid", "anomaly", "unknown"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """(kind, ledger, entry) for findings over entries, (kind, ledger, number) for others."""
+
+    things: frozenset[Thing]
+    verdict: str
+
+
+def rows(history: Iterable[Fact], table: str) -> list[Row]:
+    return [row for name, row in history if name == table]
+
+
+def concluded(things: Iterable[Thing], enough: bool) -> Plain:
+    found = frozenset(things)
+    return Plain(found, ANOMALY if found else VALID if enough else UNKNOWN)
+
+
+def operations(history: list[Fact], *kinds: Kind) -> list[Row]:
+    return [row for row in rows(history, "operations") if row["kind"] in kinds]
+
+
+def ok(row: Row) -> bool:
+    return bool(row["outcome"] == Outcome.OK)
+
+
+def has(row: Row, flag: Flag) -> bool:
+    return row["flags"] & flag != 0
+
+
+def ledgers_of(history: list[Fact]) -> list[int]:
+    return sorted({row["ledger"] for _, row in history})
+
+
+def chain(history: list[Fact], ledger: int) -> list[Row]:
+    """The ledger's versions, in order, less the row that says it was deleted."""
+    found = [row for row in rows(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
+    return sorted(found, key=lambda row: row["version"])
+
+
+def end_of(history: list[Fact], ledger: int) -> int | None:
+    closed = [row for row in chain(history, ledger) if row["state"] == 3]
+    return closed[-1]["last_entry"] if closed else None
+
+
+def was_released(history: list[Fact], ledger: int) -> bool:
+    deletes = [row for row in operations(history, Kind.DELETE) if row["ledger"] == ledger]
+    return any(row["outcome"] != Outcome.FAIL for row in deletes)
+
+
+def acked_entries(history: list[Fact], ledger: int) -> set[int]:
+    """Acknowledged, and not waiting for a force."""
+    acked = set()
+    for row in operations(history, Kind.ADD):
+        if row["ledger"] == ledger and ok(row) and row["entry"] >= 0:
+            if not has(row, Flag.DEFERRED_SYNC):
+                acked.add(row["entry"])
+            for force in operations(history, Kind.FORCE):
+                if force["ledger"] == ledger and ok(force) and force["entry"] >= row["entry"]:
+                    acked.add(row["entry"])
+    return acked
+
+
+def tells(row: Row) -> bool:
+    telling = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
+    return row["kind"] in telling and ok(row) and row["lac"] >= 0
+
+
+def promised_entries(history: list[Fact], ledger: int) -> set[int]:
+    """The obliged set without what the close itself promises."""
+    promised = acked_entries(history, ledger)
+    for row in operations(history, *Kind):
+        if row["ledger"] != ledger:
+            continue
+        if tells(row):
+            promised |= set(range(row["lac"] + 1))
+        if row["kind"] == Kind.ENTRY and ok(row) and row["entry"] >= 0 and not has(row, Flag.UNCONFIRMED):
+            promised.add(row["entry"])
+    return promised
+
+
+def obliged_entries(history: list[Fact], ledger: int) -> set[int]:
+    end = end_of(history, ledger)
+    return promised_entries(history, ledger) | set(range((-1 if end is None else end) + 1))
+
+
+def writings(history: list[Fact], ledger: int, entry: int) -> set[tuple[int, int]]:
+    """(writer, size) of the acknowledged adds of an entry."""
+    return {
+        (row["client"], row["size_bytes"])
+        for row in operations(history, Kind.ADD)
+        if ok(row) and row["ledger"] == ledger and row["entry"] == entry
+    }
+
+
+def right(history: list[Fact], row: Row) -> bool:
+    """Whether proven bytes are those acknowledged; where nothing was, any will do."""
+    known = writings(history, row["ledger"], row["entry"])
+    return not known or (row["origin"], row["size_bytes"]) in known
+
+
+def is_kept(history: list[Fact], ledger: int, entry: int) -> bool:
+    return any(
+        ok(row)
+        and has(row, Flag.FINAL)
+        and row["proof"] == Proof.PROVES_ITSELF
+        and (row["ledger"], row["entry"]) == (ledger, entry)
+        and right(history, row)
+        for row in operations(history, Kind.ENTRY)
+    )
+
+
+def duty(history: list[Fact], ledger: int, entry: int) -> set[int]:
+    """Bookies whose duty the entry was in any version."""
+    bookies = set()
+    for version in chain(history, ledger):
+        fragment = [part for part in version["fragments"] if part["first_entry"] <= entry][-1]
+        for offset in range(version["write_quorum"]):
+            name = fragment["bookies"][(entry + offset) % version["ensemble"]]
+            bookies.add(BOOKIES[name.split(":")[0]])
+    return bookies
+
+
+def complete_chain(history: list[Fact], ledger: int) -> bool:
+    numbers = [row["version"] for row in chain(history, ledger)]
+    return bool(numbers) and numbers == list(range(len(numbers)))
+
+
+def fate(history: list[Fact], ledger: int, entry: int) -> str:
+    """Kept, lost, corrupt or unavailable."""
+    if is_kept(history, ledger, entry):
+        return "kept"
+    end = end_of(history, ledger)
+    if end is not None and end < entry:
+        return "lost"
+    census = rows(history, "census")
+    number = max((row["pass_number"] for row in census), default=0)
+    said = [r for r in census if (r["pass_number"], r["ledger"], r["entry"]) == (number, ledger, entry)]
+    good = any(row["holding"] == Holding.PRESENT and right(history, row) for row in said)
+    bad = {
+        row["bookie"]
+        for row in said
+        if row["holding"] == Holding.DAMAGED
+        or (row["holding"] == Holding.PRESENT and not right(history, row))
+    }
+    denied = {row["bookie"] for row in said if row["holding"] == Holding.ABSENT}
+    holders = duty(history, ledger, entry)
+    if good or not holders or not complete_chain(history, ledger):
+        return "unavailable"
+    if holders <= denied and not bad:
+        return "lost"
+    return "corrupt" if bad and holders <= denied | bad else "unavailable"
+
+
+def durability(history: list[Fact]) -> Plain:
+    things: set[Thing] = set()
+    judged = unavailable = 0
+    for ledger in ledgers_of(history):
+        if was_released(history, ledger):
+            continue
+        gone = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
+        kept = {e for e in obliged_entries(history, ledger) if is_kept(history, ledger, e)}
+        missing = obliged_entries(history, ledger) - kept
+        judged += len(kept) + len(missing)
+        if gone:
+            things |= {("vanished", ledger, len(missing))}
+            continue
+        for entry in missing:
+            kind = fate(history, ledger, entry)
+            if kind == "unavailable":
+                unavailable += 1
+            else:
+                things.add((kind, ledger, entry))
+    return concluded(things, judged > 0 and not unavailable)
+
+
+def closing(history: list[Fact]) -> Plain:
+    things: set[Thing] = set()
+    closed_at_all, never_closed = False, False
+    for ledger in ledgers_of(history):
+        closes = [row for row in chain(history, ledger) if row["state"] == 3]
+        closed_at_all |= bool(closes)
+        promised = promised_entries(history, ledger)
+        never_closed |= bool(promised) and not closes and not was_released(history, ledger)
+        deletes = [
+            row["invoked_ns"]
+            for row in operations(history, Kind.DELETE)
+            if row["ledger"] == ledger and row["outcome"] != Outcome.FAIL
+        ]
+        binding = [row for row in closes if all(row["latest_ns"] < at for at in deletes)]
+        if binding:
+            lowest = min(row["last_entry"] for row in binding)
+            things |= {("closed_below", ledger, entry) for entry in promised if entry > lowest}
+        if len(told_ends(history, ledger)) > 1:
+            things.add(("two_ends", ledger, 1))
+    return concluded(things, closed_at_all and not never_closed)
+
+
+def told_ends(history: list[Fact], ledger: int) -> set[int]:
+    ends = {row["last_entry"] for row in chain(history, ledger) if row["state"] == 3}
+    writers = {
+        (row["client"], row["handle"])
+        for row in operations(history, Kind.CREATE)
+        if ok(row) and row["ledger"] == ledger
+    }
+    for row in operations(history, Kind.CLOSE, Kind.OPEN):
+        if row["ledger"] == ledger and ok(row):
+            if row["kind"] == Kind.CLOSE and (row["client"], row["handle"]) in writers:
+                ends.add(row["result"])
+            if row["kind"] == Kind.OPEN and has(row, Flag.RECOVERY):
+                ends.add(row["result"])
+    return ends
+
+
+def order(history: list[Fact]) -> Plain:
+    wrong: dict[tuple[str, int], int] = {}
+    times: dict[tuple[int, int], int] = {}
+    seen = 0
+    for row in operations(history, Kind.ADD, Kind.ENTRY):
+        if not ok(row):
+            continue
+        seen += 1
+        is_add = row["kind"] == Kind.ADD
+        if is_add and row["entry"] >= 0:
+            times[row["ledger"], row["entry"]] = times.get((row["ledger"], row["entry"]), 0) + 1
+        kind = "added_out_of_order" if is_add else "read_out_of_order"
+        got = row["result"] if is_add else row["entry"]
+        if row["expected"] >= 0 and got != row["expected"] and not (is_add and has(row, Flag.ADV)):
+            wrong[kind, row["ledger"]] = wrong.get((kind, row["ledger"]), 0) + 1
+    things: set[Thing] = {(kind, ledger, number) for (kind, ledger), number in wrong.items()}
+    things |= {("acked_twice", *where) for where, number in times.items() if number > 1}
+    return concluded(things, seen > 0)
+
+
+def content(history: list[Fact]) -> Plain:
+    names = {Proof.DAMAGED: "damaged", Proof.FOREIGN: "foreign", Proof.NONE: "not_a_payload"}
+    things: set[Thing] = set()
+    bytes_of: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    delivered = 0
+    for row in operations(history, Kind.ENTRY, Kind.ADD):
+        if not ok(row) or row["entry"] < 0:
+            continue
+        where = (row["ledger"], row["entry"])
+        if row["kind"] == Kind.ADD:
+            bytes_of.setdefault(where, set()).add((row["client"], row["size_bytes"]))
+            continue
+        delivered += 1
+        if row["proof"] == Proof.PROVES_ITSELF:
+            bytes_of.setdefault(where, set()).add((row["origin"], row["size_bytes"]))
+        else:
+            things.add((names[Proof(row["proof"])], *where))
+    things |= {("two_writings", *where) for where, known in bytes_of.items() if len(known) > 1}
+    return concluded(things, delivered > 0)
+
+
+def lac(history: list[Fact]) -> Plain:
+    things: set[Thing] = set()
+    tellings = [row for row in operations(history, *Kind) if tells(row)]
+    for ledger in ledgers_of(history):
+        mine = [row for row in tellings if row["ledger"] == ledger]
+        back = [row for row in mine if row["lac"] < row["lac_before"] and row["kind"] != Kind.LAC]
+        if back:
+            things.add(("went_back", ledger, len(back)))
+        closes = [row for row in chain(history, ledger) if row["state"] == 3]
+        if closes and closes[-1]["latest_ns"] != NEVER:
+            later = [row["lac"] for row in mine if row["invoked_ns"] > closes[-1]["latest_ns"]]
+            beyond = range(closes[-1]["last_entry"] + 1, max(later, default=-1) + 1)
+            things |= {("beyond_close", ledger, entry) for entry in beyond}
+        things |= {("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine)}
+    return concluded(things, bool(tellings))
+
+
+def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
+    """Entries under a told LAC of which every add failed before it was sent; recovered ledgers excepted."""
+    versions = chain(history, ledger)
+    recovered = any(row["state"] == 2 for row in versions) or any(
+        row["ledger"] == ledger and has(row, Flag.RECOVERY) for row in operations(history, Kind.OPEN)
+    )
+    if recovered or not complete_chain(history, ledger):
+        return set()
+    adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
+    failed = {row["entry"] for row in adds if row["outcome"] == Outcome.FAIL and row["entry"] >= 0}
+    tried = {row["entry"] for row in adds if row["outcome"] != Outcome.FAIL}
+    return {e for e in failed - tried if e <= max((row["lac"] for row in tellings), default=-1)}
+
+
+def metadata(history: list[Fact]) -> Plain:
+    things: list[Thing] = []
+    for ledger in ledgers_of(history):
+        versions = chain(history, ledger)
+        number = sum(follows(old, new) for old, new in pairwise(versions))
+        if number:
+            things.append(("illegal_move", ledger, number))
+    return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
+
+
+def follows(old: Row, new: Row) -> bool:
+    """Whether ``new`` is the next version and may not follow."""
+    if new["version"] != old["version"] + 1:
+        return False
+    if any(old[name] != new[name] for name in ("ensemble", "write_quorum", "ack_quorum")):
+        return True
+    firsts = [[part["first_entry"] for part in row["fragments"]] for row in (old, new)]
+    if firsts[1][: len(firsts[0])] != firsts[0] or new["state"] < old["state"]:
+        return True
+    return bool(old["state"] == 3 and (old["last_entry"] != new["last_entry"] or firsts[0] != firsts[1]))
+
+
+TWINS: dict[str, Callable[[list[Fact]], Plain]] = {
+    "durability": durability,
+    "closing": closing,
+    "order": order,
+    "content": content,
+    "lac": lac,
+    "metadata": metadata,
+}
