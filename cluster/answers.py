@@ -1,4 +1,4 @@
-"""Asking a bookie one thing, straight at its own address, past every link.
+"""Asking a server one thing, straight at its own address, past every link.
 
 A plain V3 read without flags changes nothing at the bookie (it does not fence). Its status tells
 whether the bookie serves, and what it knows of a ledger.
@@ -12,6 +12,16 @@ import time
 from protocol.wire import FRAME_HEADER_BYTES, MAX_FRAME_BYTES, parse_response, read_request
 
 _TXN = 1
+_CONNECT_TIMEOUT_S = 1.0
+
+
+def listening(address: tuple[str, int]) -> bool:
+    """Whether a connection to the address is accepted now."""
+    try:
+        socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def answer(address: tuple[str, int], ledger: int, entry: int, *, timeout_s: float) -> int | None:

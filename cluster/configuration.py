@@ -39,7 +39,6 @@ BOOKIE_BASE: Mapping[str, str] = {
     "journalPreAllocSizeMB": "1",
     "logSizeLimit": "67108864",
     "entryLogFilePreallocationEnabled": "false",
-    "skipListSizeLimit": "67108864",
     "serverNumIOThreads": "2",
     "numAddWorkerThreads": "1",
     "numReadWorkerThreads": "2",
@@ -47,6 +46,8 @@ BOOKIE_BASE: Mapping[str, str] = {
     "numLongPollWorkerThreads": "1",
     "allocatorPoolingConcurrency": "1",
 }
+
+DISK_THRESHOLDS = frozenset({"diskUsageThreshold", "diskUsageWarnThreshold", "diskUsageLwmThreshold"})
 
 CLIENT_BASE: Mapping[str, str] = {
     "zkTimeout": "10000",
@@ -122,7 +123,9 @@ class Layers:
         """All layers under the keys that the run owns."""
         limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
         final = dict(limits) | dict(owned)
-        merged = {**self.base, **self.mode, **self.plan, **self.user, **final}
+        given = {**self.mode, **self.plan, **self.user}
+        base = {key: value for key, value in self.base.items() if not _tied(key, given)}
+        merged = {**base, **given, **final}
         properties = {key: value for key, value in merged.items() if key not in drop or key in owned}
         overridden = tuple(
             Overridden(key, theirs, properties.get(key, ""))
@@ -241,6 +244,11 @@ def _unescape(text: str) -> str:
         return _ESCAPES.get(match[2], match[2])
 
     return re.sub(r"\\(?:u([0-9a-fA-F]{4})|(.))", one, text, flags=re.DOTALL)
+
+
+def _tied(key: str, given: Mapping[str, str]) -> bool:
+    """Whether a base value would contradict what was given: thresholds must be in order."""
+    return key in DISK_THRESHOLDS and not DISK_THRESHOLDS.isdisjoint(given)
 
 
 def _above(value: str | None, cap: int) -> bool:

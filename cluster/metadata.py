@@ -36,7 +36,7 @@ _LOG.setLevel(logging.ERROR)
 class ZooKeeperMetadata:
     """A connection to the run's ZooKeeper; thread-safe; a context manager that closes it."""
 
-    def __init__(self, address: tuple[str, int], *, timeout_s: float = 10) -> None:
+    def __init__(self, address: tuple[str, int], *, timeout_s: float = 5) -> None:
         host, port = address
         self._hosts = f"{host}:{port}"
         self._timeout_s = timeout_s

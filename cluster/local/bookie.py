@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping, Sequence
 
-from cluster.answers import answer
+from cluster.answers import answer, listening
 from cluster.configuration import (
     ROCKSDB_OPTIONS,
     Effective,
@@ -20,7 +20,6 @@ from cluster.local.jvm import JavaProgram
 from cluster.local.ladder import Rung
 from cluster.local.process import Launch, LocalProcess
 from cluster.local.site import Site
-from cluster.local.zookeeper import listening
 from cluster.metadata import ZooKeeperMetadata
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError

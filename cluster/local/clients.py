@@ -32,7 +32,7 @@ class LocalClient(LocalProcess):
         super().__init__(name, site.folder(name), site.keeper, site.events)
         self._number = number
         self._site = site
-        self._layers = site.spec.client_layers()
+        self._layers = site.spec.client_layers(name)
         self._version = site.spec.version_of(name)
         self._conversation: Conversation | None = None
         self._ours: tuple[int, int] = (-1, -1)

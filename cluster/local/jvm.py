@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from cluster import artifacts
-from protocol.addresses import AddressPlan, bookie_name
+from protocol.addresses import AddressPlan, bookie_name, is_bookie
 
 HEAP_MB = 192
 _OPEN = ("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/java.io", "java.base/java.util.zip")
@@ -103,7 +103,7 @@ def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: boo
     """
     lines = ["127.0.0.1 localhost"]
     own = socket.gethostname()
-    if own != "localhost":
+    if own != "localhost" and not is_bookie(own):
         lines.append(f"127.0.0.1 {own}")
     for number in range(1, bookies + 1):
         through = source if linked and number != source else 0

@@ -7,10 +7,10 @@ import socket
 from collections.abc import Sequence
 
 from cluster import artifacts
+from cluster.answers import listening
 from cluster.local.ladder import Rung
 from cluster.local.process import Launch, LocalProcess
 from cluster.local.site import Site
-from cluster.local.zookeeper import listening
 from protocol.addresses import PROXY
 
 _ASK_TIMEOUT_S = 1.0

@@ -19,7 +19,7 @@ from cluster.configuration import (
 )
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
-from protocol.addresses import bookie_name, client_numbers
+from protocol.addresses import OBSERVER, bookie_name, client_numbers
 from protocol.modes import Mode
 
 READY_TIMEOUT_S = 60.0
@@ -77,8 +77,14 @@ class LocalSpec:
         """A bookie's settings before the run's own addresses and folders."""
         return Layers(BOOKIE_BASE, self.mode.bookie, self.bookie_conf, self.user_bookie_conf)
 
-    def client_layers(self) -> Layers:
-        """A client's settings before the run's own."""
+    def client_layers(self, name: str) -> Layers:
+        """A client's settings before the run's own; the observer's are not the plan's or the user's.
+
+        What a plan does to its clients (short time-outs, another protocol) must not weaken the
+        reads by which the run is judged.
+        """
+        if name == OBSERVER:
+            return Layers(CLIENT_BASE, self.mode.client, {}, {})
         return Layers(CLIENT_BASE, self.mode.client, self.client_conf, self.user_client_conf)
 
     def describe(self) -> dict[str, Any]:
@@ -94,7 +100,7 @@ class LocalSpec:
             zookeeper=("127.L.1.201", 2181),
             version=self.version_of("b1"),
         )
-        client = client_properties(self.client_layers())
+        client = client_properties(self.client_layers(""))
         return {
             "bookie": bookie.properties,
             "client": client.properties,

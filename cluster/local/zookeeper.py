@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 
+from cluster.answers import listening
 from cluster.configuration import java_properties, zookeeper_properties
 from cluster.local.archives import ZOOKEEPER as ROLE
 from cluster.local.jvm import JavaProgram
@@ -43,15 +44,6 @@ class LocalZooKeeper(LocalProcess):
                 return b"Mode:" in _all(connection)
         except OSError:
             return False
-
-
-def listening(address: tuple[str, int]) -> bool:
-    """Whether a connection to the address is accepted."""
-    try:
-        socket.create_connection(address, timeout=_ASK_TIMEOUT_S).close()
-    except OSError:
-        return False
-    return True
 
 
 def _all(connection: socket.socket) -> bytes:

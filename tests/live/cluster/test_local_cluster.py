@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -29,10 +28,10 @@ ONE = {"bookies": 1, "linked": False, "observed": False}
 NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
 
 
-def write(cluster: LocalCluster, entries: int, **quorums: int) -> int:
-    """Let the writer make a ledger with some acknowledged entries and leave it open."""
+def write(cluster: LocalCluster, entries: int) -> int:
+    """Let the writer make a ledger with entries that every bookie acknowledged, and leave it open."""
     size = len(cluster.bookies)
-    sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size} | quorums
+    sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size}
     writer = cluster.clients["writer"]
     ledger = int(writer.call("create", timeout_s=20, handle="h", **sizes)["ledger"])
     reply = writer.call("append", timeout_s=20, handle="h", entries=entries, entry_bytes=100, outstanding=10)
@@ -55,7 +54,7 @@ def rungs(folder: RunFolder, server: str, boot: int) -> list[str]:
 def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path: Path, version: str) -> None:
     with opened(clients=("writer",), version=version) as cluster:
         assert cluster.metadata.registered() == {"b1", "b2", "b3"}
-        ledger = write(cluster, 10, ack_quorum=2)
+        ledger = write(cluster, 10)
         assert cluster.metadata.ledgers() == [ledger]
         assert cluster.answer("b2", ledger, 0) == 0
         assert cluster.answer("b2", ledger, 10**6) == NO_ENTRY
@@ -133,6 +132,27 @@ def test_a_paused_bookie_is_silent_and_goes_on_where_it_stood(opened: Opener) ->
         assert cluster.answer("b1", ledger, 4) == 0
         bookie.pause()
         assert bookie.stop().code == 143
+
+
+def test_zookeeper_can_die_and_come_back_with_what_it_knew(opened: Opener) -> None:
+    with opened(clients=("writer",), **ONE) as cluster:
+        ledger = write(cluster, 5)
+        cluster.zookeeper.kill()
+        with pytest.raises(ServerError, match="could not list the ledgers"):
+            cluster.metadata.ledgers()
+        cluster.zookeeper.start()
+        cluster.zookeeper.wait_ready(30)
+        wait_until(
+            lambda: ledgers(cluster) == [ledger], timeout_s=20, what=lambda: "the ledger is there again"
+        )
+        assert cluster.unplanned() == []
+
+
+def ledgers(cluster: LocalCluster) -> list[int]:
+    try:
+        return cluster.metadata.ledgers()
+    except ServerError:
+        return []
 
 
 def test_settings_and_release_can_change_between_boots(opened: Opener) -> None:
@@ -218,7 +238,8 @@ def test_two_clusters_at_once_never_meet(opened: Opener) -> None:
         assert two.unplanned() == []
 
 
-def test_a_killed_harness_leaves_no_server(opened: Opener, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, number: int) -> None:
     program = textwrap.dedent(f"""
         import sys
         from pathlib import Path
@@ -237,21 +258,21 @@ def test_a_killed_harness_leaves_no_server(opened: Opener, tmp_path: Path) -> No
         cwd=CHECKOUT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         text=True,
     )
     with harness:
         assert harness.stdout is not None
         pids = [int(pid) for pid in harness.stdout.readline().split()]
         assert len(pids) == 3
-        harness.kill()
+        harness.send_signal(number)
+        harness.wait(20)
     wait_until(
         lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids),
         timeout_s=20,
         what=lambda: f"{[pid for pid in pids if Path(f'/proc/{pid}').exists()]} still run",
     )
-    lines = [
-        json.loads(line) for line in (tmp_path / "killed/raw/servers/events.jsonl").read_text().splitlines()
-    ]
+    lines = read_lines(tmp_path / "killed/raw/servers/events.jsonl").records
     exits = [line["server"] for line in lines if line["event"] == "exit"]
     assert sorted(exits) == ["b1", "observer", "proxy", "writer", "zk1"]
     assert exits.index("b1") < exits.index("zk1")

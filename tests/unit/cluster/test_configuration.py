@@ -61,6 +61,11 @@ def test_sizes_of_a_big_machine_are_cut_and_small_ones_kept() -> None:
     assert direct_memory_mb(result.properties) == 512 + 2 + 64
 
 
+def test_a_threshold_of_the_users_is_not_contradicted_by_the_base() -> None:
+    assert effective().properties["diskUsageWarnThreshold"] == "0.98"
+    assert "diskUsageWarnThreshold" not in effective(diskUsageThreshold="0.9").properties
+
+
 @pytest.mark.parametrize(("version", "needed"), [("4.15.0", True), ("4.15.1", True), ("4.15.4", False)])
 def test_two_releases_are_given_the_file_they_insist_on(version: str, needed: bool) -> None:
     assert ("defaultRocksdbConf" in effective(version).properties) is needed
