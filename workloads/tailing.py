@@ -9,7 +9,7 @@ from workloads.asking import Asker, LoadEndedError, Sayings, refused
 from workloads.crew import Crew, Inbox, Rolled, next_in
 
 _LOOK_S = 0.2
-_END_S = 5.0
+_END_S = 1.0
 
 
 class Tailer:
