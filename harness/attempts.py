@@ -11,13 +11,15 @@ from evidence.folder import RunFolder
 def highest_attempts(folder: RunFolder) -> dict[int, int]:
     """Ledger id -> highest id of an add that was invoked, or of an entry that was delivered."""
     import numpy as np
-    from evidence.history import decode
 
     from evidence.codes import Kind
+    from evidence.collect.histories import segment_files
+    from evidence.history import decode_segment
 
     highest: dict[int, int] = {}
-    for segment in sorted(folder.operations.glob("*.hist")):
-        table = decode(segment.read_bytes()).operations
+    run_id = int(folder.run()["run_id"])
+    for file in segment_files(folder.operations):
+        table = decode_segment(file.path, run_id=run_id).operations
         kind = np.asarray(table.column("kind"))
         ledger = np.asarray(table.column("ledger"))
         entry = np.asarray(table.column("entry"))

@@ -8,19 +8,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
 from harness.acts.loads import end_all
 from harness.attempts import highest_attempts
 from harness.conditions import quiet
 from harness.stage import Stage
 from harness.waiting import wait_until
-from protocol.errors import FencepostError
+from protocol.errors import ClientError, FencepostError, NotReadyError
 
 _QUIET_TIMEOUT_S = 90
-_CENSUS_TIMEOUT_S = 1800
+_OBSERVATION_TIMEOUT_S = 1800
 _CENSUS_OUTSTANDING = 500
 _FINAL_ATTEMPTS = 20
 _FINAL_TIMEOUT_S = 60
+_MEANING: dict[int, str] = {
+    ErrorCode.OK: "present",
+    ErrorCode.NO_SUCH_ENTRY: "no such entry",
+    ErrorCode.NO_SUCH_LEDGER: "no such ledger",
+    ErrorCode.DATA_UNKNOWN: "unknown (limbo)",
+}
 
 
 def heal_everything(stage: Stage) -> None:
@@ -41,16 +48,10 @@ def observe(stage: Stage, folder: RunFolder) -> dict[str, Any]:
     """Census 1, final reads with recovery, census 2; returns the final state of each ledger."""
     census(stage, folder, 1)
     ledgers = stage.cluster.metadata.ledgers()
-    reply = stage.cluster.observer.call(
-        "final",
-        timeout_s=_CENSUS_TIMEOUT_S,
-        ledgers=ledgers,
-        attempts=_FINAL_ATTEMPTS,
-        timeout_per_ledger_s=_FINAL_TIMEOUT_S,
-    )
-    finals: dict[str, Any] = reply.get("ledgers", {})
+    reply = _asked(stage, "final", ledgers=ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
+    finals: dict[str, Any] = reply["ledgers"]
     opened = sum(1 for final in finals.values() if "error" not in final)
-    entries = sum(int(final.get("read", 0)) for final in finals.values())
+    entries = sum(int(final["read"]) for final in finals.values())
     stage.narrator.event(
         f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
     )
@@ -59,31 +60,37 @@ def observe(stage: Stage, folder: RunFolder) -> dict[str, Any]:
 
 
 def census(stage: Stage, folder: RunFolder, number: int) -> None:
-    """Ask every bookie that ever held a ledger for each entry that may exist in it."""
+    """Ask every bookie for each entry that may exist, straight and one by one."""
     spans = _spans(stage, folder)
-    reply = stage.cluster.observer.call(
-        "census",
-        timeout_s=_CENSUS_TIMEOUT_S,
-        **{"pass": number},
-        ledgers=spans,
-        outstanding=_CENSUS_OUTSTANDING,
-    )
-    counts = reply.get("counts", {})
-    told = ", ".join(f"{int(count):,} {name}" for name, count in sorted(counts.items()))
-    stage.narrator.event(f"census {number} of {len(spans)} ledgers: {told or 'nothing to ask'}")
+    reply = _asked(stage, "census", **{"pass": number}, ledgers=spans, outstanding=_CENSUS_OUTSTANDING)
+    codes = {int(code): int(count) for code, count in reply["codes"].items()}
+    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in sorted(codes.items())]
+    parts += [f"{int(reply[what]):,} {what}" for what in ("damaged", "skipped") if reply[what]]
+    stage.narrator.event(f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}")
+
+
+def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
+    """One long command of the observer; ``ClientError`` when it was not carried out."""
+    try:
+        reply = stage.cluster.observer.submit(do, **parameters).result(_OBSERVATION_TIMEOUT_S)
+    except TimeoutError as error:
+        raise NotReadyError(f"the observer did not end {do!r} in {_OBSERVATION_TIMEOUT_S} s") from error
+    if not reply.get("ok"):
+        raise ClientError(
+            f"the observer could not do {do!r}: {reply.get('error')} {reply.get('message', '')}"
+        )
+    return reply
 
 
 def _spans(stage: Stage, folder: RunFolder) -> list[dict[str, Any]]:
-    """For each ledger: entries 0..highest id that a client tried to add, and its former bookies."""
+    """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
     highest = highest_attempts(folder)
+    bookies = sorted(stage.cluster.bookies)
     spans = []
     for ledger in stage.cluster.metadata.ledgers():
         found = stage.cluster.metadata.ledger(ledger)
-        if found is None:
-            continue
-        last = max(highest.get(ledger, -1), found[0].last_entry if found[0].last_entry is not None else -1)
+        closed_at = found[0].last_entry if found is not None else None
+        last = max(highest.get(ledger, -1), -1 if closed_at is None else closed_at)
         if last >= 0:
-            spans.append(
-                {"ledger": ledger, "first": 0, "last": last, "bookies": sorted(stage.cluster.bookies)}
-            )
+            spans.append({"ledger": ledger, "first": 0, "last": last, "bookies": bookies})
     return spans

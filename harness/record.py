@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,6 +16,7 @@ from cluster.interface import Exit
 from cluster.local.backend import LocalBackend
 from cluster.local.settings import LocalSpec
 from cluster.offline import transactions
+from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.cleaning import at_work
@@ -63,7 +65,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
                     faults.write(_unplanned_fault(death))
             narrator.event("stopping everything")
         transactions(folder)
-        folder.write_end(_end(finals, unplanned))
+        folder.write_end(_end(folder, finals, unplanned))
     if unplanned:
         raise UnplannedDeathError(
             "; ".join(map(_death, unplanned)),
@@ -117,15 +119,23 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str,
     }
 
 
-def _end(finals: dict[str, Any] | None, unplanned: list[Exit]) -> dict[str, Any]:
+def _end(folder: RunFolder, finals: dict[str, Any] | None, unplanned: list[Exit]) -> dict[str, Any]:
     return {
         "complete": finals is not None,
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
-        "histories": {},
+        "histories": _histories(folder),
         "unplanned": [_death(death) for death in unplanned],
         "finals": {"ledgers": finals or {}},
     }
+
+
+def _histories(folder: RunFolder) -> dict[str, dict[str, int]]:
+    """How many slots each client's files use at the end, so that a file that goes later is missed."""
+    slots: Counter[str] = Counter()
+    for file in segment_files(folder.operations):
+        slots[file.client] += file.slots
+    return {client: {"slots": count} for client, count in sorted(slots.items())}
 
 
 def _death(death: Exit) -> str:

@@ -1,0 +1,104 @@
+"""What a run leaves and says when it is interrupted, killed, or loses a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import Fencepost
+
+Start = Callable[..., Fencepost]
+ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")
+UNKNOWN, ANOMALY = 3, 4
+
+
+def judged_later(fencepost: Start, run: Fencepost) -> dict[str, object]:
+    """The verdict that the recorded evidence still gives; never ``valid``."""
+    code, text = fencepost("check", str(run.folder)).finish()
+    assert code in (0, UNKNOWN, ANOMALY), text
+    verdict: dict[str, object] = json.loads((run.folder / "verdict.json").read_text())
+    assert verdict["verdict"] in ("unknown", "anomaly")
+    return verdict
+
+
+def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start) -> None:
+    run = fencepost(*ONE_MODE)
+    run.wait_for("kill b1")
+    run.send(signal.SIGINT)
+    code, text = run.finish()
+    assert code == 130, text
+    assert "fencepost check" in text
+    run.assert_nothing_left()
+    judged_later(fencepost, run)
+
+
+def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(fencepost: Start) -> None:
+    run = fencepost(*ONE_MODE)
+    run.wait_for("writer appends to main: 50 acknowledged")
+    run.send(signal.SIGKILL)
+    run.finish()
+    run.assert_nothing_left()
+    verdict = judged_later(fencepost, run)
+    assert "50 acknowledged" in str(verdict["headline"])
+
+
+def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start) -> None:
+    run = fencepost(*ONE_MODE)
+    run.wait_for("creates main")
+    os.kill(run.pid_of("keeper.py"), signal.SIGKILL)
+    code, text = run.finish()
+    assert code == 1, text
+    assert "keeper" in text
+    run.assert_nothing_left()
+    judged_later(fencepost, run)
+
+
+@pytest.mark.parametrize("victim", ["b3", "writer", "observer"])
+def test_a_process_that_dies_by_itself_is_reported_first(fencepost: Start, victim: str) -> None:
+    run = fencepost(*ONE_MODE)
+    run.wait_for("creates main")
+    os.kill(run.pid_of(f"/servers/{victim}/hosts"), signal.SIGKILL)
+    code, text = run.finish()
+    assert code == 1, text
+    assert f"{victim} (boot 1)" in text
+    assert "signal 9" in text
+    run.assert_nothing_left()
+    judged_later(fencepost, run)
+
+
+def test_a_spark_failure_loses_no_evidence(fencepost: Start) -> None:
+    run = fencepost(*ONE_MODE)
+    run.wait_for("stopping everything")
+    os.kill(run.pid_of("org.apache.spark"), signal.SIGKILL)
+    code, text = run.finish()
+    assert code == 1, text
+    assert "Spark" in text or "judging" in text or "collecting" in text
+    run.assert_nothing_left()
+    code, text = fencepost("check", str(run.folder)).finish()
+    assert code == 0, text
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_under_results_is_one_clear_error(fencepost: Start, small_disk: Path) -> None:
+    run = fencepost(*ONE_MODE, results=small_disk)
+    run.look()
+    code, text = run.finish()
+    assert code in (1, 2), text
+    assert "space" in text.lower()
+    run.assert_nothing_left()

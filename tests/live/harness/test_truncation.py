@@ -1,0 +1,46 @@
+"""BP-46's scenario 2 through the command line: three modes, judged, judged again, explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from .conftest import Fencepost
+
+Start = Callable[..., Fencepost]
+
+
+def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost: Start) -> None:
+    run = fencepost("run", "bp46/truncation", "--json")
+    run.look()
+    code, text = run.finish()
+    assert code == 0, text
+    modes = json.loads(text[text.index("{") :])["runs"][0]["modes"]
+    assert {mode: said["verdict"] for mode, said in modes.items()} == {
+        "unprotected": "anomaly",
+        "protected": "valid",
+        "journal": "valid",
+    }
+    lost = [one for one in modes["unprotected"]["judgements"]["durability"]["findings"] if one["kind"] == "lost"]
+    assert [(one["first_entry"], one["last_entry"], one["count"]) for one in lost] == [(0, 49, 50)]
+    assert all(one["loss"] == "undetermined" for one in lost)
+    closed = modes["unprotected"]["judgements"]["closing"]["findings"]
+    assert [one["kind"] for one in closed] == ["closed_below"]
+    run.assert_nothing_left()
+    _the_same_verdict_again(fencepost, run)
+    _explained(fencepost, run)
+
+
+def _the_same_verdict_again(fencepost: Start, run: Fencepost) -> None:
+    before = {path: path.read_bytes() for path in run.results.rglob("verdict.json")}
+    assert len(before) == 4
+    code, text = fencepost("check", "latest", "--quiet").finish()
+    assert code == 0, text
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def _explained(fencepost: Start, run: Fencepost) -> None:
+    code, text = fencepost("explain", str(next(run.results.rglob("unprotected"))), "main:49").finish()
+    assert code == 0, text
+    for told in ("add: ok", "CLOSED at -1, below this entry", "kill b1", "census 2: absent"):
+        assert told in text
