@@ -35,7 +35,7 @@ def convicts(verdict):
 def test_runs_without_loss_convict_nobody_and_are_valid(shape, late):
     """Deferred adds are not durable before a force, so their runs have no crashes."""
     acked = 0
-    for seed in range(25):
+    for seed in range(16):
         crashes = 0 if late else 2
         simulation = simulated(seed, shape=shape, bookies=shape[0] + 2, late=late, crashes=crashes)
         verdict = verdict_of(simulation)
@@ -45,7 +45,7 @@ def test_runs_without_loss_convict_nobody_and_are_valid(shape, late):
         if truth.acked:
             assert verdict.verdict is Verdict.VALID, (seed, verdict.headline, verdict.judgements)
         acked += len(truth.acked)
-    assert acked > 100
+    assert acked > 60
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -59,7 +59,7 @@ def test_runs_whose_metadata_was_only_watched_convict_nobody(shape):
 def test_runs_with_loss_convict_exactly_when_an_acknowledged_entry_is_lost(shape):
     """Cut off by a close or on no bookie: lost. On some bookie but not readable: not proven, never valid."""
     bitten = 0
-    for seed in range(200, 260):
+    for seed in range(200, 245):
         simulation = simulated(seed, shape=shape, bookies=shape[0] + 1, losses=True, crashes=6, flushes=False)
         verdict, truth = verdict_of(simulation), simulation.truth()
         gone = truth.cut_off | truth.nowhere

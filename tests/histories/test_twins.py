@@ -34,7 +34,7 @@ def as_text(verdict):
     return json.dumps(verdict.as_json(), sort_keys=True)
 
 
-@steady(600)
+@steady(400)
 @given(nonsense())
 def test_every_checker_says_what_its_twin_says(history):
     verdict = judge([chunk(history)], run_facts())
@@ -45,7 +45,7 @@ def test_every_checker_says_what_its_twin_says(history):
         assert judgement.verdict == plain.verdict, name
 
 
-@steady(200)
+@steady(120)
 @given(st.data())
 def test_no_finding_depends_on_where_the_chunks_were_cut(data):
     history = data.draw(nonsense())
@@ -54,7 +54,7 @@ def test_no_finding_depends_on_where_the_chunks_were_cut(data):
     assert as_text(judge([chunk(part) for part in parts], run_facts())) == as_text(whole)
 
 
-@steady(100)
+@steady(60)
 @given(st.data())
 def test_no_finding_depends_on_how_the_summaries_were_merged(data):
     history, run = data.draw(nonsense()), run_facts()
