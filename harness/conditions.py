@@ -21,6 +21,8 @@ CONDITIONS: dict[str, Condition] = {}
 
 _NO_SUCH_ENTRY_ID = 2**40
 _LIMBO = 507
+_CHECK_BEGINS = (b"PREBOOT_START", b"FULL_CHECK_INIT")
+_CHECK_ENDED = b"CLEAR_INTEGCHECK_FLAG"
 _MEANING = {
     None: "no answer",
     0: "has the entry",
@@ -115,7 +117,7 @@ def acked(stage: Stage, step: Any) -> tuple[bool, str]:
 
 @condition("quiet")
 def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
-    """Every bookie is registered and answers, and none is in limbo for a known ledger."""
+    """Every bookie is registered and answers; none is in limbo for a known ledger, none repairs."""
     present = stage.cluster.metadata.registered()
     for name in stage.cluster.bookies:
         if name not in present:
@@ -124,7 +126,9 @@ def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes
             status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
             if status in (None, _LIMBO):
                 return False, f"{name} {_said(status)} for ledger {ledger}"
-    return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo"
+        if _repairing(stage, name):
+            return False, f"{name} is checking and repairing its entries"
+    return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
 
 
 def acked_entries(stage: Stage, ledger: str) -> int:
@@ -133,6 +137,16 @@ def acked_entries(stage: Stage, ledger: str) -> int:
     for client, handle in stage.ledgers.handles(ledger):
         total += int(stage.call(client, "status", handle=handle, timeout_s=10).get("acked", 0))
     return total
+
+
+def _repairing(stage: Stage, bookie: str) -> bool:
+    """Whether a bookie's present boot has begun BP-46's integrity check and not ended it.
+
+    No bookie answers that question; its log does (the tokens of ``datainteg/Events.java``).
+    """
+    log = stage.cluster.log(bookie).read_bytes()
+    begun = max(log.rfind(token) for token in _CHECK_BEGINS)
+    return begun > log.rfind(_CHECK_ENDED)
 
 
 def _said(status: int | None) -> str:

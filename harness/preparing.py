@@ -17,6 +17,7 @@ from plans.models import Plan
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve
 from protocol.errors import UsageError
+from protocol.modes import MODES
 
 _SEED_LIMIT = 2**31
 
@@ -40,9 +41,9 @@ def prepare(order: Order) -> Prepared:
     """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
     plan = load(find(order.scenario), words(), workloads=loads(), settings=dict(order.settings))
     for mode in order.modes:
-        if mode not in plan.modes:
+        if mode not in MODES:
             raise UsageError(
-                unknown("mode", mode, plan.modes), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
+                unknown("mode", mode, MODES), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
             )
     if order.backend != "local":
         raise UsageError(

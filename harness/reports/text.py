@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
@@ -24,6 +25,7 @@ STYLE = {
     Verdict.NOT_JUDGED: "dim",
 }
 _SHOWN_FINDINGS = 3
+_WIDTH = 100
 
 
 def introduction(prepared: Prepared, path: Path) -> Iterator[Line]:
@@ -31,7 +33,7 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[Line]:
     plan = prepared.plan
     source = ", ".join(part for part in (plan.source.document, plan.source.section) if part)
     yield f"{plan.name} ({source})", "bold"
-    yield f"  {' '.join(plan.about.split())}", ""
+    yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
     bookies = f"{plan.cluster.bookies} bookies"
     yield (
         f"  BookKeeper {prepared.version}, {bookies}, modes {', '.join(prepared.modes)}, "
@@ -56,10 +58,7 @@ def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder
     for damage in verdict.damage:
         yield f"    damaged evidence: {damage}", "yellow"
     for reason in comparison.reasons:
-        yield (
-            f"    {'' if comparison.met else 'NOT '}as the plan says: {reason}",
-            "" if comparison.met else "red",
-        )
+        yield f"    {reason}", "" if comparison.met else "red"
 
 
 def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Line]:
@@ -81,15 +80,15 @@ def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Li
 
 def finding_line(finding: Finding, names: dict[int, str]) -> str:
     """One finding as one line: what, where, how many, which class."""
-    where = "the run"
-    if finding.ledger >= 0:
-        where = names.get(finding.ledger, f"ledger {finding.ledger}")
+    if finding.ledger < 0:
+        return f"{finding.kind}: {finding.text}"
+    where = names.get(finding.ledger, f"ledger {finding.ledger}")
     if finding.first_entry >= 0:
         where += f" {finding.first_entry}"
         if finding.last_entry > finding.first_entry:
             where += f"..{finding.last_entry}"
-    loss = f" [{finding.loss}]" if finding.loss else ""
-    return f"{finding.kind}: {where}{loss}" + (f", {finding.text}" if finding.text else "")
+    loss = f", class {finding.loss}" if finding.loss else ""
+    return f"{finding.kind}: {where} ({finding.count:,} in all{loss})"
 
 
 def property_row(verdict: RunVerdict) -> str:
