@@ -23,7 +23,7 @@ from protocol.addresses import OBSERVER, bookie_name, client_numbers
 from protocol.modes import Mode
 
 READY_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)

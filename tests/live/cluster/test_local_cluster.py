@@ -102,6 +102,12 @@ def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: 
         assert cluster.unplanned() == []
 
 
+def test_servers_start_from_the_class_data_archive(opened: Opener) -> None:
+    with opened(**ONE) as cluster:
+        for role, pid in (("bookie", cluster.bookies["b1"].pid), ("zookeeper", cluster.zookeeper.pid)):
+            assert f"-{role}.jsa" in Path(f"/proc/{pid}/maps").read_text()
+
+
 def test_an_ordered_stop_keeps_everything(opened: Opener) -> None:
     with opened(clients=("writer",), **ONE) as cluster:
         ledger = write(cluster, 50)

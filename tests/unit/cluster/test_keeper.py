@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -23,7 +24,7 @@ SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
 CHECKOUT = Path(__file__).resolve().parents[3]
 
 
-def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 10) -> None:
+def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 30) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}"
@@ -99,42 +100,85 @@ def test_a_server_has_its_own_session_and_default_signals(keeper: Keeper, tmp_pa
     assert (tmp_path / "b1.log").read_text().startswith("True True ['0', '1', '2', '3']")  # 3: listdir's own
 
 
+class Harness:
+    """A harness in a process of its own that can be killed; it started ``zk1`` and ``b1``."""
+
+    def __init__(self, folder: Path, more: str = "") -> None:
+        begin = f"""
+            import os, signal, sys, time
+            from pathlib import Path
+            from cluster.keeping import Keeper
+            folder = Path({str(folder)!r})
+            sleep = {SLEEP!r}
+            keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
+            def spawn(name, argv, out="log"):
+                log = folder / out
+                return keeper.spawn(name, argv, boot=1, env={{}}, cwd=folder, stdout=log, stderr=log).pid
+            pids = [spawn("zk1", sleep), spawn("b1", sleep), keeper.pid]
+        """
+        end = "print(*pids, flush=True); sys.stdin.read()"
+        program = "\n".join(map(textwrap.dedent, (begin, more, end)))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", program],
+            cwd=CHECKOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        *self.servers, self.keeper = map(int, self.process.stdout.readline().split())
+
+    def kill(self) -> None:
+        with self.process:
+            self.process.kill()
+
+
 def test_a_killed_harness_leaves_nothing_and_the_undos_run_newest_first(tmp_path: Path) -> None:
-    program = textwrap.dedent(f"""
-        import os, signal, sys
-        from pathlib import Path
-        from cluster.keeping import Keeper
-        folder = Path({str(tmp_path)!r})
-        keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
-        for name in ("zk1", "b1"):
-            log = folder / "log"
-            print(keeper.spawn(name, {SLEEP!r}, boot=1, env={{}}, cwd=folder, stdout=log, stderr=log).pid)
-        orphaning = "import subprocess; print(subprocess.Popen({SLEEP!r}).pid, flush=True)"
-        keeper.spawn("forks", [sys.executable, "-c", orphaning], boot=1, env={{}}, cwd=folder,
-                     stdout=folder / "orphan", stderr=log)
+    harness = Harness(
+        tmp_path,
+        """
+        orphaning = f"import subprocess; print(subprocess.Popen({sleep!r}).pid, flush=True)"
+        spawn("forks", [sys.executable, "-c", orphaning], out="orphan")
         for word in ("first", "second"):
-            keeper.undo(["/bin/sh", "-c", f"echo {{word}} >> {{folder}}/undone"])
-        keeper.forget(keeper.undo(["/bin/sh", "-c", f"echo forgotten >> {{folder}}/undone"]))
-        print(keeper.pid, flush=True)
-        sys.stdin.read()
-    """)
-    harness = subprocess.Popen(
-        [sys.executable, "-c", program],
-        cwd=CHECKOUT,
-        stdout=subprocess.PIPE,
-        stdin=subprocess.PIPE,
-        text=True,
+            keeper.undo(["/bin/sh", "-c", f"echo {word} >> {folder}/undone"])
+        keeper.forget(keeper.undo(["/bin/sh", "-c", f"echo forgotten >> {folder}/undone"]))
+        """,
     )
-    with harness:
-        assert harness.stdout is not None
-        pids = [int(harness.stdout.readline()) for _ in range(3)]
-        eventually(lambda: (tmp_path / "orphan").read_text().endswith("\n"), "the orphan")
-        orphan = int((tmp_path / "orphan").read_text())
-        assert alive(orphan)
-        harness.kill()
-    eventually(lambda: not any(map(alive, [*pids, orphan])), "all gone")
+    eventually(lambda: (tmp_path / "orphan").read_text().endswith("\n"), "the orphan")
+    orphan = int((tmp_path / "orphan").read_text())
+    assert alive(orphan)
+
+    harness.kill()
+
+    eventually(lambda: not any(map(alive, [*harness.servers, orphan, harness.keeper])), "all gone")
     assert (tmp_path / "undone").read_text() == "second\nfirst\n"
     assert events(tmp_path)[-4:-2] == [("b1", "exit"), ("zk1", "exit")]
+
+
+def test_a_harness_killed_together_with_its_keeper_leaves_nothing(tmp_path: Path) -> None:
+    harness = Harness(tmp_path)
+    os.kill(harness.keeper, signal.SIGSTOP)
+    harness.kill()
+    assert all(map(alive, harness.servers))
+    os.kill(harness.keeper, signal.SIGKILL)
+    eventually(lambda: not any(map(alive, harness.servers)), "all gone")
+
+
+def test_a_fork_of_a_killed_harness_does_not_keep_the_servers_alive(tmp_path: Path) -> None:
+    harness = Harness(
+        tmp_path,
+        """
+        fork = os.fork()
+        if fork == 0:
+            time.sleep(600)
+        pids.insert(0, fork)
+        """,
+    )
+    fork, *servers = harness.servers
+    harness.kill()
+    eventually(lambda: not any(map(alive, servers)), "all gone")
+    assert alive(fork)
+    os.kill(fork, signal.SIGKILL)
 
 
 def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path: Path) -> None:
@@ -180,8 +224,6 @@ def test_runs_never_share_an_octet(tmp_path: Path) -> None:
 
 
 def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: Keeper) -> None:
-    import socket
-
     with socket.socket() as taken:
         taken.bind(("0.0.0.0", 0))
         taken.listen(1)

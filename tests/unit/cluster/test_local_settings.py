@@ -1,0 +1,73 @@
+"""What a local cluster is to be, before anything is started: numbers, names and settings."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from cluster.local.jvm import hosts_file
+from cluster.local.settings import LocalSpec
+from evidence.folder import RunFolder
+from protocol.addresses import AddressPlan
+from protocol.modes import MODES
+
+
+def spec(**more: object) -> LocalSpec:
+    return LocalSpec(RunFolder(Path("/run")), MODES["protected"], **more)  # type: ignore[arg-type]
+
+
+def test_every_source_has_its_number() -> None:
+    assert spec(bookies=2, clients=("writer", "reader")).sources == {
+        "writer": 101,
+        "reader": 102,
+        "observer": 250,
+        "b1": 1,
+        "b2": 2,
+    }
+    assert "observer" not in spec(observed=False).sources
+
+
+def test_what_the_user_asked_for_and_did_not_get_is_described() -> None:
+    described = spec(user_bookie_conf={"bookiePort": "1", "gcWaitTime": "9"}).describe()
+    assert described["overridden"] == {
+        "bookie": {"bookiePort": {"theirs": "1", "ours": "3181"}},
+        "client": {},
+    }
+    assert described["bookie"]["gcWaitTime"] == "9"
+    assert described["bookie"]["dataIntegrityChecking"] == "true"
+    assert described["client"]["firstSpeculativeReadTimeout"] == "200"
+
+
+def test_the_observer_is_not_hampered_by_the_settings_of_clients() -> None:
+    given = spec(client_conf={"readEntryTimeoutSec": "1"}, user_client_conf={"useV2WireProtocol": "true"})
+    writer = given.client_layers("writer").merged({}).properties
+    observer = given.client_layers("observer").merged({}).properties
+    assert (writer["readEntryTimeoutSec"], writer["useV2WireProtocol"]) == ("1", "true")
+    assert not {"readEntryTimeoutSec", "useV2WireProtocol"} & observer.keys()
+
+
+def test_a_release_may_differ_by_name() -> None:
+    given = spec(version="4.18.0", versions={"b2": "4.17.3"})
+    assert [given.version_of(name) for name in ("b1", "b2", "zk1")] == ["4.18.0", "4.17.3", "4.18.0"]
+
+
+def hosts(source: int, *, linked: bool = True) -> dict[str, str]:
+    lines = hosts_file(AddressPlan(9), source, 2, linked=linked).splitlines()
+    return {name: address for address, name in map(str.split, lines)}
+
+
+def test_names_mean_the_links_of_who_asks_and_a_bookie_itself_means_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "machine")
+    local = {"localhost": "127.0.0.1", "machine": "127.0.0.1"}
+    assert hosts(101) == local | {"b1": "127.9.101.1", "b2": "127.9.101.2"}
+    assert hosts(2) == local | {"b1": "127.9.2.1", "b2": "127.9.0.2"}
+    assert hosts(101, linked=False) == local | {"b1": "127.9.0.1", "b2": "127.9.0.2"}
+
+
+def test_a_machine_with_a_bookies_name_does_not_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "b1")
+    assert hosts(101)["b1"] == "127.9.101.1"
