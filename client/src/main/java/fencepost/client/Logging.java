@@ -6,12 +6,12 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /** Keeps the log apart from the replies. Must come first: before any class of BookKeeper is touched. */
-final class Logging {
+public final class Logging {
     private Logging() {
     }
 
     /** Sends everything that is printed to stderr; returns the stream to stdout for the replies. */
-    static PrintStream redirect() {
+    public static PrintStream redirect() {
         System.setOut(System.err);
         setUnlessSet("log4j2.configurationFile", "classpath:fencepost-client-log4j2.xml");
         setUnlessSet("log4j.configuration", "fencepost-client-log4j.properties"); // the clients of 4.14

@@ -5,7 +5,6 @@ import fencepost.history.Completion;
 import fencepost.history.Invocation;
 import fencepost.history.Kind;
 import fencepost.history.Outcome;
-import fencepost.history.Pending;
 import fencepost.history.Proof;
 import fencepost.ledgers.Errors;
 import fencepost.payload.Evidence;
@@ -72,23 +71,28 @@ final class Census {
     }
 
     private void ask(Range range, long entry) {
-        Pending pending = session.history().begin(new Invocation(
-                Kind.CENSUS, 0, range.ledger(), entry, pass, -1, bookieNumber, 0));
-        client.readEntry(bookie, range.ledger(), entry,
-                (rc, ledger, id, stored, context) -> answered(pending, range, entry, rc, stored),
-                null, BookieProtocol.FLAG_NONE);
+        long askedNs = System.nanoTime();
+        try {
+            client.readEntry(bookie, range.ledger(), entry,
+                    (rc, ledger, id, stored, context) -> answered(range, entry, askedNs, rc, stored),
+                    null, BookieProtocol.FLAG_NONE);
+        } catch (RuntimeException e) {
+            answered(range, entry, askedNs, BKException.Code.UnexpectedConditionException, null);
+        }
     }
 
-    private void answered(Pending pending, Range range, long entry, int code, ByteBuf stored) {
+    /** Recorded whole when it is over: a question that nobody answered says nothing. */
+    private void answered(Range range, long entry, long askedNs, int code, ByteBuf stored) {
         try {
             Evidence evidence = code == Errors.OK
                     ? StoredEntry.verify(stored, range.digest(), session.identity().runId(), range.ledger(), entry)
                     : Evidence.NONE;
-            boolean first = pending.complete(new Completion(
-                    outcome(code), code, range.ledger(), entry, -1, -1, evidence));
-            if (first) {
-                note(code, evidence);
-            }
+            session.history().record(
+                    new Invocation(Kind.CENSUS, 0, range.ledger(), entry, pass, -1, bookieNumber,
+                            evidence.sizeBytes()),
+                    askedNs,
+                    new Completion(outcome(code), code, range.ledger(), entry, -1, -1, evidence));
+            note(code, evidence);
         } finally {
             window.release();
         }
@@ -104,7 +108,8 @@ final class Census {
     private static Outcome outcome(int code) {
         return switch (code) {
             case BKException.Code.TimeoutException, BKException.Code.BookieHandleNotAvailableException,
-                    BKException.Code.ClientClosedException, BKException.Code.InterruptedException -> Outcome.UNKNOWN;
+                    BKException.Code.ClientClosedException, BKException.Code.InterruptedException,
+                    BKException.Code.UnexpectedConditionException -> Outcome.UNKNOWN;
             default -> Outcome.OK;
         };
     }
