@@ -21,7 +21,7 @@ from checkers.obliged import Promises, merge_earliest, merge_promises, obliged, 
 from checkers.spans import Spans
 from checkers.versions import Histories, Version, Versions, scan_versions
 from checkers.wording import client_name, counted, entries_text, ledger_text, operation_text
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
 Handle = tuple[int, int, int]
@@ -157,7 +157,7 @@ def _closed_below(ends: Ends, promised: Spans, histories: Histories, run: RunFac
 def _lowest_close(chain: tuple[Version, ...], released_ns: int | None) -> Version | None:
     closes = [version for version in chain if version.closed]
     if released_ns is not None:
-        closes = [version for version in closes if version.latest_ns < min(released_ns, NEVER)]
+        closes = [version for version in closes if version.latest_ns < released_ns]
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
 

@@ -3,8 +3,9 @@
 Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a handle's own LAC
 does not fall; nobody is told a LAC beyond the last entry of a ledger that was CLOSED before he
 asked; a LAC of a ledger that nobody recovered does not cover an entry that never left its client.
-The answer of a LAC *read* is another thing: it is the best of whichever bookies answered first,
-BookKeeper itself calls it best effort, and it may lie below what the handle knows. That is noted.
+A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
+answer. The answer is the best of whichever bookies came first, the client calls it best effort,
+and it may lie below what the handle knows: that is noted and convicts nobody.
 """
 
 from __future__ import annotations
@@ -65,12 +66,13 @@ class Lac:
         kind, outcome, lac = rows["kind"], rows["outcome"], rows["lac"]
         told = (outcome == Outcome.OK) & np.isin(kind, TELLING) & (lac >= 0)
         lower = told & (lac < rows["lac_before"])
+        low_answer = told & (kind == Kind.LAC) & (rows["result"] < rows["lac_before"])
         adds = (kind == Kind.ADD) & (rows["entry"] >= 0)
         failed = adds & (outcome == Outcome.FAIL)
         recovering = (kind == Kind.OPEN) & ((rows["flags"] & Flag.RECOVERY) != 0)
         tried = adds & ~failed
         return Confirmed(
-            went_back=offences("went_back", rows, lower & (kind != Kind.LAC), told="lac", due="lac_before"),
+            went_back=offences("went_back", rows, lower, told="lac", due="lac_before"),
             told=peaks(rows["ledger"][told], lac[told], rows["client"][told], rows["seq"][told]),
             fronts=_fronts(rows, told),
             failed=Spans.of_entries(rows["ledger"][failed], rows["entry"][failed]),
@@ -78,7 +80,7 @@ class Lac:
             recovered=frozenset(np.unique(rows["ledger"][recovering]).tolist()),
             versions=scan_versions(chunk),
             tellings=int(told.sum()),
-            low_answers=int((lower & (kind == Kind.LAC)).sum()),
+            low_answers=int(low_answer.sum()),
         )
 
     def merge(self, left: Confirmed, right: Confirmed) -> Confirmed:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from checkers.contract import RunFacts
 
-NO_CENSUS = "no bookie was asked"
-
 
 def client_name(run: RunFacts, number: int) -> str:
     """The plan's name of a client number, or ``client 107`` for one it does not know."""

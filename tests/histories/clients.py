@@ -390,7 +390,7 @@ class Opener(Client):
         if lac is None:
             self.completed(row, Outcome.UNKNOWN, error=OTHER_CODE)
             return
-        self.completed(row, Outcome.OK, lac=lac)
+        self.completed(row, Outcome.OK, lac=lac, result=lac)
         if lac >= 0:
             yield from self.reading(ledger, handle, lac)
 

@@ -90,14 +90,14 @@ def _adds(draw: st.DrawFn, ok: int, pending: int, late: bool) -> list[Fact]:
 
 
 def _reader(draw: st.DrawFn, ok: int, late: bool) -> list[Fact]:
-    """LAC reads that may fall, a confirmed read below the LAC, an unconfirmed one anywhere."""
+    """LAC reads whose answers may fall, a confirmed read below the LAC, an unconfirmed one anywhere."""
     if late or draw(st.booleans()):
         return []
     high = draw(st.integers(0, ok - 1))
     low = draw(st.integers(-1, high))
     return facts(
         told(high, seq=50),
-        told(low, seq=51, lac_before=high),
+        told(high, seq=51, result=low, lac_before=high),
         [delivered(entry) for entry in range(draw(st.integers(0, high + 1)))],
         [delivered(ok - 1, flags=Flag.UNCONFIRMED, seq=99)],
     )

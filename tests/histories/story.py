@@ -91,8 +91,8 @@ def forced(entry: int, **columns: Any) -> Fact:
 
 
 def told(lac: int, **columns: Any) -> Fact:
-    """A LAC read and its answer."""
-    return operation(Kind.LAC, lac=lac, **{"client": READER, "seq": 50, **columns})
+    """A LAC read: the handle holds ``lac`` after it, which the bookies also answered."""
+    return operation(Kind.LAC, lac=lac, **{"client": READER, "seq": 50, "result": lac, **columns})
 
 
 def delivered(entry: int, **columns: Any) -> Fact:

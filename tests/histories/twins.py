@@ -278,7 +278,7 @@ def lac(history: list[Fact]) -> Plain:
     tellings = [row for row in operations(history, *Kind) if tells(row)]
     for ledger in ledgers_of(history):
         mine = [row for row in tellings if row["ledger"] == ledger]
-        back = [row for row in mine if row["lac"] < row["lac_before"] and row["kind"] != Kind.LAC]
+        back = [row for row in mine if row["lac"] < row["lac_before"]]
         if back:
             things.add(("went_back", ledger, len(back)))
         closes = [row for row in chain(history, ledger) if row["state"] == 3]

@@ -195,6 +195,17 @@ def test_a_damaged_copy_beside_denials_is_corruption_and_not_loss():
     assert kinds_of(durability(*history)) == [("corrupt", 0, 0)]
 
 
+def test_a_damaged_copy_where_none_was_due_is_corruption_too():
+    history = [acked(0), created(), closed(0), lost(0), answered(0, 5, Holding.DAMAGED)]
+    assert kinds_of(durability(*history)) == [("corrupt", 0, 0)]
+
+
+def test_a_good_copy_where_none_was_due_is_no_loss():
+    judgement = durability(acked(0), created(), closed(0), lost(0), found(0, bookies=(5,)))
+    assert not judgement.findings
+    assert judgement.counts["unavailable"] == 1
+
+
 def test_nothing_promised_is_nothing_proven():
     assert durability(unsure(0), created(), closed(-1)).verdict is Verdict.UNKNOWN
 

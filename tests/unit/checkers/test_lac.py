@@ -36,9 +36,13 @@ def test_a_lac_that_goes_back_on_its_handle():
 
 
 def test_a_best_effort_lac_read_may_answer_less_than_the_handle_knows():
-    judgement = lac(told(3, lac_before=5))
+    judgement = lac(told(5, lac_before=5, result=3))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["low_answers"] == 1
+
+
+def test_what_the_handle_holds_after_a_lac_read_does_not_go_back():
+    assert kinds(judged(told(3, lac_before=5, result=3)), "lac") == [("went_back", 3, 3)]
 
 
 @pytest.mark.parametrize("kind", [Kind.WATCHED, Kind.CENSUS, Kind.DELETE])
