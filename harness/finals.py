@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import ErrorCode
-from evidence.folder import RunFolder
 from harness.acts.loads import end_all
 from harness.attempts import highest_attempts
 from harness.conditions import quiet
@@ -44,9 +43,9 @@ def heal_everything(stage: Stage) -> None:
         stage.steps.write({"step": "quiet", "error": str(error)})
 
 
-def observe(stage: Stage, folder: RunFolder) -> dict[str, Any]:
-    """Census 1, final reads with recovery, census 2; returns the final state of each ledger."""
-    census(stage, folder, 1)
+def observe(stage: Stage) -> dict[str, Any]:
+    """A census, final reads with recovery, a census again; returns the final state of each ledger."""
+    stage.narrator.event(census(stage))
     ledgers = stage.cluster.metadata.ledgers()
     reply = _asked(stage, "final", ledgers=ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
     finals: dict[str, Any] = reply["ledgers"]
@@ -55,18 +54,19 @@ def observe(stage: Stage, folder: RunFolder) -> dict[str, Any]:
     stage.narrator.event(
         f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
     )
-    census(stage, folder, 2)
+    stage.narrator.event(census(stage))
     return finals
 
 
-def census(stage: Stage, folder: RunFolder, number: int) -> None:
-    """Ask every bookie for each entry that may exist, straight and one by one."""
-    spans = _spans(stage, folder)
+def census(stage: Stage, only: int | None = None) -> str:
+    """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
+    number = stage.next_census()
+    spans = [span for span in _spans(stage) if only in (None, span["ledger"])]
     reply = _asked(stage, "census", **{"pass": number}, ledgers=spans, outstanding=_CENSUS_OUTSTANDING)
     codes = {int(code): int(count) for code, count in reply["codes"].items()}
     parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in sorted(codes.items())]
     parts += [f"{int(reply[what]):,} {what}" for what in ("damaged", "skipped") if reply[what]]
-    stage.narrator.event(f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}")
+    return f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}"
 
 
 def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
@@ -82,9 +82,9 @@ def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
     return reply
 
 
-def _spans(stage: Stage, folder: RunFolder) -> list[dict[str, Any]]:
+def _spans(stage: Stage) -> list[dict[str, Any]]:
     """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
-    highest = highest_attempts(folder)
+    highest = highest_attempts(stage.folder)
     bookies = sorted(stage.cluster.bookies)
     spans = []
     for ledger in stage.cluster.metadata.ledgers():

@@ -49,15 +49,17 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         scopes.enter_context(at_work(folder))
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
+        _tell_overridden(spec, narrator)
         narrator.event(
             f"starting ZooKeeper, {spec.bookies} bookies, {len(spec.clients)} clients, the observer"
         )
         with LocalBackend(spec).open() as cluster:
             narrator.event("all of them are ready")
             judge.wait_warm()
-            stage = Stage(cluster, Active(cluster, faults.write), Ledgers(steps), narrator, plan, steps)
+            active = Active(cluster, faults.write)
+            stage = Stage(cluster, active, Ledgers(steps), narrator, plan, folder, steps)
             try:
-                finals = _play(stage, folder)
+                finals = _play(stage)
             finally:
                 unplanned = cluster.unplanned()
                 for death in unplanned:
@@ -73,7 +75,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         )
 
 
-def _play(stage: Stage, folder: RunFolder) -> dict[str, Any]:
+def _play(stage: Stage) -> dict[str, Any]:
     """The steps, then healing, census and final reads; healing happens also after an error."""
     stage.observe_metadata()
     try:
@@ -82,7 +84,7 @@ def _play(stage: Stage, folder: RunFolder) -> dict[str, Any]:
         stage.narrator.event(f"ends early: {error}", style="red")
         raise
     heal_everything(stage)
-    return observe(stage, folder)
+    return observe(stage)
 
 
 def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> LocalSpec:
@@ -100,6 +102,15 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> LocalSpe
         user_bookie_conf=properties_of(order.bookie_conf),
         user_client_conf=properties_of(order.client_conf),
     )
+
+
+def _tell_overridden(spec: LocalSpec, narrator: Narrator) -> None:
+    """Say which keys of the user's own files this run could not keep."""
+    for whose, keys in spec.describe()["overridden"].items():
+        for key, values in sorted(keys.items()):
+            narrator.event(
+                f"your {whose} setting {key}={values['theirs']} gives way to {values['ours']}", style="yellow"
+            )
 
 
 def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str, Any]:

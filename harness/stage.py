@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from cluster.interface import Client, Cluster
+from evidence.folder import RunFolder
 from evidence.names import NAMED
 from evidence.recorders import Recorder
 from harness.narrator import Narrator
@@ -99,9 +100,10 @@ class Stage:
     ledgers: Ledgers
     narrator: Narrator
     plan: ResolvedPlan
+    folder: RunFolder
     steps: Recorder
     loads: dict[str, Load] = field(default_factory=dict)
-    began_ns: int = field(default_factory=time.monotonic_ns)
+    censuses: int = 0
 
     def client(self, name: str) -> Client:
         """A client of the plan by name."""
@@ -110,6 +112,11 @@ class Stage:
     def random(self, stream: str) -> Random:
         """The named random stream of this run; the same seed and name give the same numbers."""
         return self.plan.stream(stream)
+
+    def next_census(self) -> int:
+        """The number of the next census pass, from 1."""
+        self.censuses += 1
+        return self.censuses
 
     def observe_metadata(self) -> None:
         """Let the observer follow every ledger's metadata from here on."""

@@ -89,9 +89,7 @@ def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
     return {ANY_BOOKIE: names.bookies or (), ANY_CLIENT: names.clients or ()}
 
 
-def _aimed(
-    fault: Named, choices: Mapping[str, str], active: Sequence[Stroke], names: Names
-) -> Named | None:
+def _aimed(fault: Named, choices: Mapping[str, str], active: Sequence[Stroke], names: Names) -> Named | None:
     """The fault at a target where nothing is going on; the drawn one or the next after it."""
     for turn in range(max(len(names.bookies or ()), len(names.clients or ()), 1)):
         turned = {

@@ -141,9 +141,7 @@ class Reader:
         if name == "chaos":
             return self._chaos(raw, path)
         key = CHOSEN[name]
-        registry: Mapping[str, type[BaseModel]] | None = (
-            CONDITIONS if name == "wait_for" else self._workloads
-        )
+        registry: Mapping[str, type[BaseModel]] | None = CONDITIONS if name == "wait_for" else self._workloads
         choice = raw.get(key)
         if not isinstance(choice, str):
             self._say(path, f"`{key}` is missing" if choice is None else f"`{key}` must be a name")

@@ -126,9 +126,8 @@ class Force(Act):
 
 
 class Census(Params):
-    """Ask every bookie that ever held an entry for it; of one ledger, or of all."""
+    """Ask every bookie for each entry; of one ledger, or of all. Passes are numbered as they come."""
 
-    pass_number: int | None = Field(default=None, alias="pass", ge=1)
     ledger: LedgerName | None = None
 
 

@@ -65,7 +65,7 @@ other = st.one_of(
     waits,
     faults,
     chaos,
-    named("census", **{"pass": st.integers(1, 3)}),
+    named("census"),
     named("start", target=servers, conf=settings_texts, version=versions),
     named("heal", kind=st.sampled_from(["kill", "cut"]), target=st.sampled_from(["b1", "writer-b2"])),
 )
