@@ -176,9 +176,11 @@ def test_a_fork_of_a_killed_harness_does_not_keep_the_servers_alive(tmp_path: Pa
     )
     fork, *servers = harness.servers
     harness.kill()
-    eventually(lambda: not any(map(alive, servers)), "all gone")
-    assert alive(fork)
-    os.kill(fork, signal.SIGKILL)
+    try:
+        eventually(lambda: not any(map(alive, servers)), "all gone")
+        assert alive(fork)
+    finally:
+        os.kill(fork, signal.SIGKILL)
 
 
 def test_a_killed_keeper_leaves_nothing_and_is_reported(keeper: Keeper, tmp_path: Path) -> None:
