@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from pipeline.session import Session
-from protocol.errors import JudgementError
+from protocol.errors import JudgementError, PrerequisiteError
+
+_DUMP_TIMEOUT_S = 300
 
 
 def archive_in(folder: Path) -> Path:
-    """Where the archive for this Spark and this JVM lies in ``folder``, whether it exists or not."""
-    import pyspark
+    """Where the archive for this Spark and this JVM lies in ``folder``, whether it exists or not.
 
-    java = Path(os.environ["JAVA_HOME"]) / "bin" / "java" if "JAVA_HOME" in os.environ else "java"
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    bound_to = f"{told}{pyspark.__file__}{pyspark.__version__}"
-    return folder / f"spark-{hashlib.sha256(bound_to.encode()).hexdigest()[:12]}.jsa"
+    Raises ``PrerequisiteError`` when there is no JVM.
+    """
+    from importlib.util import find_spec
+
+    spark = find_spec("pyspark")
+    bound_to = [_java(), Path(str(spark and spark.origin))]
+    names = "".join(f"{path}{path.stat().st_mtime_ns}" for path in bound_to)
+    return folder / f"spark-{hashlib.sha256(names.encode()).hexdigest()[:12]}.jsa"
 
 
 def write_archive(folder: Path) -> Path:
@@ -38,12 +43,22 @@ def write_archive(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         fresh = Path(scratch) / archive.name
-        with Session(Path(scratch), java_options=f"-XX:ArchiveClassesAtExit={fresh}") as session:
+        dumping = f"-XX:ArchiveClassesAtExit={fresh}"
+        with Session(Path(scratch), java_options=dumping, stop_timeout_s=_DUMP_TIMEOUT_S) as session:
             session.wait()
         if not fresh.exists():
             raise JudgementError(f"the JVM wrote no archive of its classes for {archive}")
         fresh.replace(archive)
     return archive
+
+
+def _java() -> Path:
+    """The JVM that Spark will start."""
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if found is None or not Path(found).exists():
+        raise PrerequisiteError("no Java was found", remedy="install JDK 17 or set JAVA_HOME")
+    return Path(found).resolve()
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ from typing import Any
 from protocol.errors import JudgementError
 
 _START_TIMEOUT_S = 120
-_STOP_TIMEOUT_S = 20
 _ERROR = re.compile(r"(Caused by: )?([\w.$]+\.)?\w*(Error|Exception)\b.*: ")
 _CONNECTING = threading.Lock()
 
@@ -69,8 +68,8 @@ class GatewayJvm:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
         return self._gateway
 
-    def close(self) -> None:
-        """End the JVM in order and return when it is gone; killed if it does not go by itself."""
+    def close(self, timeout_s: float) -> None:
+        """End the JVM in order and return when it is gone; killed if that takes longer."""
         if self._gateway is not None:
             # The JVM may be gone already; then there is nobody to tell.
             with suppress(Exception):
@@ -79,7 +78,7 @@ class GatewayJvm:
             with suppress(OSError):
                 self._process.stdin.close()
         try:
-            self._process.wait(_STOP_TIMEOUT_S)
+            self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.kill()
 

@@ -24,6 +24,8 @@ from pipeline.jvm import GatewayJvm, cause_of
 from protocol.errors import JudgementError
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+"""The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
 _SCRATCH = ".spark-"
 _PRELOADED = ("pipeline.segments", "pipeline.buckets")
 Task = TypeVar("Task")
@@ -47,6 +49,7 @@ class Session:
         archive: Path | None = None,
         java_options: str = "",
         memory: str = "1g",
+        stop_timeout_s: float = 30,
     ) -> None:
         self._scratch = (folder or Path(tempfile.gettempdir())) / f"{_SCRATCH}{os.getpid()}"
         self._master = master
@@ -54,6 +57,7 @@ class Session:
         if archive is not None and archive.is_file():
             self._java_options += f" -XX:SharedArchiveFile={archive}"
         self._memory = memory
+        self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
         self._gateway: Any = None
         self._spark: Any = None
@@ -106,7 +110,7 @@ class Session:
                 self._spark.stop()
         if self._jvm is not None:
             _forget(self._gateway)
-            self._jvm.close()
+            self._jvm.close(self._stop_timeout_s)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def __enter__(self) -> Session:
@@ -156,7 +160,7 @@ class Session:
 
     def _settings(self) -> dict[str, str]:
         scratch = str(self._scratch)
-        java = f"-XX:+UseSerialGC -XX:-UsePerfData -Djava.io.tmpdir={scratch} {self._java_options}"
+        java = f"{_JAVA_OPTIONS} -Djava.io.tmpdir={scratch} {self._java_options}"
         return {
             "spark.app.name": "fencepost",
             "spark.driver.bindAddress": "127.0.0.1",
