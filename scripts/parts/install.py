@@ -41,11 +41,11 @@ class Step:
 
 STEPS = {
     "python": Step(
-        "python", "Python packages into .venv: 460 MB to fetch, 1.3 GB on disk, 2 minutes", steps.python
+        "python", "Python packages into .venv: 440 MB to fetch, 1 GB on disk, 1 to 4 minutes", steps.python
     ),
-    "client": Step("client", "the client's jar with Maven: 60 MB to fetch, 1 minute", steps.client),
+    "client": Step("client", "the client's jar with Maven: 100 MB to fetch, 1 minute", steps.client),
     "servers": Step("servers", "BookKeeper and ZooKeeper jars: 110 MB to fetch, 1 minute", steps.servers),
-    "proxy": Step("proxy", "the proxy with Go: 20 MB to fetch, 1 minute", steps.proxy),
+    "proxy": Step("proxy", "the proxy with Go: 30 MB to fetch, 1 minute", steps.proxy),
 }
 BRANCHES = (("python",), ("client", "servers"), ("proxy",))  # side by side; Maven's two one after the other
 
@@ -102,9 +102,11 @@ def _set_up() -> None:
 
 
 def _announce(names: list[str], missing: list[machine.Gap]) -> None:
-    say("Fencepost will install (into this checkout and its cache):")
+    say(
+        "Fencepost will install, several at a time, into this checkout and its cache (1 to 5 minutes in all):"
+    )
     if missing:
-        say(f"  {', '.join(gap.what for gap in missing)} with apt-get: 250 MB to fetch, 1 minute")
+        say(f"  {', '.join(gap.what for gap in missing)} with apt-get: 180 MB to fetch, 1 minute")
     for name in names:
         say(f"  {STEPS[name].about}")
     if "proxy" in names and machine.go() is None:

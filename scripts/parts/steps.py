@@ -44,7 +44,7 @@ def system(missing: list[machine.Gap]) -> None:
 def python() -> None:
     """Make ``.venv`` from the locks and install this checkout into it, editable."""
     uv = shutil.which("uv")
-    if not _usable(VENV):
+    if not _usable(VENV, needs_pip=uv is None):
         shutil.rmtree(VENV, ignore_errors=True)
         maker = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
         run("python", [*maker, str(VENV)])
@@ -90,8 +90,8 @@ def go_command() -> Path:
     return command
 
 
-def _usable(venv: Path) -> bool:
-    check = "import sys; print(sys.version_info >= (3, 11))"
+def _usable(venv: Path, *, needs_pip: bool) -> bool:
+    check = f"import sys{', pip' if needs_pip else ''}; print(sys.version_info >= (3, 11))"
     return machine.output([str(venv / "bin" / "python"), "-c", check]).strip() == "True"
 
 
