@@ -11,8 +11,9 @@ from typing import Any
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Holding, Kind, Outcome
-from tests.histories.clients import Opener, Row, Writer
+from tests.histories.clients import Row, Writer
 from tests.histories.cluster import CLOSED, DELETED, Cluster, Metadata, write_set
+from tests.histories.openers import Opener
 from tests.histories.story import Fact, run_facts
 
 OBSERVER = 250

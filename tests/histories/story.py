@@ -24,7 +24,7 @@ BOOKIES = {f"b{number}": number for number in range(1, 10)}
 SIZE = 100
 THREE = ("b1", "b2", "b3")
 
-_OPERATION = {
+BLANK = {
     "ledger": 1,
     "entry": -1,
     "client": WRITER,
@@ -55,9 +55,9 @@ def run_facts(**changed: Any) -> RunFacts:
 
 
 def operation(kind: Kind, **columns: Any) -> Fact:
-    unknown = set(columns) - set(_OPERATION)
+    unknown = set(columns) - set(BLANK)
     assert not unknown, unknown
-    row = {**_OPERATION, "kind": kind, **columns}
+    row = {**BLANK, "kind": kind, **columns}
     return "operations", {name: int(value) for name, value in row.items()}
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
-from tests.histories.story import _OPERATION, THREE, Fact, metadata
+from tests.histories.story import BLANK, THREE, Fact, metadata
 
 FOUR = ("b1", "b2", "b4")
 
@@ -86,7 +86,7 @@ def _decoded(code: int, choices: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _operation(seq: int, columns: dict[str, Any]) -> Fact:
-    return "operations", {**_OPERATION, **{name: int(value) for name, value in columns.items()}, "seq": seq}
+    return "operations", {**BLANK, **{name: int(value) for name, value in columns.items()}, "seq": seq}
 
 
 def _answer(columns: dict[str, Any]) -> Fact:

@@ -54,6 +54,7 @@ def test_a_close_below_a_told_lac_is_wrong():
 def test_a_delete_excuses_only_a_close_that_came_later():
     early = [acked(0), created(), closed(-1, latest_ns=5)]
     assert closing(*early, deleted(invoked_ns=9)).findings
+    assert not closing(*early, deleted(invoked_ns=5)).findings
     assert not closing(*early, deleted(invoked_ns=3)).findings
     assert not closing(acked(0), created(), closed(-1), deleted(invoked_ns=9)).findings
     assert closing(*early, deleted(invoked_ns=3, outcome=Outcome.FAIL)).findings

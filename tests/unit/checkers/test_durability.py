@@ -5,6 +5,7 @@ import pytest
 from evidence.codes import NEVER, Flag, Holding, Outcome, Proof
 from evidence.findings import Verdict
 from tests.histories.story import (
+    THREE,
     acked,
     answered,
     closed,
@@ -204,6 +205,18 @@ def test_a_good_copy_where_none_was_due_is_no_loss():
     judgement = durability(acked(0), created(), closed(0), lost(0), found(0, bookies=(5,)))
     assert not judgement.findings
     assert judgement.counts["unavailable"] == 1
+
+
+def test_one_good_copy_anywhere_is_no_corruption():
+    spoiled = [answered(0, bookie, Holding.DAMAGED) for bookie in (1, 2, 3)]
+    judgement = durability(acked(0), created(), closed(0), spoiled, found(0, bookies=(5,)))
+    assert not judgement.findings
+    assert judgement.counts["unavailable"] == 1
+
+
+def test_an_entry_in_no_fragment_has_nobody_to_deny_it():
+    judgement = durability(acked(0), created(fragments={5: THREE}), closed(7, fragments={5: THREE}), lost(0))
+    assert not judgement.findings
 
 
 def test_nothing_promised_is_nothing_proven():

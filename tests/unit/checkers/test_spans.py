@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.marks import Marks, unmarked
 from checkers.spans import Spans
+from tests.histories.strategies import steady
 
 pairs = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 12)), max_size=40)
 marked = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 8), st.integers(1, 3)), max_size=30)
@@ -36,6 +37,7 @@ def triples_of(found):
     }
 
 
+@steady(60)
 @given(pairs)
 def test_a_span_set_is_the_set_of_its_rows(rows):
     found = spans(rows)
@@ -44,6 +46,7 @@ def test_a_span_set_is_the_set_of_its_rows(rows):
     assert found.ledgers() == sorted({ledger for ledger, _ in rows})
 
 
+@steady(60)
 @given(pairs)
 def test_spans_are_sorted_and_never_touch(rows):
     found = list(spans(rows))
@@ -52,6 +55,7 @@ def test_spans_are_sorted_and_never_touch(rows):
         assert ledger != next_ledger or first > last + 1
 
 
+@steady(60)
 @given(pairs, pairs)
 def test_set_algebra(left, right):
     mine, theirs = spans(left), spans(right)
@@ -61,11 +65,13 @@ def test_set_algebra(left, right):
     assert mine | theirs == spans(left + right)
 
 
+@steady(60)
 @given(pairs, pairs, pairs)
 def test_union_does_not_care_for_grouping(a, b, c):
     assert (spans(a) | spans(b)) | spans(c) == spans(c) | (spans(b) | spans(a))
 
 
+@steady(60)
 @given(st.lists(st.tuples(st.integers(1, 2), st.integers(0, 9), st.integers(-1, 12)), max_size=15))
 def test_ranges_may_overlap_and_be_empty(ranges):
     ledgers, firsts, lasts = ([row[i] for row in ranges] for i in range(3))
@@ -73,6 +79,7 @@ def test_ranges_may_overlap_and_be_empty(ranges):
     assert pairs_of(Spans.of_ranges(ledgers, firsts, lasts)) == expected
 
 
+@steady(60)
 @given(pairs, st.dictionaries(st.integers(1, 3), st.integers(-1, 12), max_size=3))
 def test_prefixes_and_what_lies_beyond(rows, ends):
     found = spans(rows)
@@ -80,6 +87,7 @@ def test_prefixes_and_what_lies_beyond(rows, ends):
     assert pairs_of(found & Spans.beyond(ends)) == {(a, e) for a, e in set(rows) if a in ends and e > ends[a]}
 
 
+@steady(60)
 @given(pairs, st.integers(1, 3))
 def test_one_ledger_and_all_but_some(rows, ledger):
     found = spans(rows)
@@ -89,6 +97,7 @@ def test_one_ledger_and_all_but_some(rows, ledger):
     assert found.holds(ledger, asked).tolist() == [(ledger, e) in set(rows) for e in asked.tolist()]
 
 
+@steady(60)
 @given(marked, marked)
 def test_marks_are_sets_of_triples(left, right):
     mine, theirs = marks(left), marks(right)
