@@ -1,0 +1,178 @@
+"""What operations leave in the history: their outcomes, what they told, and what they did not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from evidence.collect.histories import segment_files
+from evidence.folder import RunFolder
+from evidence.history import decode_segment
+from protocol.modes import MODES
+
+QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+CLOSED, FENCED, DUPLICATE, WRONG, UNAVAILABLE = -11, -101, -22, -14, -8
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = RunFolder.create(tmp_path_factory.mktemp("operations"), "unprotected")
+    spec = LocalSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
+    with LocalBackend(spec).open() as running:
+        running.history = folder.operations
+        yield running
+
+
+def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) -> list[dict[str, Any]]:
+    history: Path = cluster.history
+    found = []
+    for file in segment_files(history):
+        if file.client == client:
+            found += getattr(decode_segment(file.path, run_id=5), table).to_pylist()
+    return [row for row in found if all(row[name] == value for name, value in wanted.items())]
+
+
+def made(cluster: Any, ask: Any, handle: str, **more: Any) -> int:
+    return int(ask(cluster.clients["writer"], "create", handle=handle, **QUORUMS, **more)["ledger"])
+
+
+def test_adds_in_flight_when_a_ledger_is_taken_away_are_unknown_and_later_ones_refused(
+    cluster: Any, ask: Any
+) -> None:
+    writer, other = cluster.clients["writer"], cluster.clients["other"]
+    ledger = made(cluster, ask, "taken")
+    ask(writer, "append", handle="taken", background=True, outstanding=50, entry_bytes=100)
+    ask(writer, "await_acked", handle="taken", entries=100)
+    end = ask(other, "open", handle="thief", ledger=ledger, recovery=True)["last_entry"]
+    broke = writer.call("await_acked", timeout_s=30, handle="taken", entries=10**9)
+    assert broke["code"] == FENCED
+    totals = ask(writer, "stop", handle="taken")
+    assert totals["unknown"] >= 1
+    assert totals["error"] == "LedgerFenced"
+    refused = writer.call("append", timeout_s=30, handle="taken", entries=3, outstanding=1)
+    assert (refused["error"], refused["outcome"], refused["failed"]) == ("LedgerClosed", "fail", 1)
+    adds = rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)
+    outcomes = [row["outcome"] for row in adds]
+    acked, unknown = outcomes.count(Outcome.OK), outcomes.count(Outcome.UNKNOWN)
+    failed = len(adds) - acked - unknown
+    assert outcomes == [Outcome.OK] * acked + [Outcome.UNKNOWN] * unknown + [Outcome.FAIL] * failed
+    assert {row["error"] for row in adds if row["outcome"] == Outcome.UNKNOWN} == {FENCED}
+    assert {row["error"] for row in adds if row["outcome"] == Outcome.FAIL} == {CLOSED}
+    assert [row["entry"] for row in adds] == list(range(len(adds)))
+    assert acked <= end + 1
+
+
+def test_deferred_adds_are_confirmed_by_a_force(cluster: Any, ask: Any) -> None:
+    writer = cluster.clients["writer"]
+    ledger = made(cluster, ask, "deferred", deferred=True)
+    ask(writer, "append", handle="deferred", entries=20, entry_bytes=100)
+    assert ask(writer, "status", handle="deferred")["lac"] == -1
+    assert ask(writer, "force", handle="deferred")["lac"] == 19
+    adds = rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)
+    assert {(row["flags"], row["lac"]) for row in adds} == {(Flag.DEFERRED_SYNC, -1)}
+    (force,) = rows(cluster, "writer", kind=Kind.FORCE, ledger=ledger)
+    assert (force["outcome"], force["result"], force["lac"]) == (Outcome.OK, 19, 19)
+
+
+def test_ids_of_the_callers_choice_are_confirmed_in_order_and_a_duplicate_is_refused(
+    cluster: Any, ask: Any
+) -> None:
+    writer = cluster.clients["writer"]
+    ledger = made(cluster, ask, "adv", adv=True)
+    ask(writer, "append", handle="adv", ids=[2, 0, 1, 3], entry_bytes=100, outstanding=4)
+    again = writer.call("append", timeout_s=30, handle="adv", ids=[1])
+    assert (again["code"], again["outcome"]) == (DUPLICATE, "fail")
+    adds = rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)
+    assert [(row["entry"], row["outcome"]) for row in adds] == [(2, 1), (0, 1), (1, 1), (3, 1), (1, 2)]
+    assert [row["expected"] for row in adds] == [2, 0, 1, 3, -1]
+    assert {row["flags"] for row in adds} == {Flag.ADV}
+
+
+def test_impossible_quorums_are_refused(cluster: Any) -> None:
+    writer = cluster.clients["writer"]
+    reply = writer.call("create", timeout_s=30, handle="never", ensemble=2, write_quorum=3, ack_quorum=2)
+    assert (reply["code"], reply["outcome"]) == (WRONG, "fail")
+    row = rows(cluster, "writer", kind=Kind.CREATE)[-1]
+    assert (row["outcome"], row["ledger"]) == (Outcome.FAIL, -1)
+
+
+def test_a_tail_reads_everything_up_to_the_end(cluster: Any, ask: Any) -> None:
+    writer, other = cluster.clients["writer"], cluster.clients["other"]
+    ledger = made(cluster, ask, "followed")
+    ask(other, "open", handle="tail", ledger=ledger)
+    ask(other, "tail", handle="tail", background=True)
+    ask(writer, "append", handle="followed", entries=300, entry_bytes=100, rate_per_s=1000)
+    ask(writer, "close", handle="followed")
+    deadline = time.monotonic() + 20
+    delivered: list[int] = []
+    while len(delivered) < 300 and time.monotonic() < deadline:
+        delivered = [row["entry"] for row in rows(cluster, "other", kind=Kind.ENTRY, ledger=ledger)]
+    assert delivered == list(range(300))
+    assert ask(other, "stop", handle="tail")["read"] == 300
+    lacs = [row["lac"] for row in rows(cluster, "other", kind=Kind.LAC, ledger=ledger)]
+    assert lacs == sorted(lacs)
+    assert lacs[-1] == 299
+
+
+def test_entries_of_a_read_point_to_it(cluster: Any, ask: Any) -> None:
+    writer = cluster.clients["writer"]
+    ledger = made(cluster, ask, "pointed")
+    ask(writer, "append", handle="pointed", entries=10, entry_bytes=64)
+    ask(writer, "read", handle="pointed", first=2, last=8, batch=5)
+    beyond = writer.call("read", timeout_s=30, handle="pointed", first=9, last=10)
+    assert not beyond["ok"]
+    reads = rows(cluster, "writer", kind=Kind.READ, ledger=ledger)
+    assert [(row["entry"], row["last"], row["result"], row["outcome"]) for row in reads] == [
+        (2, 6, 5, Outcome.OK),
+        (7, 8, 2, Outcome.OK),
+        (9, 10, 0, Outcome.UNKNOWN),
+    ]
+    entries = rows(cluster, "writer", kind=Kind.ENTRY, ledger=ledger)
+    assert [row["last"] for row in entries] == [reads[0]["seq"]] * 5 + [reads[1]["seq"]] * 2
+    assert [row["entry"] for row in entries] == [row["expected"] for row in entries] == list(range(2, 9))
+    assert {row["size_bytes"] for row in entries} == {64}
+    assert {row["invoked_ns"] for row in entries} == {row["invoked_ns"] for row in reads[:2]}
+
+
+def test_a_census_of_a_bookie_that_is_down_ends_soon_and_knows_nothing(cluster: Any, ask: Any) -> None:
+    ledger = made(cluster, ask, "counted")
+    ask(cluster.clients["writer"], "append", handle="counted", entries=200, entry_bytes=100)
+    cluster.bookies["b3"].kill()
+    began = time.monotonic()
+    place = {"ledger": ledger, "first": 0, "last": 199, "bookies": ["b1", "b2", "b3"]}
+    counts = ask(cluster.observer, "census", ledgers=[place], **{"pass": 2})
+    assert time.monotonic() - began < 10
+    assert counts["codes"][str(UNAVAILABLE)] + counts["skipped"] == 200
+    census = rows(cluster, "observer", "census", ledger=ledger, pass_number=2)
+    assert {row["holding"] for row in census if row["bookie"] == 3} <= {Holding.UNKNOWN}
+    mine = [row for row in census if row["bookie"] == 1]
+    assert [row["holding"] for row in mine].count(Holding.PRESENT) >= 190
+    assert all(row["asked_ns"] <= row["answered_ns"] < NEVER for row in census)
+    cluster.bookies["b3"].start()
+    cluster.bookies["b3"].wait_ready(30)
+
+
+def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
+    """Two of three bookies are gone: the ledger cannot be recovered, and that is what is told."""
+    ledger = made(cluster, ask, "unread")
+    ask(cluster.clients["writer"], "append", handle="unread", entries=10, entry_bytes=100)
+    for name in ("b2", "b3"):
+        cluster.bookies[name].kill()
+    result = ask(cluster.observer, "final", ledgers=[ledger], attempts=2, timeout_s=20)["ledgers"][
+        str(ledger)
+    ]
+    assert (result["state"], result["read"], result["error"]) == ("unopened", 0, "LedgerRecovery")
+    opens = rows(cluster, "observer", kind=Kind.OPEN, ledger=ledger)
+    assert [(row["outcome"], row["flags"]) for row in opens] == [
+        (Outcome.UNKNOWN, Flag.FINAL | Flag.RECOVERY)
+    ] * 2
+    for name in ("b2", "b3"):
+        cluster.bookies[name].start()
+        cluster.bookies[name].wait_ready(30)
