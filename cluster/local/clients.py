@@ -108,6 +108,7 @@ class LocalClient(LocalProcess):
             "--history": str(spec.folder.operations.absolute()),
             "--zk": f"{host}:{port}",
             "--conf": str(conf),
+            "--record": "off" if self.name in spec.unrecorded else "on",
         }
         flat = [word for pair in arguments.items() for word in pair]
         launch = self._site.launch(program, flat, source=self._number)

@@ -33,7 +33,8 @@ class LocalSpec:
     ``versions`` names releases by server or client name where they differ from ``version``;
     ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
     ``linked=False`` leaves out the proxy: every name means the server itself (for tests and
-    training). ``forget_registrations`` deletes a killed bookie's registration before its restart.
+    training). ``unrecorded`` are clients without a history, only to measure what recording costs.
+    ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 
     folder: RunFolder
@@ -50,6 +51,7 @@ class LocalSpec:
     linked: bool = True
     observed: bool = True
     forget_registrations: bool = True
+    unrecorded: frozenset[str] = frozenset()
     ready_timeout_s: float = READY_TIMEOUT_S
     stop_timeout_s: float = STOP_TIMEOUT_S
 

@@ -1,0 +1,127 @@
+"""Throughput of the client: recording against not recording, and against BookKeeper's own client.
+
+All write to one cluster in turns: 1 KiB entries, E3 WQ3 AQ2, unprotected mode (no journal), straight
+to the bookies. Recording is compared at 1,000 adds outstanding. BookKeeper's benchmark uses one
+number both as its window and as its limit of adds a second, so the comparison with it takes a
+window so wide that the limit does not bind; ours takes the same.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cluster import artifacts
+from cluster.local.backend import LocalBackend
+from cluster.local.cluster import LocalCluster
+from cluster.local.settings import LocalSpec
+from evidence.folder import RunFolder
+from harness.bench.upstream import upstream_class_path
+from protocol.addresses import ZOOKEEPER
+from protocol.errors import ClientError
+from protocol.modes import MODES
+
+ENTRY_BYTES = 1024
+OUTSTANDING = 1000
+WIDE_OUTSTANDING = 40_000
+_QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+_TURN_TIMEOUT_S = 300
+_UPSTREAM_S = 8
+_UPSTREAM_MOST = 1_000_000
+_UPSTREAM_RATE = re.compile(r"(\d+) ops/sec")
+# Written often, so that the write cache never fills and throttles one of the two.
+_BOOKIE_CONF = {"flushInterval": "1000", "dbStorage_writeCacheMaxSizeMb": "128"}
+
+
+def client_bench(rounds: int, entries: int) -> Iterator[str]:
+    """Lines of the table; the last say the two ratios."""
+    rates: dict[str, list[float]] = {"recording": [], "plain": [], "recording wide": [], "upstream": []}
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as place:
+        folder = RunFolder.create(Path(place), "unprotected")
+        spec = LocalSpec(
+            folder,
+            MODES["unprotected"],
+            clients=("recording", "plain"),
+            bookie_conf=_BOOKIE_CONF,
+            unrecorded=frozenset({"plain"}),
+            linked=False,
+            observed=False,
+        )
+        with LocalBackend(spec).open() as cluster:
+            for name in ("recording", "plain"):
+                _turn(cluster, name, "warm", entries, OUTSTANDING)
+            for number in range(1, rounds + 1):
+                for name in ("recording", "plain"):
+                    rates[name].append(_turn(cluster, name, f"h{number}", entries, OUTSTANDING))
+                rates["recording wide"].append(
+                    _turn(cluster, "recording", f"w{number}", entries, WIDE_OUTSTANDING)
+                )
+                rates["upstream"].append(_upstream(cluster, folder, entries))
+                yield f"round {number}: " + ", ".join(
+                    f"{name} {rate[-1]:,.0f}/s" for name, rate in rates.items()
+                )
+    for name, rate in rates.items():
+        yield f"{name:14} median {statistics.median(rate):,.0f} adds/s ({min(rate):,.0f} to {max(rate):,.0f})"
+    for name, other in (("recording", "plain"), ("recording wide", "upstream")):
+        ratios = [ours / theirs for ours, theirs in zip(rates[name], rates[other], strict=True)]
+        yield f"{name} / {other}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _turn(cluster: LocalCluster, name: str, handle: str, entries: int, outstanding: int) -> float:
+    """One ledger full of adds by one client; adds per second."""
+    client = cluster.clients[name]
+    _ok(client.call("create", timeout_s=30, handle=handle, digest="CRC32", **_QUORUMS))
+    began = time.monotonic()
+    _ok(
+        client.call(
+            "append",
+            timeout_s=_TURN_TIMEOUT_S,
+            handle=handle,
+            entries=entries,
+            entry_bytes=ENTRY_BYTES,
+            outstanding=outstanding,
+        )
+    )
+    took_s = time.monotonic() - began
+    _ok(client.call("close", timeout_s=60, handle=handle))
+    return entries / took_s
+
+
+def _ok(reply: dict[str, object]) -> None:
+    if not reply.get("ok"):
+        raise ClientError(f"the benchmark's client failed: {reply}")
+
+
+def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
+    """BookKeeper's own latency benchmark with the same shape; adds per second as it says itself."""
+    host, port = cluster.addresses.direct(ZOOKEEPER)
+    hosts = folder.server("recording") / "hosts"
+    argv = [
+        str(artifacts.java()),
+        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx192m", "-XX:MaxDirectMemorySize=64m"),
+        f"-Djdk.net.hosts.file={hosts}",
+        f"-Dlog4j2.configurationFile={folder.server('recording') / 'log4j2.xml'}",
+        *("-cp", upstream_class_path(), "org.apache.bookkeeper.benchmark.BenchThroughputLatency"),
+        *(
+            "--zookeeper",
+            f"{host}:{port}",
+            "--entrysize",
+            str(ENTRY_BYTES),
+            "--throttle",
+            str(WIDE_OUTSTANDING),
+        ),
+        *("--ensemble", "3", "--quorum", "3", "--ackQuorum", "2", "--sendlimit", str(_UPSTREAM_MOST)),
+        *("--time", str(_UPSTREAM_S), "--warmupMessages", str(entries)),
+        *("--latencyFile", str(folder.path / "latency.dump")),
+    ]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TURN_TIMEOUT_S, check=False)
+    found = _UPSTREAM_RATE.findall(done.stdout + done.stderr)
+    if not found:
+        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+        raise ClientError(f"BookKeeper's benchmark said no rate (exit {done.returncode}): {last}")
+    return float(found[-1])
