@@ -30,6 +30,7 @@ from cluster import doctor
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 FOLDERS = ("unit", "histories", "repo", "spark", "live", "docker", "browser")
 TIMEOUT_S = 900
+TAIL_LINES = 60
 
 
 @dataclass
@@ -95,7 +96,11 @@ def client() -> Counts:
     """Maven's test phase in client/, counted from its reports."""
     reports = ROOT / "client" / "target" / "surefire-reports"
     started = time.time()
-    code = _call(["mvn", "-q", "-B", "test"], cwd=ROOT / "client")
+    log = BUILD / "maven-test.log"
+    with log.open("w") as stream:  # servers within the tests log thousands of lines
+        code = _call(["mvn", "-q", "-B", "test"], cwd=ROOT / "client", stdout=stream)
+    if code != 0:
+        print("\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:]))
     return counting.with_code(counting.junit(reports.glob("TEST-*.xml"), newer_than=started), code)
 
 
