@@ -26,7 +26,7 @@ from checkers.peaks import Peaks, merge_peaks, peaks
 from checkers.spans import Spans
 from checkers.versions import Histories, Versions, scan_versions
 from checkers.wording import client_name, counted, entries_text, ledger_text, operation_text
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerState
 
@@ -179,8 +179,6 @@ def _went_back(summary: Confirmed, run: RunFacts) -> Iterator[Finding]:
 
 def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> Iterator[Finding]:
     for ledger, version in sorted(histories.closes.items()):
-        if version.latest_ns == NEVER:
-            continue
         later = [point for point in summary.fronts.get(ledger, ()) if point[0] > version.latest_ns]
         if later and later[0][1] > version.last_entry:
             _, lac, client, seq = later[0]
