@@ -6,6 +6,7 @@ alone, and gives the same files. Judges nothing.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,9 @@ from evidence.schemas import OPERATIONS
 from pipeline.segments import SegmentDone, SegmentTask, collect_segment
 from pipeline.session import Session
 from pipeline.tables import Collection, replacing, write_collection, write_parts
+from protocol.addresses import is_bookie
 
+_LOG_NAME = re.compile(r"boot-(\d+)\.log")
 ROWS_IN_BUCKET = 1_000_000
 MOST_BUCKETS = 256
 Transactions = Callable[[RunFolder], None]
@@ -81,7 +84,7 @@ def _small_tables(
     changes = _transactions(folder.transactions)
     return {
         "faults": collect_faults(faults.records, faults.damage),
-        "servers": collect_servers(events.records, _logs(folder), events.damage),
+        "servers": collect_servers(events.records, clock, _logs(folder), events.damage),
         "ledgers": collect_ledgers(changes.records, clock, watched, changes.damage),
     }
 
@@ -93,9 +96,10 @@ def _transactions(path: Path) -> Lines:
 
 
 def _logs(folder: RunFolder) -> list[LogEvent]:
-    logs = sorted(folder.servers.glob("b*/**/*.log*"))
-    return [event for log in logs if log.is_file() for event in log_events(_server(folder, log), log)]
-
-
-def _server(folder: RunFolder, log: Path) -> str:
-    return log.relative_to(folder.servers).parts[0]
+    """The events in the logs of all boots of all bookies."""
+    events: list[LogEvent] = []
+    for log in sorted(folder.servers.glob("*/boot-*.log")):
+        boot = _LOG_NAME.fullmatch(log.name)
+        if boot and is_bookie(log.parent.name):
+            events += log_events(log.parent.name, int(boot[1]), log)
+    return events

@@ -127,6 +127,8 @@ class Session:
             _remove_leftovers(self._scratch.parent)
             self._scratch.mkdir(parents=True)
             self._jvm = GatewayJvm(self._settings(), self._scratch)
+            if self._closed:
+                self._jvm.kill()
             self._gateway = self._jvm.connect()
             self._spark = _session(self._gateway)
             workers = self._spark.sparkContext.defaultParallelism

@@ -1,15 +1,16 @@
 """Events of servers to the ``servers`` table: the recorded ones and those told by their logs.
 
-Which boot a log line belongs to is told by time: the last ``started`` event before it.
+Every event is an interval of the run's clock; what a log dates by the wall clock alone has that
+conversion's error.
 """
 
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected, collected
 from evidence.collect.logs import LogEvent
 
@@ -17,12 +18,14 @@ _OWN = ("server", "boot", "event", "at_ns", "earliest_ns")
 
 
 def collect_servers(
-    lines: Iterable[Mapping[str, Any]], logs: Iterable[LogEvent] = (), damage: Iterable[str] = ()
+    lines: Iterable[Mapping[str, Any]],
+    clock: WallClock,
+    logs: Iterable[LogEvent] = (),
+    damage: Iterable[str] = (),
 ) -> Collected:
     """Rows of ``servers``, sorted by time, server and boot; ``detail`` is JSON of all else.
 
-    An event that lacks its server, name or time becomes damage; a log line before the first
-    recorded start of its server has boot 0.
+    An event that lacks its server, name or time becomes damage.
     """
     rows: list[dict[str, Any]] = []
     broken = list(damage)
@@ -31,8 +34,7 @@ def collect_servers(
             rows.append(_recorded(line))
         except (KeyError, TypeError, ValueError):
             broken.append(f"a recorded event says nothing usable: {dict(line)}")
-    boots = _boots(rows)
-    rows += [_logged(event, boots[event.server]) for event in logs]
+    rows += [_logged(event, clock) for event in logs]
     rows.sort(key=lambda row: (row["latest_ns"], row["server"], row["boot"], row["event"], row["detail"]))
     return collected("servers", rows, broken)
 
@@ -49,27 +51,17 @@ def _recorded(line: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _logged(event: LogEvent, boots: list[tuple[int, int]]) -> dict[str, Any]:
-    before = [boot for began_ns, boot in boots if began_ns <= event.at_ns]
+def _logged(event: LogEvent, clock: WallClock) -> dict[str, Any]:
+    exact = (event.at_ns, event.at_ns)
+    earliest_ns, latest_ns = exact if event.at_ns else clock.interval_ns(event.wall_ms)
     return {
         "server": event.server,
-        "boot": before[-1] if before else 0,
+        "boot": event.boot,
         "event": event.event,
-        "earliest_ns": event.at_ns,
-        "latest_ns": event.at_ns,
+        "earliest_ns": earliest_ns,
+        "latest_ns": latest_ns,
         "detail": _json(event.detail),
     }
-
-
-def _boots(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[int, int]]]:
-    """For each server the beginnings of its boots, sorted by time."""
-    boots: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for row in rows:
-        if row["event"] == "started":
-            boots[row["server"]].append((row["earliest_ns"], row["boot"]))
-    for begun in boots.values():
-        begun.sort()
-    return boots
 
 
 def _json(tree: Any) -> str:

@@ -7,10 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from evidence.codes import NEVER
+from evidence.collect.clock import WallClock
 from evidence.collect.faults import collect_faults
 from evidence.collect.logs import LogEvent, log_events
 from evidence.collect.servers import collect_servers
 from evidence.schemas import FAULTS, SERVERS
+
+MS = 1_000_000
+CLOCK = WallClock.of(
+    {"wall_ns": 1000 * MS, "monotonic_ns": 0}, {"wall_ns": 9000 * MS, "monotonic_ns": 8000 * MS}
+)
 
 
 def phase(fault: int, name: str, at_ns: int, **proof: Any) -> dict[str, Any]:
@@ -63,7 +69,7 @@ def test_events_keep_their_interval_and_everything_else_as_detail() -> None:
         {"server": "b1", "boot": 1, "event": "answering", "at_ns": 50, "earliest_ns": 40},
         {"server": "b1"},
     ]
-    found = collect_servers(lines)
+    found = collect_servers(lines, CLOCK)
     assert found.table.schema == SERVERS
     answering, exited = found.table.to_pylist()
     assert (answering["event"], answering["earliest_ns"], answering["latest_ns"]) == ("answering", 40, 50)
@@ -71,28 +77,31 @@ def test_events_keep_their_interval_and_everything_else_as_detail() -> None:
     assert found.damage == ("servers: a recorded event says nothing usable: {'server': 'b1'}",)
 
 
-def test_a_log_line_belongs_to_the_boot_that_had_begun() -> None:
-    lines = [
-        {"server": "b1", "boot": boot, "event": "started", "at_ns": at} for boot, at in ((1, 10), (2, 20))
-    ]
-    logs = [LogEvent("b1", at, "mark_limbo") for at in (5, 15, 25)]
-    rows = collect_servers(lines, logs).table.to_pylist()
-    assert [row["boot"] for row in rows if row["event"] == "mark_limbo"] == [0, 1, 2]
+def test_a_log_line_is_dated_by_the_runs_clock_or_else_by_the_wall_clock_with_its_error() -> None:
+    logs = [LogEvent("b1", 2, 0, 1500, "preboot_end"), LogEvent("b1", 1, 7 * MS, 1007, "mark_limbo")]
+    first, second = collect_servers([], CLOCK, logs).table.to_pylist()
+    assert (first["event"], first["boot"], first["earliest_ns"], first["latest_ns"]) == (
+        "mark_limbo",
+        1,
+        7 * MS,
+        7 * MS,
+    )
+    assert (second["boot"], second["earliest_ns"], second["latest_ns"]) == (2, 498 * MS, 503 * MS)
 
 
 def test_the_log_tells_limbo_in_the_words_of_every_release(tmp_path: Path) -> None:
-    log = tmp_path / "b1.log"
+    log = tmp_path / "boot-2.log"
     log.write_text(
-        "123456789 INFO [main] Unclean shutdown detected\n"
-        "123456790 INFO [main] Event: PREBOOT_START, RunId: 11-22, Reason: UNCLEAN_SHUTDOWN\n"
-        "123456791 INFO [main] Mark limbo {event=MARK_LIMBO, ledgerId=7, runId=11-22}\n"
-        "123456792 INFO [main] Event: FULL_CHECK_END, runId: 11-22, ok: 3, error: 0, missing: 0\n"
-        "123456793 INFO [main] {event=RECOVER_LIMBO_LEDGER, ledgerId=7}\n"
-        "123456794 INFO [main] {event=CLEAR_INTEGCHECK_FLAG}\n"
-        "at some.Class.MARK_LIMBO(Other.java)\n"
-        "123456795 INFO [main] nothing that matters\n"
+        "123456789 1795258741454 INFO  [main] EmbeddedServer - Unclean shutdown detected. The bookie {}\n"
+        "123456790 1795258741908 INFO  [main] Check - Event: PREBOOT_START, RunId: 1-2, Reason: UNCLEAN {}\n"
+        "0 1795258742194 INFO  [main] Check - Marking ledger {event=MARK_LIMBO, ledgerId=7, runId=1-2}\n"
+        "0 1795258743228 INFO  [rx-0] Check - Event: FULL_CHECK_END, runId: 1-2, ok: 3, error: 0 {}\n"
+        "0 1795258743229 INFO  [rx-0] Check - Recovering {event=RECOVER_LIMBO_LEDGER, ledgerId=7}\n"
+        "0 1795258743288 INFO  [rx-0] Check - Clearing {event=CLEAR_INTEGCHECK_FLAG, runId=2}\n"
+        "\tat some.Class.MARK_LIMBO(Other.java)\n"
+        "0 1795258743289 INFO  [rx-0] Check - nothing that matters {}\n"
     )
-    events = list(log_events("b1", log))
+    events = list(log_events("b1", 2, log))
     assert [event.event for event in events] == [
         "unclean_shutdown",
         "preboot_start",
@@ -101,5 +110,7 @@ def test_the_log_tells_limbo_in_the_words_of_every_release(tmp_path: Path) -> No
         "recover_limbo_ledger",
         "clear_integcheck_flag",
     ]
-    assert events[2] == LogEvent("b1", 123456791, "mark_limbo", {"ledgerId": 7})
-    assert events[3].detail == {"ok": 3, "error": 0, "missing": 0}
+    assert events[0] == LogEvent("b1", 2, 123456789, 1795258741454, "unclean_shutdown")
+    assert events[1].detail == {"reason": "UNCLEAN"}
+    assert events[2] == LogEvent("b1", 2, 0, 1795258742194, "mark_limbo", {"ledgerId": 7})
+    assert events[3].detail == {"ok": 3, "error": 0}

@@ -1,0 +1,29 @@
+"""The class-data archive: one name for one JVM and one Spark, and never in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.archive import archive_in, write_archive
+from protocol.errors import PrerequisiteError
+
+
+def test_the_name_is_bound_to_the_jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = archive_in(tmp_path)
+    assert own == archive_in(tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert archive_in(tmp_path) != own
+    (tmp_path / "bin" / "java").unlink()
+    with pytest.raises(PrerequisiteError, match="no Java"):
+        archive_in(tmp_path)
+
+
+def test_an_archive_that_is_there_is_kept(tmp_path: Path) -> None:
+    archive = archive_in(tmp_path)
+    archive.write_bytes(b"archive")
+    assert write_archive(tmp_path) == archive
+    assert archive.read_bytes() == b"archive"
