@@ -141,8 +141,29 @@ def _disk(results: Path) -> Check:
     folder = results.absolute()
     while not folder.exists():
         folder = folder.parent
+    point = mount_point(folder.resolve())
+    if not is_listed(point):
+        seen = f"{point} is no mount point of /proc/self/mounts: bookies end with 'Mount point not found'"
+        return Check("disk", "fail", seen, "In a chroot: mount --bind ROOT ROOT before entering it.")
     usage = shutil.disk_usage(folder)
     return disk_check(results, usage.total, usage.free)
+
+
+def mount_point(folder: Path) -> Path:
+    """The highest parent on the same device, which is where Java expects the mount point of ``folder``."""
+    device = folder.stat().st_dev
+    while folder != folder.parent and folder.parent.stat().st_dev == device:
+        folder = folder.parent
+    return folder
+
+
+def is_listed(point: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
+    """Whether the kernel lists ``point`` among the mount points of this process."""
+    try:
+        lines = mounts.read_text().splitlines()
+    except OSError:
+        return False
+    return any(line.split()[1].replace("\\040", " ") == str(point) for line in lines)
 
 
 def disk_check(results: Path, total_bytes: int, free_bytes: int) -> Check:

@@ -36,6 +36,14 @@ def test_a_full_disk_is_judged_by_fill_and_by_space(total: int, free: int, state
     assert doctor.disk_check(Path("results"), total, free).state == state
 
 
+def test_a_mount_point_that_is_not_listed_is_seen(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text("proc /proc proc rw 0 0\n/dev/vda /my\\040data ext4 rw 0 0\n")
+    assert doctor.is_listed(Path("/my data"), mounts)
+    assert not doctor.is_listed(Path("/"), mounts)
+    assert doctor.mount_point(Path("/proc/self").resolve()) == Path("/proc")
+
+
 def test_memory_is_the_lesser_of_machine_and_control_group(tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    4194304 kB\n")
     assert doctor.available_memory_bytes(tmp_path, tmp_path) == 4 * GIB
