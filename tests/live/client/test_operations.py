@@ -176,3 +176,21 @@ def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
     for name in ("b2", "b3"):
         cluster.bookies[name].start()
         cluster.bookies[name].wait_ready(30)
+
+
+def test_the_watch_goes_on_after_zookeeper_was_away(cluster: Any, ask: Any) -> None:
+    ask(cluster.observer, "watch")
+    before = made(cluster, ask, "before")
+    cluster.zookeeper.kill()
+    cluster.zookeeper.start()
+    cluster.zookeeper.wait_ready(30)
+    deadline = time.monotonic() + 30
+    reply: dict[str, Any] = {"ok": False}
+    while not reply["ok"] and time.monotonic() < deadline:
+        reply = cluster.clients["writer"].call("create", timeout_s=30, handle="after", **QUORUMS)
+    ask(cluster.clients["writer"], "close", handle="after")
+    wanted = {(before, 1), (reply["ledger"], 3)}  # versions in between may be passed over
+    seen: set[tuple[int, int]] = set()
+    while not wanted <= seen and time.monotonic() < deadline:
+        seen = {(row["ledger"], row["lac"]) for row in rows(cluster, "observer", "watched")}
+    assert wanted <= seen

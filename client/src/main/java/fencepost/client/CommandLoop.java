@@ -4,7 +4,6 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import fencepost.history.HistoryException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.util.Map;
@@ -61,9 +60,6 @@ final class CommandLoop {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             reply = CommandException.unexpected(e).reply();
-        } catch (HistoryException e) {
-            Fatal.end(replies, e);
-            return;
         } catch (RuntimeException | LinkageError e) {
             e.printStackTrace();
             reply = CommandException.unexpected(e).reply();

@@ -51,7 +51,7 @@ public final class Main {
 
     private static void run(Arguments arguments, Replies replies)
             throws IOException, InterruptedException, BKException {
-        History history = history(arguments);
+        History history = history(arguments, replies);
         BookKeeper bookkeeper = Connection.open(arguments.conf(), arguments.zookeeper());
         ExecutorService threads = Executors.newCachedThreadPool(Main::daemon);
         Session session = new Session(
@@ -94,12 +94,13 @@ public final class Main {
                 .put("history", arguments.recorded() ? arguments.history().toString() : null);
     }
 
-    private static History history(Arguments arguments) throws IOException {
+    private static History history(Arguments arguments, Replies replies) throws IOException {
         if (!arguments.recorded()) {
             return History.none();
         }
         Files.createDirectories(arguments.history());
-        return new FileHistory(arguments.history(), arguments.identity());
+        // A client that cannot record must not act: on whatever thread that shows, the process ends.
+        return new FileHistory(arguments.history(), arguments.identity(), lost -> Fatal.end(replies, lost));
     }
 
     private static Thread daemon(Runnable work) {

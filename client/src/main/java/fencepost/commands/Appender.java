@@ -95,8 +95,8 @@ final class Appender implements BackgroundJob {
     }
 
     private void ended(Outcome outcome, int error, long entry) {
+        tally.ended(outcome, error, entry); // first, so that who gets the place knows of an error
         window.release();
-        tally.ended(outcome, error, entry);
     }
 
     /** Waits until {@code due} and tells when the next is; short arrears are made up for, long ones are not. */

@@ -135,8 +135,11 @@ public final class LedgerCommands {
 
     private ObjectNode release(Parameters parameters) throws CommandException {
         String name = parameters.text("handle");
-        session.handles().get(name);
+        Ledger ledger = session.handles().get(name);
         session.handles().remove(name);
+        if (!(ledger instanceof Writer)) {
+            closing(ledger); // it would follow the ledger's metadata for ever
+        }
         return reply();
     }
 

@@ -7,6 +7,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.function.Consumer;
 
 /**
  * A history kept in memory-mapped files. Invocations are stored one after the other under one lock, so that a
@@ -15,6 +16,7 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 public final class FileHistory implements History {
     private final Path directory;
     private final Identity identity;
+    private final Consumer<HistoryException> lost;
     private final ExecutorService preparer = Executors.newSingleThreadExecutor(FileHistory::preparerThread);
     private final Object lock = new Object();
 
@@ -26,11 +28,13 @@ public final class FileHistory implements History {
     /**
      * Opens the history of one boot.
      *
+     * @param lost told, on whatever thread it was, that nothing more can be recorded, before the exception is thrown
      * @throws IOException if the first segment cannot be made, also if this boot has a history already
      */
-    public FileHistory(Path directory, Identity identity) throws IOException {
+    public FileHistory(Path directory, Identity identity, Consumer<HistoryException> lost) throws IOException {
         this.directory = directory;
         this.identity = identity;
+        this.lost = lost;
         this.segment = Segment.create(directory, identity, number);
         this.next = prepare(number + 1);
     }
@@ -85,10 +89,16 @@ public final class FileHistory implements History {
             return next.get();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            throw new HistoryException("interrupted while waiting for segment " + (number + 1), e);
+            throw lost("interrupted while waiting for", e);
         } catch (ExecutionException e) {
-            throw new HistoryException("cannot make segment " + (number + 1) + ": " + e.getCause(), e.getCause());
+            throw lost("cannot make", e.getCause());
         }
+    }
+
+    private HistoryException lost(String what, Throwable cause) {
+        HistoryException exception = new HistoryException(what + " segment " + (number + 1) + ": " + cause, cause);
+        lost.accept(exception);
+        return exception;
     }
 
     private Future<Segment> prepare(int segmentNumber) {

@@ -26,7 +26,7 @@ class FileHistoryTest {
 
     @Test
     void theHeaderSaysWhoseHistoryItIs() throws IOException {
-        new FileHistory(folder, WRITER).close();
+        open().close();
         ByteBuffer header = new HistoryFile(folder.resolve("writer-003-000001.hist")).header();
         byte[] magic = new byte[8];
         header.get(0, magic);
@@ -45,7 +45,7 @@ class FileHistoryTest {
 
     @Test
     void everyFieldLiesWhereTheFormatSays() throws IOException {
-        try (FileHistory history = new FileHistory(folder, WRITER)) {
+        try (FileHistory history = open()) {
             Pending pending = history.begin(new Invocation(Kind.ADD, 33, 5, 6, 7, 8, 9, 10));
             pending.complete(new Completion(
                     Outcome.UNKNOWN, -101, 11, 12, 13, 14, new Evidence(Proof.FOREIGN, 15, 16, 10)));
@@ -72,7 +72,7 @@ class FileHistoryTest {
 
     @Test
     void theInvocationIsOnTheDiskBeforeTheOutcome() throws IOException {
-        try (FileHistory history = new FileHistory(folder, WRITER)) {
+        try (FileHistory history = open()) {
             history.begin(Invocation.of(Kind.DELETE, 0, 4));
             HistoryFile file = HistoryFile.all(folder).get(0);
             assertTrue(HistoryFile.isSound(file.invoked(0)));
@@ -82,7 +82,7 @@ class FileHistoryTest {
 
     @Test
     void anOperationEndsOnce() throws IOException {
-        try (FileHistory history = new FileHistory(folder, WRITER)) {
+        try (FileHistory history = open()) {
             Pending pending = history.begin(Invocation.of(Kind.ADD, 0, 4));
             assertTrue(pending.complete(Completion.ok(4)));
             assertFalse(pending.complete(Completion.failed(Outcome.UNKNOWN, -1, 4)));
@@ -94,7 +94,7 @@ class FileHistoryTest {
     void concurrentOperationsLeaveNoGapAndKeepTheOrderOfTime() throws Exception {
         int threads = 8;
         int each = 20_000;
-        try (FileHistory history = new FileHistory(folder, WRITER)) {
+        try (FileHistory history = open()) {
             var pool = Executors.newFixedThreadPool(threads);
             List<Callable<Void>> work = new ArrayList<>();
             for (int thread = 0; thread < threads; thread++) {
@@ -134,7 +134,7 @@ class FileHistoryTest {
 
     @Test
     void whatWasPreparedAndNotUsedIsGivenBack() throws IOException {
-        new FileHistory(folder, WRITER).close();
+        open().close();
         try (var files = Files.list(folder)) {
             assertEquals(List.of("writer-003-000001.hist"), files.map(p -> p.getFileName().toString()).toList());
         }
@@ -142,8 +142,27 @@ class FileHistoryTest {
 
     @Test
     void aBootHasOneHistory() throws IOException {
-        new FileHistory(folder, WRITER).close();
-        assertThrows(IOException.class, () -> new FileHistory(folder, WRITER));
+        open().close();
+        assertThrows(IOException.class, () -> open());
+    }
+
+    @Test
+    void aHistoryThatCannotGoOnSaysSoBeforeItThrows() throws IOException {
+        List<HistoryException> lost = new ArrayList<>();
+        Files.write(folder.resolve("writer-003-000002.hist"), new byte[1]); // in the way of the next segment
+        FileHistory history = new FileHistory(folder, WRITER, lost::add);
+        for (int slot = 0; slot < HistoryFormat.SLOTS; slot++) {
+            history.begin(Invocation.of(Kind.ADD, 0, 1));
+        }
+        assertEquals(List.of(), lost);
+        assertThrows(HistoryException.class, () -> history.begin(Invocation.of(Kind.ADD, 0, 1)));
+        assertEquals(1, lost.size());
+    }
+
+    private FileHistory open() throws IOException {
+        return new FileHistory(folder, WRITER, lost -> {
+            throw lost;
+        });
     }
 
     private static List<Long> longs(ByteBuffer half, int from, int count) {

@@ -12,7 +12,7 @@ final class KilledWriter {
     }
 
     public static void main(String[] args) throws Exception {
-        FileHistory history = new FileHistory(Path.of(args[0]), new Identity("writer", 101, 1, 1));
+        FileHistory history = new FileHistory(Path.of(args[0]), new Identity("writer", 101, 1, 1), lost -> { });
         AtomicLong recorded = new AtomicLong();
         for (int thread = 0; thread < THREADS; thread++) {
             new Thread(() -> {
