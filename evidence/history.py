@@ -20,66 +20,24 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
 from evidence.crc import crc32
+from evidence.history_layout import (
+    BOOT_SHIFT,
+    CRC_AT,
+    FILE_BYTES,
+    HEADER,
+    SLOT,
+    SLOT_BYTES,
+    SLOTS,
+    is_torn_header,
+    wrong_header,
+    wrong_length,
+)
 from evidence.schemas import CENSUS, OPERATIONS
 
-MAGIC = b"FPHIST1\n"
-VERSION = 1
-SLOT_BYTES = 128
-HALF_BYTES = SLOT_BYTES // 2
-CRC_AT = HALF_BYTES - 4
-SLOTS = 65_536
-FILE_BYTES = SLOT_BYTES * (1 + SLOTS)
-BOOT_SHIFT = 40
+__all__ = ["BOOT_SHIFT", "SLOTS", "SLOT_BYTES", "Segment", "decode", "decode_segment"]
+
 _WORDS = SLOT_BYTES // 8
 _NAMED_DAMAGES = 20
-
-HEADER = np.dtype(
-    [
-        ("magic", "S8"),
-        ("version", "<u4"),
-        ("slot_size", "<u4"),
-        ("run_id", "<u8"),
-        ("first_seq", "<i8"),
-        ("client", "<u4"),
-        ("slots", "<u4"),
-        ("name", "S32"),
-        ("zero", "V52"),
-        ("crc", "<u4"),
-    ]
-)
-INVOKED = np.dtype(
-    [
-        ("seq", "<i8"),
-        ("ns", "<i8"),
-        ("ledger", "<i8"),
-        ("entry", "<i8"),
-        ("last", "<i8"),
-        ("lac_before", "<i8"),
-        ("handle", "<i4"),
-        ("size_bytes", "<i4"),
-        ("kind", "u1"),
-        ("flags", "u1"),
-        ("zero", "<u2"),
-        ("crc", "<u4"),
-    ]
-)
-COMPLETED = np.dtype(
-    [
-        ("ns", "<i8"),
-        ("ledger", "<i8"),
-        ("entry", "<i8"),
-        ("lac", "<i8"),
-        ("expected", "<i8"),
-        ("digest", "<u8"),
-        ("error", "<i4"),
-        ("origin", "<u4"),
-        ("outcome", "u1"),
-        ("proof", "u1"),
-        ("zero", "<u2"),
-        ("crc", "<u4"),
-    ]
-)
-SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -120,13 +78,13 @@ def decode(data: bytes, *, run_id: int) -> Segment:
     stored = words.reshape(slots, 2, _WORDS // 2)
     written: Array = np.asarray(stored.any(axis=2))
     used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
-    wrong = _wrong_header(data[:SLOT_BYTES], run_id)
+    wrong = wrong_header(data[:SLOT_BYTES], run_id)
     if wrong:
-        excused = used == 0 and (len(data) < FILE_BYTES or _is_torn_header(data[:SLOT_BYTES]))
+        excused = used == 0 and (len(data) < FILE_BYTES or is_torn_header(data[:SLOT_BYTES]))
         return _segment(0, 0, stored[:0], damage=() if excused else (wrong,))
     header = np.frombuffer(data, dtype=HEADER, count=1)[0]
     return _decode(
-        stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), _short(data)
+        stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), wrong_length(data)
     )
 
 
@@ -274,30 +232,3 @@ def _named(what: str, seqs: NDArray[np.int64]) -> list[str]:
 def _slot_name(seq: int) -> str:
     """``1:42`` for the 42nd slot of boot 1."""
     return f"{seq >> BOOT_SHIFT}:{seq & ((1 << BOOT_SHIFT) - 1)}"
-
-
-def _short(data: bytes) -> tuple[str, ...]:
-    if len(data) == FILE_BYTES:
-        return ()
-    return (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
-
-
-def _is_torn_header(header: bytes) -> bool:
-    """Whether the client was killed before or while it stored the header, over zeros."""
-    return not any(header[:8]) or not any(header[-8:])
-
-
-def _wrong_header(header: bytes, run_id: int) -> str:
-    """What is wrong with a header, or nothing."""
-    if len(header) < SLOT_BYTES:
-        return "the header is cut off"
-    fields = np.frombuffer(header, dtype=HEADER)[0]
-    stored = np.frombuffer(header, dtype=np.uint8).reshape(1, SLOT_BYTES)
-    if int(crc32(stored[:, : SLOT_BYTES - 4])[0]) != int(fields["crc"]) or bytes(fields["magic"]) != MAGIC:
-        return "the header is damaged"
-    layout = (int(fields["version"]), int(fields["slot_size"]), int(fields["slots"]))
-    if layout != (VERSION, SLOT_BYTES, SLOTS):
-        return f"the layout (version, slot bytes, slots) is {layout}, not {(VERSION, SLOT_BYTES, SLOTS)}"
-    if int(fields["run_id"]) != run_id:
-        return f"it is a history of run {int(fields['run_id'])}, not of run {run_id}"
-    return ""

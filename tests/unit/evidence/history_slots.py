@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from evidence.codes import Kind, Outcome, Proof
-from evidence.history import BOOT_SHIFT, COMPLETED, FILE_BYTES, HEADER, INVOKED, MAGIC, SLOT_BYTES, SLOTS
+from evidence.history_layout import (
+    BOOT_SHIFT,
+    COMPLETED,
+    FILE_BYTES,
+    HEADER,
+    INVOKED,
+    MAGIC,
+    SLOT_BYTES,
+    SLOTS,
+)
 
 RUN_ID = 2**64 - 5
 CLIENT = 101

@@ -12,18 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Holding, Outcome, Proof
-from evidence.history import (
-    COMPLETED,
-    FILE_BYTES,
-    HALF_BYTES,
-    INVOKED,
-    SLOT,
-    SLOT_BYTES,
-    SLOTS,
-    Segment,
-    decode,
-    decode_segment,
-)
+from evidence.history import Segment, decode, decode_segment
+from evidence.history_layout import COMPLETED, FILE_BYTES, HALF_BYTES, INVOKED, SLOT, SLOT_BYTES, SLOTS
 from evidence.schemas import CENSUS, OPERATIONS
 from tests.unit.evidence.history_slots import CLIENT, FIRST_SEQ, RUN_ID, add, census, history, seq, watched
 
