@@ -54,8 +54,16 @@ def wait_for(stage: Stage, step: Any) -> Done:
 def await_condition(stage: Stage, asked: Any, timeout_s: float) -> str:
     """Wait until the asked condition (its parameters) holds; the last state seen."""
     return wait_until(
-        lambda: CONDITIONS[asked.condition](stage, asked), timeout_s, f"condition {asked.condition!r}"
+        lambda: alive_and(CONDITIONS[asked.condition], stage, asked),
+        timeout_s,
+        f"condition {asked.condition!r}",
     )
+
+
+def alive_and(condition: Condition, stage: Stage, asked: Any) -> tuple[bool, str]:
+    """The condition, on a run whose processes are all as they should be."""
+    stage.assert_alive()
+    return condition(stage, asked)
 
 
 @condition("ready")

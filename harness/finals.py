@@ -11,10 +11,10 @@ from typing import Any
 from evidence.codes import ErrorCode
 from harness.acts.loads import end_all
 from harness.attempts import highest_attempts
-from harness.conditions import quiet
+from harness.conditions import alive_and, quiet
 from harness.stage import Stage
 from harness.waiting import wait_until
-from protocol.errors import ClientError, FencepostError, NotReadyError
+from protocol.errors import ClientError, NotReadyError
 
 _QUIET_TIMEOUT_S = 90
 _OBSERVATION_TIMEOUT_S = 1800
@@ -36,9 +36,9 @@ def heal_everything(stage: Stage) -> None:
     healed = stage.faults.heal()
     stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
     try:
-        state = wait_until(lambda: quiet(stage, None), _QUIET_TIMEOUT_S, "the quiet state")
+        state = wait_until(lambda: alive_and(quiet, stage, None), _QUIET_TIMEOUT_S, "the quiet state")
         stage.narrator.event(f"quiet: {state}")
-    except FencepostError as error:
+    except NotReadyError as error:
         stage.narrator.event(f"not quiet: {error}", style="yellow")
         stage.steps.write({"step": "quiet", "error": str(error)})
 
@@ -71,10 +71,7 @@ def census(stage: Stage, only: int | None = None) -> str:
 
 def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
     """One long command of the observer; ``ClientError`` when it was not carried out."""
-    try:
-        reply = stage.cluster.observer.submit(do, **parameters).result(_OBSERVATION_TIMEOUT_S)
-    except TimeoutError as error:
-        raise NotReadyError(f"the observer did not end {do!r} in {_OBSERVATION_TIMEOUT_S} s") from error
+    reply = stage.reply(stage.cluster.observer.submit(do, **parameters), _OBSERVATION_TIMEOUT_S, do)
     if not reply.get("ok"):
         raise ClientError(
             f"the observer could not do {do!r}: {reply.get('error')} {reply.get('message', '')}"

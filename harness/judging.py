@@ -46,10 +46,11 @@ def judging(folder: Path) -> Iterator[Judge]:
 
     ``folder`` takes Spark's scratch files, which are gone afterwards.
     """
+    from cluster.artifacts import cache_root
+    from pipeline.archive import archive_in
     from pipeline.session import Session
 
-    with Session(folder) as session:
-        session.warm_up()
+    with Session(folder, archive=archive_in(cache_root() / "class-data")) as session:
         yield Judge(session)
 
 

@@ -30,6 +30,7 @@ def perform(steps: Sequence[Step], stage: Stage) -> None:
     """Carry out ``steps`` (resolved step specs) one after the other."""
     began = time.monotonic()
     for step in steps:
+        stage.assert_alive()
         _wait_for_time(step, began)
         _wait_for_event(step, stage)
         if isinstance(step, Together):

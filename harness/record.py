@@ -27,7 +27,7 @@ from harness.order import properties_of
 from harness.perform import perform
 from harness.preparing import Prepared
 from harness.provenance import clock, provenance
-from harness.stage import Ledgers, Stage
+from harness.stage import Ledgers, Stage, told
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
 from protocol.errors import UnplannedDeathError
@@ -62,15 +62,15 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
                 finals = _play(stage)
             finally:
                 unplanned = cluster.unplanned()
-                for death in unplanned:
-                    narrator.event(f"UNPLANNED: {_death(death)}", style="red")
-                    faults.write(_unplanned_fault(death))
+                for number, death in enumerate(unplanned, start=1):
+                    narrator.event(f"UNPLANNED: {told(death)}", style="red")
+                    faults.write(_unplanned_fault(number, death))
             narrator.event("stopping everything")
         transactions(folder)
         folder.write_end(_end(folder, finals, unplanned))
     if unplanned:
         raise UnplannedDeathError(
-            "; ".join(map(_death, unplanned)),
+            "; ".join(map(told, unplanned)),
             remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
         )
 
@@ -136,7 +136,7 @@ def _end(folder: RunFolder, finals: dict[str, Any] | None, unplanned: list[Exit]
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
         "histories": _histories(folder),
-        "unplanned": [_death(death) for death in unplanned],
+        "unplanned": [told(death) for death in unplanned],
         "finals": {"ledgers": finals or {}},
     }
 
@@ -149,15 +149,10 @@ def _histories(folder: RunFolder) -> dict[str, dict[str, int]]:
     return {client: {"slots": count} for client, count in sorted(slots.items())}
 
 
-def _death(death: Exit) -> str:
-    how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
-    return f"{death.server} (boot {death.boot}) ended by itself with {how}"
-
-
-def _unplanned_fault(death: Exit) -> dict[str, Any]:
+def _unplanned_fault(number: int, death: Exit) -> dict[str, Any]:
     proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
     return {
-        "fault": 0,
+        "fault": -number,  # the nemesis numbers its own from 1
         "kind": "unplanned",
         "target": death.server,
         "params": {},

@@ -7,7 +7,8 @@ module that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -69,11 +70,22 @@ def _run_mode(prepared: Prepared, mode: str, path: Path, judge: Judge, narrator:
     narrator.restart_clock()
     narrator.line(mode_title(mode), style="bold")
     with narrator.logging_to(folder.harness_log):
-        record(prepared, folder, judge, narrator)
+        with _told_where(folder, narrator):
+            record(prepared, folder, judge, narrator)
         result = _judged(folder, judge, narrator)
         if result.comparison.met and not prepared.order.keep:
             drop_directories(folder)
     return result
+
+
+@contextmanager
+def _told_where(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
+    """Say where the evidence is when the run ends early."""
+    try:
+        yield
+    except BaseException:
+        narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
+        raise
 
 
 def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:

@@ -9,18 +9,27 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from cluster.interface import Client, Cluster
+from cluster.interface import Client, Cluster, Exit
 from evidence.folder import RunFolder
 from evidence.names import NAMED
 from evidence.recorders import Recorder
 from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
-from protocol.errors import UsageError
+from protocol.errors import NotReadyError, UnplannedDeathError, UsageError
+
+_LOOK_ROUND_S = 0.2
+
+
+def told(death: Exit) -> str:
+    """A death that nobody ordered, as a phrase."""
+    how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
+    return f"{death.server} (boot {death.boot}) ended by itself with {how}"
 
 
 class Ledgers:
@@ -123,5 +132,27 @@ class Stage:
         self.cluster.observer.call("watch", timeout_s=30)
 
     def call(self, client: str, do: str, *, timeout_s: float = 120, **parameters: Any) -> dict[str, Any]:
-        """One command of a client, and its reply."""
-        return self.client(client).call(do, timeout_s=timeout_s, **parameters)
+        """One command of a client, and its reply; a death that nobody ordered ends the wait."""
+        return self.reply(self.client(client).submit(do, **parameters), timeout_s, f"{client} {do}")
+
+    def reply(self, future: Future[dict[str, Any]], timeout_s: float, what: str) -> dict[str, Any]:
+        """Wait for a reply, and no longer than every process of the run is as it should be.
+
+        Raises ``UnplannedDeathError``, or ``NotReadyError`` when no reply came in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                return future.result(_LOOK_ROUND_S)
+            except TimeoutError:
+                self.assert_alive()
+                if time.monotonic() > deadline:
+                    raise NotReadyError(f"no reply to {what!r} within {timeout_s:g} s") from None
+
+    def assert_alive(self) -> None:
+        """Raise ``UnplannedDeathError`` when a process of the run has ended by itself."""
+        deaths = self.cluster.unplanned()
+        if deaths:
+            raise UnplannedDeathError(
+                "; ".join(map(told, deaths)), remedy=f"the logs are in {self.folder.servers}"
+            )

@@ -74,6 +74,11 @@ def proxy() -> None:
     run("proxy", argv, cwd=ROOT / "proxy", env=env)
 
 
+def starts() -> None:
+    """Make the class-data archives of servers, client and Spark, once all of them are there."""
+    run("starts", [str(VENV / "bin" / "python"), "-B", "-m", "harness.archives"])
+
+
 def go_command() -> Path:
     """Go from PATH, else from ``.build/go``, which is made when it is not there."""
     found = machine.go()

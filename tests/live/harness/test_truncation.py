@@ -21,7 +21,9 @@ def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost:
         "protected": "valid",
         "journal": "valid",
     }
-    lost = [one for one in modes["unprotected"]["judgements"]["durability"]["findings"] if one["kind"] == "lost"]
+    lost = [
+        one for one in modes["unprotected"]["judgements"]["durability"]["findings"] if one["kind"] == "lost"
+    ]
     assert [(one["first_entry"], one["last_entry"], one["count"]) for one in lost] == [(0, 49, 50)]
     assert all(one["loss"] == "undetermined" for one in lost)
     closed = modes["unprotected"]["judgements"]["closing"]["findings"]
