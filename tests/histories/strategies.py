@@ -6,6 +6,7 @@ Examples are derandomised: the same ones on every machine and every day.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -31,7 +32,7 @@ def steady(examples: int) -> Any:
 
 
 IDS, LEDGERS, SIZES, WRITERS = range(-1, 5), (1, 2), (64, 100), (101, 102)
-KINDS = (Kind.ADD, Kind.ADD, Kind.ENTRY, Kind.ENTRY, *(set(Kind) - {Kind.CENSUS}))
+KINDS = (*(Kind.ADD, Kind.ENTRY, Kind.LAC, Kind.FORCE) * 4, *sorted(set(Kind) - {Kind.CENSUS}))
 FLAGS = (0, 0, 1, 2, 4, 16, 18, 32)
 OPERATION = {
     "kind": KINDS,
@@ -122,6 +123,31 @@ def nonsense(draw: st.DrawFn) -> list[Fact]:
         *map(_answer, asked),
         *(_version(at, version) for at, version in seen.items()),
     ]
+
+
+def random_nonsense(seed: int) -> list[Fact]:
+    """The same kind of history, longer and of more even variety than Hypothesis likes to draw."""
+    dice = random.Random(seed)
+
+    def rows(choices: Mapping[str, Sequence[Any]], number: int) -> list[dict[str, Any]]:
+        return [{name: dice.choice(values) for name, values in choices.items()} for _ in range(number)]
+
+    asked = rows(ANSWER, dice.randint(0, 50))
+    places = [(ledger, number) for ledger in LEDGERS for number in range(dice.randint(0, 4))]
+    return [
+        *(_operation(seq, row) for seq, row in enumerate(rows(OPERATION, dice.randint(5, 40)), start=1)),
+        *map(_answer, asked),
+        *(_version(at, row) for at, row in zip(places, rows(VERSION, len(places)), strict=True)),
+    ]
+
+
+def random_cuts(seed: int, history: list[Fact]) -> list[list[Fact]]:
+    """The history shuffled and dealt out to up to six chunks."""
+    dice = random.Random(seed)
+    dealt: list[list[Fact]] = [[] for _ in range(dice.randint(1, 6))]
+    for fact in dice.sample(history, len(history)):
+        dice.choice(dealt).append(fact)
+    return dealt
 
 
 @st.composite

@@ -60,3 +60,21 @@ def test_the_unplanned_death_of_a_bookie_is_said_and_does_not_blind():
     judgement = evidence(acked(0), good_ending(0), faults=(fault(kind="unplanned", target="b2"),))
     assert judgement.verdict is Verdict.VALID
     assert judgement.notes == ("1 server died without a fault of ours: b2",)
+
+
+@pytest.mark.parametrize(
+    ("damage", "touched"),
+    [
+        ("operations: writer's history is torn", {"order", "durability", "closing", "lac", "content"}),
+        ("ledgers: transaction 0x7 cannot be read", {"metadata", "durability", "closing", "lac"}),
+        ("faults: line 3 says nothing", set()),
+        (
+            "histories: the observer's are gone",
+            {"order", "durability", "closing", "lac", "content", "metadata"},
+        ),
+    ],
+)
+def test_damage_leaves_unknown_what_rests_on_it(damage, touched):
+    judgements = judged(acked(0), good_ending(0), damage=(damage,)).judgements
+    unknown = {name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN}
+    assert unknown == touched | {"evidence"}
