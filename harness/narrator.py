@@ -63,9 +63,17 @@ class Narrator:
         """``text`` in a style where colours are shown, else as it is."""
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and style else text
 
+    def _keep(self, text: str) -> None:
+        """Log a line; a log that cannot be written is given up, it is no evidence."""
+        if self._log is None:
+            return
+        try:
+            self._log.write(text + "\n")
+        except OSError:
+            self._log = None
+
     def _write(self, text: str, style: str) -> None:
         with self._lock:
-            if self._log is not None:
-                self._log.write(text + "\n")
+            self._keep(text)
             if not self._quiet:
                 print(self.styled(text, style), file=self._stream, flush=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from cluster import artifacts
 from cluster.versions import DEFAULT_VERSION
 from harness.order import Order
+from harness.space import require_space
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.models import Plan
@@ -52,6 +53,7 @@ def prepare(order: Order) -> Prepared:
     seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = order.version or plan.cluster.version or DEFAULT_VERSION
     _require(version, *plan.cluster.versions.values())
+    require_space(order.results)
     return Prepared(order, plan, seed, order.modes or plan.modes, version)
 
 

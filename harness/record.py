@@ -27,6 +27,7 @@ from harness.order import properties_of
 from harness.perform import perform
 from harness.preparing import Prepared
 from harness.provenance import clock, provenance
+from harness.space import full_disk
 from harness.stage import Ledgers, Stage, told
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
@@ -81,7 +82,9 @@ def _play(stage: Stage) -> dict[str, Any]:
     try:
         perform(stage.plan.plan.steps, stage)
     except BaseException as error:
-        stage.narrator.event(f"ends early: {error}", style="red")
+        stage.narrator.event(f"ends early: {error or type(error).__name__}", style="red")
+        if full := full_disk(stage.folder.path):
+            stage.narrator.event(full, style="red")
         raise
     heal_everything(stage)
     return observe(stage)

@@ -27,6 +27,14 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 60) 
         pause(_POLL_S)
 
 
+def command_line(process: psutil.Process) -> str:
+    """Its command line, empty for one that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+
+
 @dataclass
 class Fencepost:
     """One call of ``fencepost`` in a process of its own."""
@@ -63,7 +71,7 @@ class Fencepost:
     def pid_of(self, marker: str) -> int:
         """The process of the run whose command line has ``marker``."""
         self.look()
-        found = [one for one in self.seen if one.is_running() and marker in " ".join(one.cmdline())]
+        found = [one for one in self.seen if marker in command_line(one)]
         assert len(found) == 1, f"{marker}: {found}"
         return found[0].pid
 

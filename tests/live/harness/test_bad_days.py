@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -84,21 +86,50 @@ def test_a_spark_failure_loses_no_evidence(fencepost: Start) -> None:
     assert code == 0, text
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def file_system(place: Path, size_mb: int) -> None:
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
-    place = tmp_path / "small"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(place)], check=True)
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(place)], check=True)
 
 
-def test_a_full_disk_under_results_is_one_clear_error(fencepost: Start, small_disk: Path) -> None:
-    run = fencepost(*ONE_MODE, results=small_disk)
-    run.look()
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """Makes a file system of a size in MB for results."""
+    place = tmp_path / "disk"
+
+    def make(size_mb: int) -> Path:
+        file_system(place, size_mb)
+        return place
+
+    yield make
+    if place.exists():
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_disk_too_small_for_a_run_is_refused_before_anything_starts(
+    fencepost: Start, disk: Callable[[int], Path]
+) -> None:
+    run = fencepost(*ONE_MODE, results=disk(40))
     code, text = run.finish()
-    assert code in (1, 2), text
-    assert "space" in text.lower()
+    assert code == 2, text
+    assert re.search(r"has 4\d MB of free space", text)
+    assert not list(run.results.rglob("run.json"))
+
+
+def test_a_disk_that_fills_up_is_one_clear_error_and_loses_no_evidence(
+    fencepost: Start, disk: Callable[[int], Path]
+) -> None:
+    run = fencepost(*ONE_MODE, results=disk(700))
+    run.wait_for("creates main")
+    filler = run.results / "filler"
+    with filler.open("wb") as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 20))
+            file.flush()
+    code, text = run.finish()
+    assert code == 1, text
+    assert "is full" in text
     run.assert_nothing_left()
+    filler.unlink()
+    judged_later(fencepost, run)
