@@ -9,6 +9,7 @@ import secrets
 from dataclasses import dataclass
 
 from cluster import artifacts
+from cluster.local.training import train_missing
 from cluster.versions import DEFAULT_VERSION
 from harness.order import Order
 from harness.space import require_space
@@ -64,3 +65,4 @@ def _require(*versions: str) -> None:
     artifacts.proxy_binary()
     for version in dict.fromkeys(versions):
         artifacts.class_path(version)
+        train_missing(version)

@@ -7,12 +7,11 @@ module that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from evidence.findings import RunVerdict
 from evidence.folder import FoundRun, RunFolder, new_run, point_latest, write_json
 from harness.cleaning import drop_directories
 from harness.judging import Judge, compare_with_plan
@@ -21,27 +20,7 @@ from harness.preparing import Prepared
 from harness.record import record
 from harness.reports.summary import summary_markdown
 from harness.reports.text import introduction, mode_title, verdict_lines
-from plans.expectations import Comparison
-
-
-@dataclass(frozen=True)
-class ModeResult:
-    """What came out in one mode, and whether the plan expected it."""
-
-    mode: str
-    folder: RunFolder
-    verdict: RunVerdict
-    comparison: Comparison
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """A whole run: every mode that ran, in order."""
-
-    scenario: str
-    seed: int
-    path: Path
-    modes: Sequence[ModeResult]
+from harness.results import ModeResult, RunResult
 
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:

@@ -19,7 +19,8 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
-from harness.run import ModeResult, RunResult, judge_again, run
+from harness.results import ModeResult, RunResult
+from harness.run import judge_again, run
 
 EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
 

@@ -10,6 +10,7 @@ and slowness is healed after pauses. Cutting is always possible.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal, Self
@@ -65,7 +66,7 @@ class Island(Params):
     by: Literal["cut", "hold"] = "cut"
 
 
-class _LinkFault:
+class _LinkFault(ABC):
     """What all have in common; each says which links, what is done, and how that looks."""
 
     name: str
@@ -77,11 +78,13 @@ class _LinkFault:
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
         return [(params.source, params.destination)]
 
+    @abstractmethod
     def apply(self, params: Any, links: Links, pair: Pair) -> None:
-        raise NotImplementedError
+        """Give the order for one link."""
 
+    @abstractmethod
     def took(self, params: Any, state: LinkState) -> bool:
-        raise NotImplementedError
+        """Whether a link in that state shows the fault."""
 
     def available(self, params: Any, cluster: Cluster) -> str | None:
         pairs = self.pairs(params, cluster.links)

@@ -25,7 +25,6 @@ from cluster.local.process import LocalProcess
 from cluster.local.proxy import LocalProxy
 from cluster.local.settings import LocalSpec
 from cluster.local.site import Site
-from cluster.local.training import train_missing
 from cluster.local.zookeeper import LocalZooKeeper
 from cluster.metadata import ZooKeeperMetadata
 from cluster.scopes import Scopes
@@ -47,9 +46,6 @@ class LocalBackend:
         Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not get ready,
         ``TeardownError`` when something could not be ended in order (it is ended all the same).
         """
-        if self._archives is None:
-            for version in sorted({self._spec.version, *self._spec.versions.values()}):
-                train_missing(version)
         with Scopes() as scopes:
             yield _Opening(self._spec, self._archives or CachedArchives(), scopes).cluster()
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evidence.names import ledger_names
 from harness.reports.text import finding_line
-
-if TYPE_CHECKING:
-    from harness.run import RunResult
+from harness.results import RunResult
 
 
 def summary_markdown(result: RunResult) -> str:

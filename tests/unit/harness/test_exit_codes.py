@@ -8,7 +8,7 @@ import pytest
 
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from harness.run import ModeResult
+from harness.results import ModeResult
 from harness.series import exit_code
 from plans.expectations import Comparison
 

@@ -1,0 +1,31 @@
+"""What came out of a run: the verdict of each mode, and whether its plan expected it. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidence.findings import RunVerdict
+from evidence.folder import RunFolder
+from plans.expectations import Comparison
+
+
+@dataclass(frozen=True)
+class ModeResult:
+    """What came out in one mode, and whether the plan expected it."""
+
+    mode: str
+    folder: RunFolder
+    verdict: RunVerdict
+    comparison: Comparison
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A whole run: every mode that ran, in order."""
+
+    scenario: str
+    seed: int
+    path: Path
+    modes: Sequence[ModeResult]
