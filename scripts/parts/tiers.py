@@ -29,7 +29,7 @@ from cluster import doctor
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 FOLDERS = ("unit", "histories", "repo", "spark", "live", "docker", "browser")
-TIMEOUT_S = 900
+TIMEOUT_S = 1800
 TAIL_LINES = 60
 
 
