@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
 
-from plans.names import ClientName, FaultName, LedgerName, LoadName, Params, ServerName, TargetName, names_in
+from plans.names import ClientName, FaultName, LedgerName, LoadName, Params, ServerName, TargetName
 from plans.settings import Settings
+from plans.shapes import LedgerShape
 from plans.versions import Version
-from protocol.quorums import Quorums
 
 
 class Act(Params):
@@ -25,32 +25,14 @@ class Act(Params):
     ledger: LedgerName
 
 
-class Create(Act):
+class Create(LedgerShape, Act):
     """Create a ledger and name it; the handle stays open."""
 
     needs_handle: ClassVar[bool] = False
-    ensemble: int = Field(default=3, ge=1)
-    write_quorum: int = Field(default=3, ge=1)
-    ack_quorum: int = Field(default=2, ge=1)
     digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
     deferred: bool = False
     adv: bool = False
     metadata: dict[str, str] = Field(default_factory=dict)
-
-    @field_validator("ensemble")
-    @classmethod
-    def _enough_bookies(cls, value: int, info: ValidationInfo) -> int:
-        bookies = names_in(info).bookies
-        if bookies is not None and value > len(bookies):
-            raise ValueError(f"ensemble {value} is more than the plan's {len(bookies)} bookies")
-        return value
-
-    @field_validator("ack_quorum")
-    @classmethod
-    def _ordered(cls, value: int, info: ValidationInfo) -> int:
-        if "ensemble" in info.data and "write_quorum" in info.data:
-            Quorums(info.data["ensemble"], info.data["write_quorum"], value)
-        return value
 
 
 class Append(Act):

@@ -11,14 +11,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
-from typing import Self
 
-from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import ClientName, Params, names_in
+from plans.names import ClientName
+from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from protocol.quorums import Quorums
 from workloads.asking import Asker, LoadEndedError, Reply, Sayings, refused
 from workloads.crew import Crew, Inbox, Rolled, next_in
 from workloads.registry import register
@@ -29,28 +28,17 @@ _RETRY_S = 0.25
 _END_S = 10.0
 
 
-class AppendLoad(Params):
+class AppendLoad(LedgerShape):
     """Who writes, reads and closes, and what the ledgers are like; rates are for each writer."""
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     readers: tuple[ClientName, ...] = ()
     closer: ClientName | None = None
-    ensemble: int = Field(default=3, ge=1)
-    write_quorum: int = Field(default=3, ge=1)
-    ack_quorum: int = Field(default=2, ge=1)
     entries_per_ledger: int = Field(default=1000, ge=1)
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
     rate_per_s: float | None = Field(default=None, gt=0)
     outstanding: int = Field(default=100, ge=1, le=100_000)
     close_fraction: float = Field(default=0.5, ge=0, le=1)
-
-    @field_validator("ensemble")
-    @classmethod
-    def _enough_bookies(cls, value: int, info: ValidationInfo) -> int:
-        bookies = names_in(info).bookies
-        if bookies is not None and value > len(bookies):
-            raise ValueError(f"ensemble {value} is more than the plan's {len(bookies)} bookies")
-        return value
 
     @field_validator("writers", "readers")
     @classmethod
@@ -58,11 +46,6 @@ class AppendLoad(Params):
         if len(set(value)) < len(value):
             raise ValueError(f"a client is named twice: {', '.join(value)}")
         return value
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        Quorums(self.ensemble, self.write_quorum, self.ack_quorum)
-        return self
 
 
 class _Heir:
