@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
 from cluster import artifacts
+from cluster.doctor import checks
 from cluster.local.training import train_missing
 from cluster.versions import DEFAULT_VERSION
 from harness.order import Order
@@ -18,7 +20,7 @@ from plans.load import find, load
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve
-from protocol.errors import UsageError
+from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import MODES
 
 _SEED_LIMIT = 2**31
@@ -53,16 +55,16 @@ def prepare(order: Order) -> Prepared:
         )
     seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = order.version or plan.cluster.version or DEFAULT_VERSION
-    _require(version, *plan.cluster.versions.values())
-    require_space(order.results)
+    _examine_machine(order.results)
+    for needed in dict.fromkeys((version, *plan.cluster.versions.values())):
+        artifacts.class_path(needed)
+        train_missing(needed)
     return Prepared(order, plan, seed, order.modes or plan.modes, version)
 
 
-def _require(*versions: str) -> None:
-    """Everything that servers are started from is here and unharmed, before any is started."""
-    artifacts.java()
-    artifacts.client_jar()
-    artifacts.proxy_binary()
-    for version in dict.fromkeys(versions):
-        artifacts.class_path(version)
-        train_missing(version)
+def _examine_machine(results: Path) -> None:
+    """The first step of each run: what ``fencepost doctor`` calls a failure is refused here."""
+    for check in checks(results):
+        if check.state == "fail":
+            raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
+    require_space(results)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
+from harness.repeating import repeat_command
 from plans.expectations import Comparison
 
 
@@ -29,3 +30,8 @@ class RunResult:
     seed: int
     path: Path
     modes: Sequence[ModeResult]
+
+    @property
+    def repeat(self) -> str:
+        """The command that repeats it."""
+        return repeat_command([mode.folder.run() for mode in self.modes])

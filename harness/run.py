@@ -91,4 +91,5 @@ def _concluded(result: RunResult, narrator: Narrator) -> RunResult:
     )
     (result.path / "summary.md").write_text(summary_markdown(result), encoding="utf-8")
     narrator.line(f"results: {result.path}")
+    narrator.line(f"repeat:  {result.repeat}")
     return result

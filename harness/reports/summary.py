@@ -30,5 +30,5 @@ def summary_markdown(result: RunResult) -> str:
         for finding in findings:
             parts.append(f"- **{finding.property}** {finding_line(finding, names)}")
             parts += [f"  - {fact}" for fact in finding.proof]
-    parts += ["", "## Repeat", "", f"    fencepost run {result.scenario} --seed {result.seed}", ""]
+    parts += ["", "## Repeat", "", f"    {result.repeat}", ""]
     return "\n".join(parts)

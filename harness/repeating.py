@@ -1,0 +1,19 @@
+"""The command that repeats a run, from what the run itself recorded."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
+    """``fencepost run ...`` for a run whose modes recorded these ``run.json`` trees."""
+    facts = runs[0]
+    words = ["fencepost", "run", str(facts["source"]), "--seed", str(facts["seed"])]
+    words += ["--bookkeeper", str(facts["bookkeeper"])]
+    if [one["mode"] for one in runs] != list(facts["plan"]["modes"]):
+        words += [word for one in runs for word in ("--mode", str(one["mode"]))]
+    for name, value in sorted(facts["plan"].get("vary", {}).items()):
+        words += ["--set", f"{name}={value}"]
+    return shlex.join(words)

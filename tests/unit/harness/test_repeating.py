@@ -1,0 +1,34 @@
+"""The command that repeats a run names whatever is not a default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.repeating import repeat_command
+
+
+def recorded(
+    mode: str, *, modes: tuple[str, ...] = ("unprotected", "protected"), **vary: int
+) -> dict[str, Any]:
+    return {
+        "source": "soak/kill9",
+        "seed": 7,
+        "bookkeeper": "4.18.0",
+        "mode": mode,
+        "plan": {"modes": list(modes), "vary": vary},
+    }
+
+
+def test_all_modes_of_the_plan_need_no_mode() -> None:
+    runs = [recorded("unprotected"), recorded("protected")]
+    assert repeat_command(runs) == "fencepost run soak/kill9 --seed 7 --bookkeeper 4.18.0"
+
+
+def test_one_mode_and_the_plan_s_parameters_are_named() -> None:
+    command = repeat_command([recorded("unprotected", for_s=20)])
+    assert command.endswith("--mode unprotected --set for_s=20")
+
+
+def test_a_path_with_spaces_is_quoted() -> None:
+    run = recorded("unprotected", modes=("unprotected",)) | {"source": "my plans/a.yaml"}
+    assert "'my plans/a.yaml'" in repeat_command([run])
