@@ -89,14 +89,21 @@ def decode(data: bytes, *, run_id: int) -> Segment:
 
 
 def _decode(
-    stored: Array, written: NDArray[np.bool_], client: int, first_seq: int, damage: tuple[str, ...]
+    stored: Array,
+    written: NDArray[np.bool_],
+    client: int,
+    first_seq: int,
+    damage: tuple[str, ...],
+    *,
+    cut: bool = False,
 ) -> Segment:
     invoked, completed = stored[:, 0], stored[:, 1]
     due = first_seq + np.arange(len(stored), dtype=np.int64)
     sound = _sound(invoked) & (invoked[:, 0] == due)
-    if len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(invoked[-1:])[0]:
-        cut = _decode(stored[:-1], written[:-1], client, first_seq, damage)
-        return replace(cut, torn=cut.torn + 1)
+    if not cut and len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(invoked[-1:])[0]:
+        # Invocations are stored one after the other, so that only the last one can be torn.
+        whole = _decode(stored[:-1], written[:-1], client, first_seq, damage, cut=True)
+        return replace(whole, torn=whole.torn + 1)
     lacking = written[:, 1] & ~_sound(completed)
     torn = lacking & _unfinished(completed)
     broken = lacking & ~torn

@@ -139,6 +139,15 @@ def test_a_last_invocation_that_was_cut_off_is_no_slot(stored: int) -> None:
     assert [row["entry"] for row in rows(segment)] == [0, 1]
 
 
+def test_only_the_last_invocation_can_have_been_cut_off() -> None:
+    data = history(add(0), add(1))
+    data[at_slot(50_000, byte=9)] = 1
+    segment = decoded(data)
+    assert [row["entry"] for row in rows(segment)] == [0, 1]
+    assert segment.damage[0] == "slot 2:3 is missing"
+    assert segment.damage[-1] == f"{50_000 - 2 - 20} more, up to slot 2:50000: is missing"
+
+
 def test_an_outcome_that_was_cut_off_is_none() -> None:
     data = history(add(0), add(1), add(2))
     data[at_slot(1, half=1, byte=32) : at_slot(2)] = bytes(32)
