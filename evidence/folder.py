@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from evidence.seal import is_whole, sealed
 from protocol.errors import EvidenceError
 
 LATEST = "latest"
@@ -137,8 +138,16 @@ class RunFolder:
         _write_once(self.run_json, {"format": FORMAT, **facts})
 
     def write_end(self, facts: Mapping[str, Any]) -> None:
-        """Write ``end.json``, once: from here on the evidence is closed."""
-        _write_once(self.end_json, facts)
+        """Write ``end.json``, once, with the sums of all raw files: from here on the evidence is closed."""
+        try:
+            tree = sealed(facts, self.path, [self.run_json, *self.raw_files()])
+        except OSError as error:
+            raise EvidenceError(f"cannot seal {self.raw}: {error}") from error
+        _write_once(self.end_json, tree)
+
+    def raw_files(self) -> list[Path]:
+        """Everything recorded so far, ``end.json`` not included; sorted."""
+        return sorted(path for path in self.raw.rglob("*") if path.is_file() and path != self.end_json)
 
     def run(self) -> dict[str, Any]:
         """The tree of ``run.json``; ``EvidenceError`` when missing, damaged or of another format."""
@@ -151,8 +160,12 @@ class RunFolder:
         return tree
 
     def end(self) -> dict[str, Any] | None:
-        """The tree of ``end.json``, or None when the run never closed its evidence."""
-        return read_json(self.end_json) if self.end_json.exists() else None
+        """The tree of ``end.json``, or None when the run never closed its evidence or it is damaged."""
+        try:
+            tree = read_json(self.end_json)
+        except EvidenceError:
+            return None
+        return tree if is_whole(tree) else None
 
 
 @dataclass(frozen=True, slots=True)

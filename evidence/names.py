@@ -15,6 +15,7 @@ def ledger_names(folder: RunFolder) -> dict[int, str]:
     """Ledger id -> its name in the plan; the first name given to an id stays."""
     names: dict[int, str] = {}
     for record in read_lines(folder.steps).records:
-        if record.get("step") == NAMED:
-            names.setdefault(int(record["ledger"]), str(record["name"]))
+        ledger = record.get("ledger")
+        if record.get("step") == NAMED and isinstance(ledger, int):
+            names.setdefault(ledger, str(record.get("name", f"ledger {ledger}")))
     return names

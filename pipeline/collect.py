@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from evidence.collect.faults import collect_faults
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
 from evidence.collect.ledgers import collect_ledgers
 from evidence.collect.logs import LogEvent, log_events
+from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
@@ -28,6 +29,7 @@ from pipeline.segments import SegmentDone, SegmentTask, collect_segment
 from pipeline.session import Session
 from pipeline.tables import Collection, replacing, write_collection, write_parts
 from protocol.addresses import is_bookie
+from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
 ROWS_IN_BUCKET = 1_000_000
@@ -47,6 +49,9 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
     run, end = folder.run(), folder.end()
     if transactions is not None and not folder.transactions.exists():
         transactions(folder)
+    seal = damage_to_seal(folder, end)
+    if folder.run_json in seal:
+        raise EvidenceError(f"{folder.run_json} is not the one with which the evidence was closed")
     files = segment_files(folder.operations)
     buckets = min(MOST_BUCKETS, max(1, -(-sum(file.slots for file in files) // ROWS_IN_BUCKET)))
     with replacing(folder) as tables:
@@ -56,8 +61,8 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
         rows = Counter(operations=0, census=0)
         for part in done:
             rows.update(part.rows)
-        damage = _damage_to_histories(dict(zip(files, done, strict=True)), end)
-        for name, found in _small_tables(folder, run, end, done).items():
+        damage = [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
+        for name, found in _small_tables(folder, run, end, done, seal).items():
             rows[name] = write_parts(tables, name, found.table, name, buckets)
             damage += found.damage
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
@@ -65,9 +70,11 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
     return collection
 
 
-def _damage_to_histories(done: Mapping[SegmentFile, SegmentDone], end: Mapping[str, Any] | None) -> list[str]:
+def _damage_to_histories(
+    done: Mapping[SegmentFile, SegmentDone], run: Mapping[str, Any], end: Mapping[str, Any] | None
+) -> list[str]:
     damage = missing_histories(
-        {file: part.slots for file, part in done.items()}, end["histories"] if end else None
+        {file: part.slots for file, part in done.items()}, end["histories"] if end else None, run["clients"]
     )
     for file, part in done.items():
         damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
@@ -75,13 +82,17 @@ def _damage_to_histories(done: Mapping[SegmentFile, SegmentDone], end: Mapping[s
 
 
 def _small_tables(
-    folder: RunFolder, run: dict[str, Any], end: dict[str, Any] | None, done: Sequence[SegmentDone]
+    folder: RunFolder,
+    run: Mapping[str, Any],
+    end: Mapping[str, Any] | None,
+    done: Sequence[SegmentDone],
+    spoiled: Container[Path],
 ) -> dict[str, Collected]:
     faults = read_lines(folder.faults)
     events = read_lines(folder.events)
     clock = WallClock.of(run["clock"], end["clock"] if end else None)
     watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
-    changes = _transactions(folder.transactions)
+    changes = _transactions(folder.transactions, spoiled)
     return {
         "faults": collect_faults(faults.records, faults.damage),
         "servers": collect_servers(events.records, clock, _logs(folder), events.damage),
@@ -89,10 +100,13 @@ def _small_tables(
     }
 
 
-def _transactions(path: Path) -> Lines:
-    if path.exists():
-        return read_lines(path)
-    return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
+def _transactions(path: Path, spoiled: Container[Path]) -> Lines:
+    """ZooKeeper's transactions. Nothing of a file that was changed is used: no line of it proves itself."""
+    if path in spoiled:
+        return Lines(())
+    if not path.exists():
+        return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
+    return read_lines(path)
 
 
 def _logs(folder: RunFolder) -> list[LogEvent]:

@@ -47,12 +47,14 @@ class SegmentFile:
 
 def segment_files(operations: Path) -> list[SegmentFile]:
     """All history files in a folder, by client, boot and number; files of other names are not."""
-    found = []
-    for path in operations.iterdir() if operations.is_dir() else ():
-        name = _NAME.fullmatch(path.name)
-        if name:
-            found.append(SegmentFile(name[1], int(name[2]), int(name[3]), path))
-    return sorted(found)
+    paths = operations.iterdir() if operations.is_dir() else ()
+    return sorted(file for path in paths if (file := segment_of(path)))
+
+
+def segment_of(path: Path) -> SegmentFile | None:
+    """The history file that a path names, None when its name is of another kind."""
+    name = _NAME.fullmatch(path.name)
+    return SegmentFile(name[1], int(name[2]), int(name[3]), path) if name else None
 
 
 def tables_of(client: str) -> str:
@@ -78,11 +80,14 @@ def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[
     return ()
 
 
-def missing_histories(slots: Mapping[SegmentFile, int], ended: Mapping[str, Any] | None) -> list[str]:
-    """What no file shows by itself: gaps between files, and clients with fewer slots than they said.
+def missing_histories(
+    slots: Mapping[SegmentFile, int], ended: Mapping[str, Any] | None, clients: Iterable[str] = ()
+) -> list[str]:
+    """What no file shows by itself: gaps between files, clients without any or with fewer slots than said.
 
     ``slots`` gives for each file how many slots it uses; ``ended`` is ``histories`` of
-    ``end.json`` (client -> ``slots``, ``ended``), None when the run was not closed.
+    ``end.json`` (client -> ``slots``), None when the run was not closed; ``clients`` are those
+    of ``run.json``, each of which opened a history before it was ready.
     """
     boots: dict[str, dict[int, dict[int, int]]] = defaultdict(lambda: defaultdict(dict))
     for file, used in slots.items():
@@ -96,7 +101,8 @@ def missing_histories(slots: Mapping[SegmentFile, int], ended: Mapping[str, Any]
             damage.append(
                 f"{tables_of(client)}: {client} recorded {said['slots']} slots, its files hold {used}"
             )
-    return damage
+    told = set(boots) | set(ended or {})
+    return damage + [f"{tables_of(client)}: no history of {client}" for client in sorted(set(clients) - told)]
 
 
 def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:

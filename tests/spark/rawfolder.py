@@ -89,9 +89,14 @@ class Story:
 
 
 def make(
-    path: Path, story: Story, *, required: Sequence[str] = ("durability",), complete: bool = True
+    path: Path,
+    story: Story,
+    *,
+    required: Sequence[str] = ("durability",),
+    complete: bool = True,
+    silent: Sequence[str] = (),
 ) -> RunFolder:
-    """A closed run folder of mode ``protected`` that tells ``story``."""
+    """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history."""
     folder = RunFolder.create(path, "protected")
     folder.write_run(
         {
@@ -100,7 +105,7 @@ def make(
             "mode": "protected",
             "plan": {"required": list(required)},
             "bookies": BOOKIES,
-            "clients": {"writer": WRITER, "observer": OBSERVER},
+            "clients": {"writer": WRITER, "observer": OBSERVER} | dict.fromkeys(silent, 110),
             "clock": {"wall_ns": 1_000_000 * MS, "monotonic_ns": 0},
         }
     )

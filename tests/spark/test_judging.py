@@ -128,7 +128,10 @@ def test_a_missing_history_is_named(session: Session, tmp_path: Path) -> None:
     (folder.operations / "writer-001-000001.hist").unlink()
     verdict = judged(session, folder)
     assert verdict.verdict is Verdict.UNKNOWN
-    assert verdict.damage == ("operations: writer recorded 354 slots, its files hold 0",)
+    assert verdict.damage == (
+        "operations: writer recorded 354 slots, its files hold 0",
+        "operations: writer-001-000001.hist: it is missing",
+    )
 
 
 def test_evidence_that_was_never_closed_is_unknown(session: Session, tmp_path: Path) -> None:
@@ -142,9 +145,7 @@ def test_transactions_are_read_offline_when_the_run_left_none(session: Session, 
     saved = folder.transactions.read_text()
     folder.transactions.unlink()
     assert judged(session, folder).verdict is Verdict.UNKNOWN
-    assert collect(session, folder).damage == (
-        "ledgers: transactions.jsonl is missing: ZooKeeper's transactions were not read",
-    )
+    assert collect(session, folder).damage == ("ledgers: transactions.jsonl: it is missing",)
     assert collect(session, folder, transactions=lambda run: _write(run.transactions, saved)).damage == ()
     assert judge(session, folder).verdict is Verdict.VALID
 

@@ -42,7 +42,20 @@ def test_evidence_is_never_written_over(tmp_path: Path) -> None:
     folder.write_end({"complete": True})
     with pytest.raises(EvidenceError, match=r"end\.json is written already"):
         folder.write_end({"complete": False})
-    assert folder.end() == {"complete": True}
+    end = folder.end()
+    assert end is not None
+    assert end["complete"] is True
+
+
+def test_an_end_that_was_changed_is_no_end(tmp_path: Path) -> None:
+    folder = ran(tmp_path)
+    folder.write_end({"complete": False, "closed_ns": 7})
+    text = folder.end_json.read_text()
+    for other in (text.replace("false", "true"), text.replace("closed_ns", "closed_nt"), text[:-9], "{}"):
+        folder.end_json.write_text(other)
+        assert folder.end() is None
+    folder.end_json.write_text(text)
+    assert folder.end() is not None
 
 
 def test_two_runs_of_one_second_get_two_folders_in_order(tmp_path: Path) -> None:

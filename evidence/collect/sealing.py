@@ -1,0 +1,40 @@
+"""Closed evidence against its seal: which raw files are gone, changed, or were added.
+
+Sentences on damage only; what the files hold is the affair of the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evidence.collect.histories import segment_of, tables_of
+from evidence.folder import RunFolder
+from evidence.schemas import TABLES
+from evidence.seal import FILES, broken
+
+
+def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Path, str]:
+    """File -> what is wrong with it by the seal; empty for a run that was never closed.
+
+    Each sentence begins with the name of the table that the file belongs to, or with no table's.
+    Raises ``OSError`` when a file cannot be read.
+    """
+    if end is None:
+        return {folder.end_json: "end.json: it is damaged"} if folder.end_json.exists() else {}
+    sums: Mapping[str, str] = end[FILES]
+    there = [folder.run_json, *folder.raw_files()]
+    wrong = {path: what for path in there if (what := broken(sums, folder.path, path))}
+    gone = {folder.path / name for name in sums} - set(there)
+    wrong |= dict.fromkeys(sorted(gone), "it is missing")
+    return {path: f"{_table(folder, path)}: {path.name}: {what}" for path, what in wrong.items()}
+
+
+def _table(folder: RunFolder, path: Path) -> str:
+    """The table that a file is evidence for; ``record`` for those that are evidence for all."""
+    segment = segment_of(path)
+    if segment is not None:
+        return tables_of(segment.client)
+    room = path.parent.name
+    return room if path.is_relative_to(folder.raw) and room in TABLES else "record"

@@ -1,0 +1,49 @@
+"""The seal of closed evidence: every raw file with its SHA-256, and a sum over the list itself.
+
+A line that is gone, or a whole file of lines, leaves no trace in what remains; only a list that was
+written when the evidence was closed shows it. The sums are those of ``sha256sum``. Knows no
+file's content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+FILES, SEAL = "files", "seal"
+NOT_SEALED = "it was not there when the evidence was closed"
+CHANGED = "it is not what it was when the evidence was closed"
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex; ``OSError`` when it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sealed(tree: Mapping[str, Any], root: Path, files: list[Path]) -> dict[str, Any]:
+    """The tree with the sums of ``files`` (by path below ``root``), and with its own."""
+    sums = {path.relative_to(root).as_posix(): digest(path) for path in files}
+    whole = {**tree, FILES: sums}
+    return {**whole, SEAL: _sum(whole)}
+
+
+def is_whole(tree: Mapping[str, Any]) -> bool:
+    """Whether a sealed tree is as it was written."""
+    return tree.get(SEAL) == _sum({key: value for key, value in tree.items() if key != SEAL})
+
+
+def broken(sums: Mapping[str, str], root: Path, path: Path) -> str:
+    """Why a file that is there is not the one that was sealed; empty when it is."""
+    known = sums.get(path.relative_to(root).as_posix())
+    if known is None:
+        return NOT_SEALED
+    return "" if digest(path) == known else CHANGED
+
+
+def _sum(tree: Mapping[str, Any]) -> str:
+    text = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
