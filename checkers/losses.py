@@ -107,14 +107,19 @@ def _fragments(
 def _by_answers(
     missing: Spans, obliged: Obliged, census: Census, histories: Histories, run: RunFacts
 ) -> tuple[Spans, Spans]:
-    """(lost, corrupt) of the missing entries by the answers of the last census pass."""
-    if not census.last_pass or damage_to(run, ("ledgers", "census")):
+    """(lost, corrupt) of the missing entries by the answers of the last census pass.
+
+    Where the evidence was not closed, that pass may be one between two steps of the plan: an entry
+    that it denies may have been on its way, and acknowledged later. Bookies may forget a ledger
+    whose metadata is gone.
+    """
+    if not run.complete or not census.last_pass or damage_to(run, ("ledgers", "census")):
         return Spans.empty(), Spans.empty()
     answers = _LastPass.of(census, obliged)
     absent: list[tuple[int, Ints]] = []
     corrupt: list[tuple[int, Ints]] = []
     for ledger in missing.ledgers():
-        if histories.seen_whole(ledger):
+        if histories.seen_whole(ledger) and ledger not in histories.deleted:
             entries = missing.of(ledger).entries()
             duties = list(holders(histories.of[ledger], entries, run.bookies))
             lost, spoiled = answers.verdicts(ledger, entries, duties)

@@ -228,6 +228,19 @@ def test_torn_evidence_is_never_valid_and_still_convicts():
     assert durability(acked(0), created(), closed(-1), complete=False).verdict is Verdict.ANOMALY
 
 
+def test_a_denial_proves_nothing_where_the_run_went_on_unrecorded():
+    history = [acked(0), created(), closed(0), lost(0)]
+    assert durability(*history).verdict is Verdict.ANOMALY
+    assert durability(*history, complete=False).verdict is Verdict.UNKNOWN
+
+
+def test_a_ledger_whose_metadata_is_gone_may_be_forgotten_by_its_bookies():
+    history = [acked(0), created(), closed(0), lost(0), vanished()]
+    judgement = durability(*history, damage=("operations: a delete may be missing",))
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.counts["unavailable"] == 1
+
+
 def test_damaged_metadata_proves_no_set_of_holders():
     damaged = {"damage": ("ledgers: the transaction log is cut",)}
     assert durability(acked(0), created(), closed(0), lost(0), **damaged).verdict is Verdict.UNKNOWN
