@@ -15,7 +15,7 @@ import numpy as np
 from checkers.contract import Chunk, RunFacts
 from checkers.damage import shortcomings
 from checkers.wording import counted
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
 from evidence.schemas import TABLES
 from protocol.addresses import OBSERVER, PROXY
@@ -26,7 +26,7 @@ UNPLANNED = "unplanned"
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """How much was seen; ``passes`` are the census passes."""
+    """How much was seen; ``passes`` are the census passes in which a bookie said whether it has an entry."""
 
     operations: int
     acked: int
@@ -45,6 +45,7 @@ class Sufficiency:
     def scan(self, chunk: Chunk, run: RunFacts) -> Amounts:  # noqa: ARG002  # as agreed
         """Count."""
         rows, census = chunk.operations, chunk.census
+        answered = census["holding"] != Holding.UNKNOWN
         ok, kind = rows["outcome"] == Outcome.OK, rows["kind"]
         final = ok & ((rows["flags"] & Flag.FINAL) != 0)
         return Amounts(
@@ -53,7 +54,7 @@ class Sufficiency:
             final_opens=int((final & (kind == Kind.OPEN)).sum()),
             final_entries=int((final & (kind == Kind.ENTRY)).sum()),
             census=len(census["holding"]),
-            passes=frozenset(np.unique(census["pass_number"]).tolist()),
+            passes=frozenset(np.unique(census["pass_number"][answered]).tolist()),
         )
 
     def merge(self, left: Amounts, right: Amounts) -> Amounts:
@@ -95,7 +96,7 @@ def _too_little(amounts: Amounts) -> Iterator[str]:
     if not amounts.acked:
         yield "no add was acknowledged"
     if not amounts.passes:
-        yield "no census was taken"
+        yield "no census was taken that a bookie answered"
     if not amounts.final_opens:
         yield "no ledger was opened and read at the end"
 

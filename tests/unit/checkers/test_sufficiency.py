@@ -2,14 +2,18 @@
 
 import pytest
 
-from evidence.codes import NEVER
+from evidence.codes import NEVER, Holding
 from evidence.findings import Verdict
-from tests.histories.story import acked, created, found, good_ending, judged, kept, opened, unsure
+from tests.histories.story import acked, answered, created, found, good_ending, judged, kept, opened, unsure
 
 
 def fault(**changed):
     times = {"planned_ns": 1, "injected_ns": 2, "confirmed_ns": 3, "healed_ns": 4}
     return {"fault": 1, "kind": "kill", "target": "b1", "params": "{}", "proof": "{}", **times, **changed}
+
+
+def silent(entry):
+    return [answered(entry, bookie, Holding.UNKNOWN) for bookie in (1, 2, 3)]
 
 
 def evidence(*parts, **run):
@@ -24,7 +28,8 @@ def test_enough():
     ("history", "said"),
     [
         ([unsure(0), good_ending(0)], "no add was acknowledged"),
-        ([acked(0), opened(0), kept(0)], "no census was taken"),
+        ([acked(0), opened(0), kept(0)], "no census was taken that a bookie answered"),
+        ([acked(0), opened(0), kept(0), silent(0)], "no census was taken that a bookie answered"),
         ([acked(0), found(0)], "no ledger was opened and read at the end"),
     ],
 )
