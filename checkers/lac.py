@@ -69,7 +69,8 @@ class Lac:
         low_answer = told & (kind == Kind.LAC) & (rows["result"] < rows["lac_before"])
         adds = (kind == Kind.ADD) & (rows["entry"] >= 0)
         failed = adds & (outcome == Outcome.FAIL)
-        recovering = (kind == Kind.OPEN) & ((rows["flags"] & Flag.RECOVERY) != 0)
+        # The observer opens every ledger with recovery; whether it had to recover, the metadata tells.
+        recovering = (kind == Kind.OPEN) & ((rows["flags"] & (Flag.RECOVERY | Flag.FINAL)) == Flag.RECOVERY)
         tried = adds & ~failed
         return Confirmed(
             went_back=offences("went_back", rows, lower, told="lac", due="lac_before"),

@@ -294,7 +294,8 @@ def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
     """Entries under a told LAC of which every add failed before it was sent; recovered ledgers excepted."""
     versions = chain(history, ledger)
     recovered = any(row["state"] == 2 for row in versions) or any(
-        row["ledger"] == ledger and has(row, Flag.RECOVERY) for row in operations(history, Kind.OPEN)
+        row["ledger"] == ledger and has(row, Flag.RECOVERY) and not has(row, Flag.FINAL)
+        for row in operations(history, Kind.OPEN)
     )
     if recovered or not complete_chain(history, ledger):
         return set()

@@ -10,6 +10,7 @@ from tests.histories.story import (
     created,
     judged,
     kinds,
+    opened,
     operation,
     recovered,
     recovering,
@@ -72,6 +73,12 @@ def test_a_lac_over_an_add_that_was_never_sent():
     history = [created(), acked(0), refused(1)]
     assert kinds(judged(*history, told(1)), "lac") == [("covers_unsent", 1, 1)]
     assert not lac(*history, told(0)).findings
+
+
+def test_an_observer_that_found_the_ledger_closed_did_not_recover_it():
+    history = [created(), acked(0), refused(1), told(1)]
+    assert kinds(judged(*history, closed(1), opened(1)), "lac") == [("covers_unsent", 1, 1)]
+    assert not lac(*history, recovering(), closed(1, 2), opened(1)).findings
 
 
 def test_an_id_that_another_add_used_was_sent():
