@@ -61,7 +61,7 @@ def within_allowance(judgement: Judgement, run: RunFacts) -> bool:
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:
-    """One line: how many acknowledged entries were lost, then what else stands in the way."""
+    """One line: how many acknowledged entries were lost, what else convicts, what nobody can say."""
     durability = judgements.get(DURABILITY)
     parts = [] if durability is None else list(_losses(durability, run))
     parts += [
@@ -69,10 +69,11 @@ def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFact
         for name, judgement in judgements.items()
         if judgement.verdict is Verdict.ANOMALY and name != DURABILITY
     ]
-    if verdict is Verdict.UNKNOWN:
+    if verdict is not Verdict.VALID:
         unknown = [name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN]
         missing = sorted(set(run.required) - set(judgements))
-        parts.append(f"unknown: {', '.join([*unknown, *missing])}")
+        if unknown or missing:
+            parts.append(f"unknown: {', '.join([*unknown, *missing])}")
     return "; ".join(parts)
 
 

@@ -91,6 +91,11 @@ def test_headlines():
     assert torn.headline.startswith("0 of 1 acknowledged entry lost; unknown: evidence, durability")
     cut = judged([acked(entry) for entry in range(50)], created(), closed(-1))
     assert cut.headline.startswith("50 of 50 acknowledged entries lost; closing: 50 closed_below")
+    torn_and_cut = judged([acked(entry) for entry in range(50)], created(), closed(-1), complete=False)
+    assert torn_and_cut.headline == (
+        "50 of 50 acknowledged entries lost; closing: 50 closed_below; "
+        "unknown: evidence, order, lac, content, metadata"
+    )
     assert "1 ledger vanished" in judged(acked(0), created(), vanished()).headline
 
 
