@@ -46,8 +46,9 @@ def collect_ledgers(
     """Rows of ``ledgers``, sorted by ledger and version, from transactions in zxid order.
 
     ``watched`` are rows of ``operations`` of kind WATCHED (``last`` is the version seen,
-    ``completed_ns`` when). A transaction that cannot be read becomes damage; other paths than
-    ledgers' are passed over. A delete is one row, numbered after the last version.
+    ``completed_ns`` when). A transaction that cannot be read becomes damage, and so does a version
+    that was seen and that none made; other paths than ledgers' are passed over. A delete is one row,
+    numbered after the last version.
     """
     reading = _Reading(clock, _sightings(watched))
     broken = list(damage)
@@ -61,6 +62,7 @@ def collect_ledgers(
                 f"transaction {line.get('zxid')} on {line.get('path')} cannot be read: "
                 f"{type(error).__name__}: {error}"
             )
+    broken += _unmade(reading)
     reading.rows.sort(key=lambda row: (row["ledger"], row["version"], row["zxid"]))
     return collected("ledgers", reading.rows, broken)
 
@@ -90,6 +92,20 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
             "latest_ns": latest_ns,
         }
     )
+
+
+def _unmade(reading: _Reading) -> list[str]:
+    """A sentence on versions that the observer saw and that no transaction made, if there are any."""
+    made = {(row["ledger"], row["version"]) for row in reading.rows if row["state"] != DELETED}
+    seen = {(ledger, version) for ledger, sightings in reading.seen.items() for version, _ in sightings}
+    unmade = sorted(one for one in seen - made if one[1] >= 0)
+    if not unmade:
+        return []
+    ledger, version = unmade[0]
+    return [
+        f"versions of metadata that were seen and are in no transaction: {len(unmade)}, "
+        f"first version {version} of ledger {ledger}"
+    ]
 
 
 def _zxid(line: Mapping[str, Any]) -> int:

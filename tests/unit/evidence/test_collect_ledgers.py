@@ -91,6 +91,15 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_kept(line: dict[str, Any])
     assert found.damage[1].startswith("ledgers: transaction 0x5 on /ledgers/00/0000/L0007 cannot be read")
 
 
+def test_a_version_that_was_seen_and_never_made_is_named() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "set", version=1, data=metadata("OPEN"))]
+    assert collect_ledgers(lines, CLOCK, watched((0, 1), (1, 2), (-1, 3))).damage == ()
+    assert collect_ledgers(lines[:1], CLOCK, watched((0, 1), (1, 2), (2, 3))).damage == (
+        "ledgers: versions of metadata that were seen and are in no transaction: 2, "
+        "first version 1 of ledger 7",
+    )
+
+
 def test_other_paths_are_passed_over() -> None:
     lines = [
         txn(n, "create", path=path)
