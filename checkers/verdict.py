@@ -69,11 +69,11 @@ def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFact
         for name, judgement in judgements.items()
         if judgement.verdict is Verdict.ANOMALY and name != DURABILITY
     ]
-    if verdict is not Verdict.VALID:
-        unknown = [name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN]
+    unknown = [name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN]
+    # Beside an anomaly, a property without material is no news; evidence that is not whole is.
+    if verdict is Verdict.UNKNOWN or (verdict is Verdict.ANOMALY and EVIDENCE in unknown):
         missing = sorted(set(run.required) - set(judgements))
-        if unknown or missing:
-            parts.append(f"unknown: {', '.join([*unknown, *missing])}")
+        parts.append(f"unknown: {', '.join([*unknown, *missing])}")
     return "; ".join(parts)
 
 

@@ -96,6 +96,8 @@ def test_headlines():
         "50 of 50 acknowledged entries lost; closing: 50 closed_below; "
         "unknown: evidence, order, lac, content, metadata"
     )
+    whole = judged([acked(entry) for entry in range(50)], good_ending(49), closed(-1, 2))
+    assert "unknown" not in whole.headline
     assert "1 ledger vanished" in judged(acked(0), created(), vanished()).headline
 
 
