@@ -97,6 +97,7 @@ class LocalClient(LocalProcess):
             direct_memory_mb=DIRECT_MEMORY_MB,
             more_jars=(artifacts.client_jar(),),
             log_to="SYSTEM_ERR",
+            heap_mb=self._site.spec.client_heap_mb,
         )
         spec = self._site.spec
         host, port = self._site.zookeeper(self._number)

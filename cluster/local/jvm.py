@@ -44,6 +44,7 @@ class JavaProgram:
     boot: int
     role: str
     direct_memory_mb: int = 64
+    heap_mb: int = HEAP_MB
     more_jars: tuple[Path, ...] = ()
     log_to: str = "SYSTEM_OUT"
 
@@ -58,7 +59,7 @@ def java_argv(program: JavaProgram, arguments: Sequence[str], *, archive: Sequen
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-Xms32m",
-        f"-Xmx{HEAP_MB}m",
+        f"-Xmx{program.heap_mb}m",
         f"-XX:MaxDirectMemorySize={program.direct_memory_mb}m",
         *archive,
         # Nothing is written outside the run folder, and nothing but the program's own to stdout.

@@ -17,6 +17,7 @@ from cluster.configuration import (
     bookie_properties,
     client_properties,
 )
+from cluster.local.jvm import HEAP_MB
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
 from protocol.addresses import OBSERVER, bookie_name, client_numbers
@@ -33,7 +34,8 @@ class LocalSpec:
     ``versions`` names releases by server or client name where they differ from ``version``;
     ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
     ``linked=False`` leaves out the proxy: every name means the server itself (for tests and
-    training). ``unrecorded`` are clients without a history, only to measure what recording costs.
+    training). ``unrecorded`` are clients without a history, only to measure what recording costs;
+    ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 
@@ -52,6 +54,7 @@ class LocalSpec:
     observed: bool = True
     forget_registrations: bool = True
     unrecorded: frozenset[str] = frozenset()
+    client_heap_mb: int = HEAP_MB
     ready_timeout_s: float = READY_TIMEOUT_S
     stop_timeout_s: float = STOP_TIMEOUT_S
 

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cluster import artifacts
@@ -28,10 +28,12 @@ from protocol.modes import MODES
 
 ENTRY_BYTES = 1024
 OUTSTANDING = 1000
-WIDE_OUTSTANDING = 40_000
+WIDE_OUTSTANDING = 30_000
 _QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 _TURN_TIMEOUT_S = 300
 _UPSTREAM_S = 8
+_HEAP_MB = 1024
+_PATIENCE_S = 30  # so wide a window waits for seconds on a busy machine
 _UPSTREAM_MOST = 1_000_000
 _UPSTREAM_RATE = re.compile(r"(\d+) ops/sec")
 # Written often, so that the write cache never fills and throttles one of the two.
@@ -48,6 +50,8 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
             MODES["unprotected"],
             clients=("recording", "plain"),
             bookie_conf=_BOOKIE_CONF,
+            client_conf={"addEntryTimeoutSec": str(_PATIENCE_S)},
+            client_heap_mb=_HEAP_MB,
             unrecorded=frozenset({"plain"}),
             linked=False,
             observed=False,
@@ -55,13 +59,18 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
         with LocalBackend(spec).open() as cluster:
             for name in ("recording", "plain"):
                 _turn(cluster, name, "warm", entries, OUTSTANDING)
+            turns: dict[str, Callable[[int], float]] = {
+                "recording": lambda number: _turn(cluster, "recording", f"h{number}", entries, OUTSTANDING),
+                "plain": lambda number: _turn(cluster, "plain", f"h{number}", entries, OUTSTANDING),
+                "recording wide": lambda number: _turn(
+                    cluster, "recording", f"w{number}", entries, WIDE_OUTSTANDING
+                ),
+                "upstream": lambda _: _upstream(cluster, folder, entries),
+            }
             for number in range(1, rounds + 1):
-                for name in ("recording", "plain"):
-                    rates[name].append(_turn(cluster, name, f"h{number}", entries, OUTSTANDING))
-                rates["recording wide"].append(
-                    _turn(cluster, "recording", f"w{number}", entries, WIDE_OUTSTANDING)
-                )
-                rates["upstream"].append(_upstream(cluster, folder, entries))
+                # Every second round backwards, so that no one always follows the same other.
+                for name in list(turns)[:: 1 if number % 2 else -1]:
+                    rates[name].append(turns[name](number))
                 yield f"round {number}: " + ", ".join(
                     f"{name} {rate[-1]:,.0f}/s" for name, rate in rates.items()
                 )
@@ -103,7 +112,7 @@ def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
     hosts = folder.server("recording") / "hosts"
     argv = [
         str(artifacts.java()),
-        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx192m", "-XX:MaxDirectMemorySize=64m"),
+        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{_HEAP_MB}m", "-XX:MaxDirectMemorySize=64m"),
         f"-Djdk.net.hosts.file={hosts}",
         f"-Dlog4j2.configurationFile={folder.server('recording') / 'log4j2.xml'}",
         *("-cp", upstream_class_path(), "org.apache.bookkeeper.benchmark.BenchThroughputLatency"),
@@ -116,7 +125,7 @@ def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
             str(WIDE_OUTSTANDING),
         ),
         *("--ensemble", "3", "--quorum", "3", "--ackQuorum", "2", "--sendlimit", str(_UPSTREAM_MOST)),
-        *("--time", str(_UPSTREAM_S), "--warmupMessages", str(entries)),
+        *("--time", str(_UPSTREAM_S), "--warmupMessages", str(entries), "--sockettimeout", str(_PATIENCE_S)),
         *("--latencyFile", str(folder.path / "latency.dump")),
     ]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=_TURN_TIMEOUT_S, check=False)
