@@ -5,7 +5,7 @@ Runs in a Spark worker; what comes back to the driver is small.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ import pyarrow as pa
 from evidence.collect.histories import SegmentFile, misplaced
 from evidence.history import decode_segment
 from pipeline.tables import write_parts
+
+_TABLES = ("operations", "census", "watched")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,17 @@ class SegmentDone:
 
 
 def collect_segment(task: SegmentTask) -> SegmentDone:
-    """Decode one file and write its rows, sorted, one Parquet file a bucket."""
+    """Decode one file and write its rows, sorted, one Parquet file a bucket.
+
+    A file in another's place gives no rows: what it tells may have been told already.
+    """
     segment = decode_segment(task.file.path, run_id=task.run_id)
+    wrong = misplaced(task.file, segment, task.number)
+    if wrong:
+        segment = replace(segment, **{name: getattr(segment, name).slice(0, 0) for name in _TABLES})
     part = task.file.path.stem
     rows = {
         name: write_parts(task.tables, name, table, part, task.buckets)
         for name, table in (("operations", segment.operations), ("census", segment.census))
     }
-    damage = segment.damage + misplaced(task.file, segment, task.number)
-    return SegmentDone(segment.slots, rows, segment.watched, damage)
+    return SegmentDone(segment.slots, rows, segment.watched, segment.damage + wrong)

@@ -30,6 +30,11 @@ class SegmentFile:
     path: Path
 
     @property
+    def name(self) -> str:
+        """The one name that such a file has."""
+        return f"{self.client}-{self.boot:03d}-{self.segment:06d}.hist"
+
+    @property
     def slots(self) -> int:
         """About how many slots were used: exact unless the file is damaged."""
         room = max(0, self.path.stat().st_size - SLOT_BYTES) // SLOT_BYTES
@@ -54,7 +59,8 @@ def segment_files(operations: Path) -> list[SegmentFile]:
 def segment_of(path: Path) -> SegmentFile | None:
     """The history file that a path names, None when its name is of another kind."""
     name = _NAME.fullmatch(path.name)
-    return SegmentFile(name[1], int(name[2]), int(name[3]), path) if name else None
+    file = SegmentFile(name[1], int(name[2]), int(name[3]), path) if name else None
+    return file if file is not None and file.name == path.name else None
 
 
 def tables_of(client: str) -> str:
