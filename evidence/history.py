@@ -154,7 +154,7 @@ def _operations(rows: Array, client: int) -> pa.Table:
     asked, told = rows["invoked"], rows["completed"]
     kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
     assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
-    of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY))
+    of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
     entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
     return _table(
         OPERATIONS,

@@ -18,7 +18,7 @@ def _schema(**columns: pa.DataType) -> pa.Schema:
 
 OPERATIONS = _schema(
     ledger=pa.int64(),  # -1: an operation on no ledger yet (a create that did not end)
-    entry=pa.int64(),  # add: assigned or else expected id; entry: id delivered; read: first; else -1
+    entry=pa.int64(),  # add: assigned, else expected id; entry: delivered; read: first; force: acked; else -1
     client=pa.int16(),
     seq=pa.int64(),  # slot number in the client's history, from 1
     handle=pa.int32(),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence.codes import NEVER, Holding, Outcome, Proof
+from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
 from evidence.history import Segment, decode, decode_segment
 from evidence.history_layout import COMPLETED, FILE_BYTES, HALF_BYTES, INVOKED, SLOT, SLOT_BYTES, SLOTS
 from evidence.schemas import CENSUS, OPERATIONS
@@ -81,6 +81,12 @@ def test_the_id_that_was_assigned_wins_over_the_one_expected() -> None:
 def test_a_refused_add_keeps_the_id_it_would_have_had() -> None:
     (row,) = rows(decoded(history(add(4, told={"ledger": 5, "entry": -1, "error": -11, "outcome": 2}))))
     assert (row["entry"], row["outcome"], row["error"]) == (4, Outcome.FAIL, -11)
+
+
+def test_a_force_tells_the_highest_id_that_was_acknowledged_before_it() -> None:
+    asked = {"kind": Kind.FORCE, "ledger": 5, "entry": 41, "last": -1, "handle": 7}
+    done = asked, {"ledger": 5, "entry": 41, "lac": 41, "outcome": Outcome.OK}
+    assert [row["entry"] for row in rows(decoded(history(done, (asked, {}))))] == [41, 41]
 
 
 def test_a_create_is_known_by_the_ledger_it_made() -> None:
