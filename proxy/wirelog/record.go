@@ -1,0 +1,133 @@
+// Package wirelog writes one record for each frame that the proxy sees, so that a run can be judged
+// by what each server was told and answered. A killed proxy loses no record.
+//
+// # Files
+//
+// A log is a folder: segments frames-000001.wire, frames-000002.wire, ... and links.jsonl, one line
+// {"link": number, "name": "writer-b1"} for each link. All numbers of a segment are little-endian.
+//
+// A segment is a header of 128 bytes and then 131072 records of 96 bytes:
+//
+//	  0  magic "FPWIRE1\n"
+//	  8  u32 version = 1
+//	 12  u32 size of a record = 96
+//	 16  u64 run id
+//	 24  u64 seq of the segment's first record
+//	 32  u32 number of the segment, from 1
+//	 36  u32 records in a segment = 131072
+//	 40  84 zero bytes
+//	124  u32 CRC32 (IEEE) of bytes 0..123
+//
+// The records of a log are numbered from 1 without a gap; a segment ends at its size or with a
+// record of zeros only (seq 0). A log that was closed in order has no zeros at its end.
+//
+//	 0  u64 seq
+//	 8  i64 received_ns, CLOCK_MONOTONIC: when the proxy had the whole frame
+//	16  i64 ledger, -1 where the message names none
+//	24  i64 entry, -1 where none; -1 too for a read of the LAC
+//	32  i64 txn: V3's txnId; of a V2 batch read the request id; -1 else
+//	40  i64 lac: in a request the LAC that the writer sent along (add, write LAC), in an answer the
+//	    larger of maxLAC and the LAC in the entry; -1 where none
+//	48  u32 connection, from 1, in the whole process
+//	52  u32 size: the frame with its length; in a batch answer the entry alone
+//	56  i32 status as received, in V3's numbers (V2 codes without one: 100000 + code); -1 none
+//	60  i32 status as delivered, -1 when nothing is to be delivered
+//	64  u32 rule that acted, 0 none
+//	68  u32 flags
+//	72  u16 link
+//	74  u16 place in the batch answer, from 0
+//	76  u16 entries in the batch answer, 0 when it is none
+//	78  u8 direction: 0 request, 1 answer
+//	79  u8 protocol: 2, 3
+//	80  u8 kind: 0 other, 1 add, 2 recovery add, 3 fencing LAC read, 4 recovery read, 5 read,
+//	    6 LAC read, 7 write LAC, 8 force
+//	81  u8 operation's number in the protocol
+//	82  u16 zero
+//	84  u32 CRC32 (IEEE) of bytes 0..83
+//	88  i64 forwarded_ns, 0 = never: filled in later, outside of the CRC
+//
+// forwarded_ns is read after the bytes were handed to the connection's writer, so the answer to a
+// request may carry an earlier received_ns by the time that took; received_ns and seq order what
+// belongs together. A duplicated frame has one record, with the time of its first delivery. A forged
+// answer has a record of its own with status -1 as received when its request was swallowed.
+package wirelog
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// Flags of a record.
+const (
+	Fencing   uint32 = 1 << iota // its request fences
+	Recovery                     // its request is sent by recovery only
+	Ambiguous                    // an answer of V2 that fits more than one request in flight
+	Forged                       // an answer of ours, or the request or answer that it stands for
+	Held                         // was held by a rule
+	Duplicated
+	Dropped      // swallowed by a rule, or behind a frame that closed the connection
+	Delayed      // was delayed by a rule
+	Uncorrelated // an answer to no request that was seen; kind and entry are the answer's own word
+	Unparsed     // a frame whose header could not be read
+	Batch        // of a V2 batch read
+	Gap          // frames before this one could not be recorded
+)
+
+// Record is one frame, as it is logged; see the package's layout. Seq and flag Gap are the log's.
+type Record struct {
+	Received                int64
+	Ledger, Entry, Txn, LAC int64
+	Connection, Size        uint32
+	StatusReceived          int32
+	StatusDelivered         int32
+	Rule, Flags             uint32
+	Link                    uint16
+	BatchPlace, BatchSize   uint16
+	Way, Protocol, Kind, Op uint8
+}
+
+// Sizes of the format.
+const (
+	RecordBytes       = 96
+	HeaderBytes       = 128
+	RecordsPerSegment = 131_072
+	crcOffset         = 84
+	forwardedOffset   = 88
+	headerCRCOffset   = 124
+	version           = 1
+	magic             = "FPWIRE1\n"
+)
+
+func (r *Record) encode(to []byte, seq uint64, more uint32) {
+	_ = to[RecordBytes-1]
+	put64, put32 := binary.LittleEndian.PutUint64, binary.LittleEndian.PutUint32
+	put64(to[0:], seq)
+	put64(to[8:], uint64(r.Received))
+	put64(to[16:], uint64(r.Ledger))
+	put64(to[24:], uint64(r.Entry))
+	put64(to[32:], uint64(r.Txn))
+	put64(to[40:], uint64(r.LAC))
+	put32(to[48:], r.Connection)
+	put32(to[52:], r.Size)
+	put32(to[56:], uint32(r.StatusReceived))
+	put32(to[60:], uint32(r.StatusDelivered))
+	put32(to[64:], r.Rule)
+	put32(to[68:], r.Flags|more)
+	put32(to[72:], uint32(r.Link)|uint32(r.BatchPlace)<<16)
+	put32(to[76:], uint32(r.BatchSize)|uint32(r.Way)<<16|uint32(r.Protocol)<<24)
+	put32(to[80:], uint32(r.Kind)|uint32(r.Op)<<8)
+	put32(to[crcOffset:], crc32.ChecksumIEEE(to[:crcOffset]))
+}
+
+func encodeHeader(runID, firstSeq uint64, number uint32) []byte {
+	header := make([]byte, HeaderBytes)
+	copy(header, magic)
+	binary.LittleEndian.PutUint32(header[8:], version)
+	binary.LittleEndian.PutUint32(header[12:], RecordBytes)
+	binary.LittleEndian.PutUint64(header[16:], runID)
+	binary.LittleEndian.PutUint64(header[24:], firstSeq)
+	binary.LittleEndian.PutUint32(header[32:], number)
+	binary.LittleEndian.PutUint32(header[36:], RecordsPerSegment)
+	binary.LittleEndian.PutUint32(header[headerCRCOffset:], crc32.ChecksumIEEE(header[:headerCRCOffset]))
+	return header
+}
