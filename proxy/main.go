@@ -1,9 +1,9 @@
 // Command fencepost-proxy runs every link of one run: toxiproxy's own server, embedded.
 //
 // A link is one toxiproxy proxy with its listening and its upstream address; the harness creates
-// and changes them over toxiproxy's ordinary REST API. This program knows nothing of BookKeeper,
-// of plans or of faults. A toxic of ours is a file of this package whose init function calls
-// toxics.Register; what such a toxic needs beside the REST API is a route in newRouter.
+// and changes them over toxiproxy's ordinary REST API. This program knows nothing of plans and of
+// runs. What it knows of BookKeeper is the toxic of package bookkeeper, which registers itself; its
+// rules, its counters and the wire log are at the routes of package endpoint.
 package main
 
 import (

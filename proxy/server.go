@@ -12,6 +12,9 @@ import (
 	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
+
+	"fencepost/proxy/bookkeeper"
+	"fencepost/proxy/endpoint"
 )
 
 // requestTimeout bounds one REST request, so that an idle or stuck client keeps no connection.
@@ -40,12 +43,14 @@ func serve(ctx context.Context, listener net.Listener, logger zerolog.Logger) er
 	}
 }
 
-// newRouter has toxiproxy's routes; routes of ours join them here.
+// newRouter has toxiproxy's routes and ours.
 func newRouter(links *toxiproxy.ApiServer) *mux.Router {
-	return links.Routes()
+	router := links.Routes()
+	endpoint.Attach(router, links, &bookkeeper.Process)
+	return router
 }
 
-// end closes the REST API and then all links, giving up after endTimeout.
+// end closes the REST API, then all links, giving up after endTimeout, and then the wire log.
 func end(api *http.Server, links *toxiproxy.ApiServer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
@@ -54,8 +59,8 @@ func end(api *http.Server, links *toxiproxy.ApiServer) error {
 	go func() { cleared <- links.Collection.Clear() }()
 	select {
 	case err := <-cleared:
-		return errors.Join(stopped, err)
+		return errors.Join(stopped, err, bookkeeper.Process.Log.Close())
 	case <-ctx.Done():
-		return errors.Join(stopped, errors.New("links were still open at the end"))
+		return errors.Join(stopped, errors.New("links were still open at the end"), bookkeeper.Process.Log.Close())
 	}
 }

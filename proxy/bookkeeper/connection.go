@@ -1,0 +1,113 @@
+package bookkeeper
+
+import (
+	"sync"
+
+	"fencepost/proxy/frames"
+)
+
+// mostInFlight bounds the requests that a connection remembers; BookKeeper's clients have thousands.
+const mostInFlight = 1 << 17
+
+// connection is one connection through a link: two streams, and the requests that wait for answers.
+type connection struct {
+	link    *Link
+	number  uint32
+	streams [2]*flow
+	begun   [2]bool // guarded by the link's mutex
+
+	mutex    sync.Mutex
+	ended    [2]bool
+	inFlight map[key]waiting
+	more     map[key][]request // beside the first, where a V2 key is in flight more than once
+}
+
+// key is what makes an answer a request's answer: V3's txnId and operation; V2's operation, ledger,
+// entry and, in a batch, request id.
+type key struct {
+	ledger, entry, txn int64
+	op                 uint8
+}
+
+type request struct {
+	kind          frames.Kind
+	ledger, entry int64
+	answers       uint8 // still expected; 2 for a duplicated request
+}
+
+type waiting struct {
+	request
+	ambiguous bool
+}
+
+func newConnection(link *Link, number uint32) *connection {
+	c := &connection{link: link, number: number, inFlight: map[key]waiting{}}
+	for way := range c.streams {
+		c.streams[way] = newFlow(c, frames.Way(way))
+	}
+	return c
+}
+
+func keyOf(header *frames.Header) key {
+	if header.Protocol == frames.V3 {
+		return key{txn: header.Txn, op: header.Op}
+	}
+	return key{header.Ledger, header.Entry, header.Txn, header.Op}
+}
+
+// asked remembers a request that goes out, answers times. False when there are too many.
+// It needs the mutex.
+func (c *connection) asked(header *frames.Header, answers uint8) bool {
+	k := keyOf(header)
+	now := request{header.Kind, header.Ledger, header.Entry, answers}
+	if first, found := c.inFlight[k]; found {
+		first.ambiguous = true
+		c.inFlight[k] = first
+		if c.more == nil {
+			c.more = map[key][]request{}
+		}
+		if len(c.more[k]) >= mostInFlight {
+			return false
+		}
+		c.more[k] = append(c.more[k], now)
+		return true
+	}
+	if len(c.inFlight) >= mostInFlight {
+		return false
+	}
+	c.inFlight[k] = waiting{request: now}
+	return true
+}
+
+// answered finds an answer's request and completes the answer's header from it. Of several that fit,
+// the oldest is taken, and ambiguous is true; it stays so until none of them is left.
+// It needs the mutex.
+func (c *connection) answered(header *frames.Header) (found, ambiguous bool) {
+	k := keyOf(header)
+	first, found := c.inFlight[k]
+	if !found {
+		return false, false
+	}
+	header.Kind, header.Ledger, header.Entry = first.kind, first.ledger, first.entry
+	first.answers--
+	switch rest := c.more[k]; {
+	case first.answers > 0:
+		c.inFlight[k] = first
+	case len(rest) > 0:
+		c.inFlight[k] = waiting{rest[0], true}
+		if c.more[k] = rest[1:]; len(rest) == 1 {
+			delete(c.more, k)
+		}
+	default:
+		delete(c.inFlight, k)
+	}
+	return true, first.ambiguous
+}
+
+// end marks a stream as ended and tells whether both are.
+func (c *connection) end(way frames.Way) bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.ended[way] = true
+	return c.ended[0] && c.ended[1]
+}

@@ -1,0 +1,100 @@
+package bookkeeper
+
+import (
+	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"fencepost/proxy/frames"
+)
+
+// How a stream ends. Its sender's close is passed on at once, so what is held then is discarded. What is
+// delayed is still delivered at its time and the close behind it, as on a slow network; unless the
+// other stream has ended too, for then both peers are gone.
+
+// inputEnded is called once, when the sender has closed.
+func (f *flow) inputEnded() {
+	if rest := f.splitter.Rest(); len(rest) > 0 {
+		f.connection.link.counters.half.Add(1)
+		f.out = append(f.out, parcel{data: rest})
+	}
+	f.stop()
+}
+
+// stop begins the end: nothing more is taken, nothing stays held.
+func (f *flow) stop() {
+	f.collect()
+	f.ended = true
+	f.mutex.Lock()
+	for _, held := range f.held {
+		f.countHeld(held.rule, -1)
+		f.connection.link.counters.discarded.Add(1)
+	}
+	f.held, f.done = nil, true
+	f.mutex.Unlock()
+	if f.closing {
+		f.discardDelayed()
+	}
+	if f.connection.end(f.way) {
+		f.connection.link.forget(f.connection)
+		f.connection.streams[1-f.way].rouse()
+	}
+}
+
+func (f *flow) discardDelayed() {
+	n := int64(len(f.delayed))
+	f.connection.link.counters.delayed.Add(-n)
+	f.connection.link.counters.discarded.Add(n)
+	f.delayed = nil
+}
+
+// finish closes the stub when nothing is left to deliver, and tells whether the Pipe is over.
+func (f *flow) finish(stub *toxics.ToxicStub) bool {
+	if len(f.delayed) > 0 && f.connection.over() {
+		f.discardDelayed()
+	}
+	if len(f.out) > 0 || len(f.delayed) > 0 {
+		return false
+	}
+	f.timer.Stop()
+	stub.Close()
+	if f.closing {
+		for range stub.Input { //nolint:revive // the sender must not wait for a reader that is gone
+		}
+	}
+	return true
+}
+
+// over is true when both streams have ended.
+func (c *connection) over() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.ended[frames.Requests] && c.ended[frames.Answers]
+}
+
+// abandon returns all bytes that are kept back, for the toxic is taken away. The Pipe must not run.
+func (f *flow) abandon() [][]byte {
+	f.mutex.Lock()
+	for _, held := range f.held {
+		f.countHeld(held.rule, -1)
+		f.ready = append(f.ready, held.parcel)
+	}
+	f.held, f.done = nil, true
+	f.mutex.Unlock()
+	f.collect()
+	for _, late := range f.delayed {
+		f.out = append(f.out, late.parcel)
+	}
+	f.connection.link.counters.delayed.Add(int64(-len(f.delayed)))
+	f.delayed = nil
+	if rest := f.splitter.Rest(); len(rest) > 0 {
+		f.out = append(f.out, parcel{data: rest})
+	}
+	var all [][]byte
+	for len(f.out) > 0 {
+		all = append(all, f.out[0].data)
+		f.sent()
+	}
+	if f.connection.end(f.way) {
+		f.connection.link.forget(f.connection)
+	}
+	return all
+}

@@ -1,0 +1,197 @@
+package bookkeeper
+
+import (
+	"sync"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
+
+	"fencepost/proxy/frames"
+	"fencepost/proxy/rules"
+	"fencepost/proxy/wirelog"
+)
+
+// parcel is bytes on their way out: whole frames with their records in the log, or raw bytes.
+type parcel struct {
+	data    []byte
+	token   wirelog.Token
+	records int
+}
+
+type late struct {
+	parcel
+	due time.Time
+}
+
+type heldParcel struct {
+	parcel
+	rule *rules.Rule
+}
+
+// flow is one stream of a connection. Its Pipe runs in one goroutine at a time; what other
+// goroutines touch (held, ready) has the mutex, and wake tells the Pipe of it.
+type flow struct {
+	connection *connection
+	way        frames.Way
+	splitter   frames.Splitter
+	scan       scan
+
+	out     []parcel
+	delayed []late // by due time
+	timer   *time.Timer
+	ended   bool // the input ended, or a rule closed the connection
+	closing bool // by a rule: the input is to be swallowed
+
+	wake  chan struct{}
+	mutex sync.Mutex
+	held  []heldParcel
+	ready []parcel // released, or forged for this stream
+	done  bool     // nothing is taken any more
+}
+
+func newFlow(c *connection, way frames.Way) *flow {
+	f := &flow{connection: c, way: way, wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	f.timer.Stop()
+	return f
+}
+
+// pipe is the loop of a stream. While something waits to go out nothing is read, so that a slow
+// receiver slows its sender; an interrupt and a release are obeyed all the same.
+func (f *flow) pipe(stub *toxics.ToxicStub) {
+	f.collect()
+	for {
+		if f.ended && f.finish(stub) {
+			return
+		}
+		input, output := stub.Input, stub.Output
+		var chunk *stream.StreamChunk
+		switch {
+		case len(f.out) > 0:
+			input = nil
+			chunk = &stream.StreamChunk{Data: f.out[0].data, Timestamp: time.Now()}
+		default:
+			output = nil
+		}
+		if f.ended {
+			input = nil
+		}
+		select {
+		case <-stub.Interrupt:
+			return
+		case output <- chunk:
+			f.sent()
+		case received := <-input:
+			if received == nil {
+				f.inputEnded()
+			} else {
+				f.take(received.Data)
+			}
+		case <-f.wake:
+			f.collect()
+		case <-f.timer.C:
+			f.collect()
+		}
+	}
+}
+
+// sent takes the first parcel off and stamps its records.
+func (f *flow) sent() {
+	first := f.out[0]
+	f.out[0] = parcel{}
+	if f.out = f.out[1:]; len(f.out) == 0 {
+		f.out = nil
+	}
+	if first.token != 0 {
+		f.connection.link.registry.Log.Stamp(first.token, first.records, wirelog.Now())
+	}
+}
+
+// collect moves what was released, forged or has become due to the way out.
+func (f *flow) collect() {
+	f.mutex.Lock()
+	f.out = append(f.out, f.ready...)
+	f.ready = nil
+	f.mutex.Unlock()
+	now := time.Now()
+	n := 0
+	for n < len(f.delayed) && !f.delayed[n].due.After(now) {
+		f.out = append(f.out, f.delayed[n].parcel)
+		n++
+	}
+	f.connection.link.counters.delayed.Add(int64(-n))
+	f.delayed = f.delayed[n:]
+	if len(f.delayed) > 0 {
+		f.timer.Reset(time.Until(f.delayed[0].due))
+	}
+}
+
+func (f *flow) delay(p parcel, by time.Duration) {
+	due := time.Now().Add(by)
+	at := len(f.delayed)
+	for at > 0 && f.delayed[at-1].due.After(due) {
+		at--
+	}
+	f.delayed = append(f.delayed, late{})
+	copy(f.delayed[at+1:], f.delayed[at:])
+	f.delayed[at] = late{p, due}
+	f.connection.link.counters.delayed.Add(1)
+	f.timer.Reset(time.Until(f.delayed[0].due))
+}
+
+// hold keeps a parcel for its rule; false when that rule is no longer in force.
+func (f *flow) hold(p parcel, rule *rules.Rule) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if rule.Removed() {
+		return false
+	}
+	f.held = append(f.held, heldParcel{p, rule})
+	f.countHeld(rule, 1)
+	return true
+}
+
+func (f *flow) countHeld(rule *rules.Rule, n int64) {
+	rule.Held(n)
+	f.connection.link.counters.held.Add(n)
+}
+
+// release lets go what a rule holds, in the order in which it came; any goroutine may call it.
+func (f *flow) release(rule *rules.Rule) int {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	kept := f.held[:0]
+	released := 0
+	for _, held := range f.held {
+		if held.rule != rule {
+			kept = append(kept, held)
+			continue
+		}
+		f.ready = append(f.ready, held.parcel)
+		f.countHeld(rule, -1)
+		released++
+	}
+	clear(f.held[len(kept):])
+	f.held = kept
+	if released > 0 {
+		f.rouse()
+	}
+	return released
+}
+
+// bring adds a parcel from the connection's other stream; lost when this one has ended.
+func (f *flow) bring(p parcel) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if !f.done {
+		f.ready = append(f.ready, p)
+		f.rouse()
+	}
+}
+
+func (f *flow) rouse() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,74 @@
+package bookkeeper
+
+import (
+	"fencepost/proxy/frames"
+	"fencepost/proxy/rules"
+	"fencepost/proxy/wirelog"
+)
+
+// record appends the records of one frame: one for each entry of a batch answer, else one.
+func (f *flow) record(message *rules.Message, piece frames.Piece, rule *rules.Rule, flags uint32, now int64) {
+	one := f.base(message, now)
+	one.Size, one.Flags = uint32(len(piece.Bytes)), flags
+	if f.way == frames.Answers {
+		one.StatusReceived, one.StatusDelivered = message.Status, message.Status
+	}
+	if f.closing {
+		one.Flags |= wirelog.Dropped
+		one.StatusDelivered = frames.NoStatus
+	}
+	if rule != nil {
+		f.mark(&one, rule)
+	}
+	if len(message.Entries) == 0 {
+		f.scan.records = append(f.scan.records, one)
+		return
+	}
+	one.BatchSize = uint16(len(message.Entries))
+	for i, entry := range message.Entries {
+		one.BatchPlace, one.Size = uint16(i), uint32(entry.SizeBytes)
+		one.Ledger, one.Entry, one.LAC = entry.Ledger, entry.Entry, entry.LAC
+		f.scan.records = append(f.scan.records, one)
+	}
+}
+
+// recordForged appends the record of an answer that was made for a swallowed request.
+func (f *flow) recordForged(message *rules.Message, forged []byte, rule *rules.Rule, now int64) {
+	one := f.base(message, now)
+	one.Way, one.LAC = uint8(frames.Answers), frames.None
+	one.Size, one.Rule, one.StatusDelivered = uint32(len(forged)), rule.Number, rule.Status()
+	one.Flags = wirelog.Forged | f.scan.records[len(f.scan.records)-1].Flags&^wirelog.Dropped
+	f.scan.records = append(f.scan.records, one)
+}
+
+func (f *flow) base(message *rules.Message, now int64) wirelog.Record {
+	return wirelog.Record{
+		Received: now, Link: f.connection.link.number, Connection: f.connection.number,
+		Way: uint8(f.way), Protocol: uint8(message.Protocol), Kind: uint8(message.Kind), Op: message.Op,
+		Ledger: message.Ledger, Entry: message.Entry, Txn: message.Txn, LAC: message.LAC,
+		StatusReceived: frames.NoStatus, StatusDelivered: frames.NoStatus,
+	}
+}
+
+// mark says in a record what a rule does to its frame.
+func (f *flow) mark(one *wirelog.Record, rule *rules.Rule) {
+	one.Rule = rule.Number
+	switch rule.Spec.Action {
+	case rules.Drop, rules.Close:
+		one.Flags |= wirelog.Dropped
+		one.StatusDelivered = frames.NoStatus
+	case rules.Delay:
+		one.Flags |= wirelog.Delayed
+	case rules.Hold:
+		one.Flags |= wirelog.Held
+	case rules.Duplicate:
+		one.Flags |= wirelog.Duplicated
+	case rules.Forge:
+		one.Flags |= wirelog.Forged
+		if f.way == frames.Answers {
+			one.StatusDelivered = rule.Status()
+		} else {
+			one.Flags |= wirelog.Dropped
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package bookkeeper
+
+import (
+	"time"
+
+	"fencepost/proxy/frames"
+	"fencepost/proxy/rules"
+	"fencepost/proxy/wirelog"
+)
+
+// move is what is done with a stretch of a chunk: one frame that a rule acts on, or as many
+// neighbours as pass. Its records follow those of the move before.
+type move struct {
+	data    []byte
+	records int
+	rule    *rules.Rule // nil: pass
+	forged  []byte      // the answer that stands for the frame; one record more when it goes the other way
+}
+
+// scan is what one chunk becomes. Its slices are used again for the next chunk.
+type scan struct {
+	records []wirelog.Record
+	moves   []move
+	entries []frames.Entry
+	counts  counts
+}
+
+// counts gathers a chunk's counts, to be added once.
+type counts struct {
+	frames, unparsed, uncorrelated, ambiguous, untracked, oversize, unforgeable int64
+}
+
+// take looks at what the sender sent, logs it, and then sends it on its way.
+func (f *flow) take(data []byte) {
+	c := f.connection
+	wasRaw := f.splitter.Raw()
+	s := &f.scan
+	s.records, s.moves, s.counts = s.records[:0], s.moves[:0], counts{}
+	now := wirelog.Now()
+	list := c.link.Rules()
+
+	f.splitter.Feed(data)
+	c.mutex.Lock()
+	for piece, ok := f.splitter.Next(); ok; piece, ok = f.splitter.Next() {
+		f.look(piece, list, now)
+	}
+	c.mutex.Unlock()
+
+	f.count(len(data), !wasRaw && f.splitter.Raw())
+	token := c.link.registry.Log.Append(s.records)
+	for i := range s.moves {
+		f.act(&s.moves[i], token)
+		if token != 0 {
+			token += wirelog.Token(s.moves[i].records)
+		}
+		s.moves[i] = move{}
+	}
+	if f.closing && !f.ended {
+		f.stop()
+	}
+}
+
+func (f *flow) count(bytes int, raw bool) {
+	c, n := &f.connection.link.counters, &f.scan.counts
+	c.bytes.Add(int64(bytes))
+	if f.way == frames.Requests {
+		c.requests.Add(n.frames)
+	} else {
+		c.answers.Add(n.frames)
+	}
+	if raw {
+		c.raw.Add(1)
+	}
+	if *n != (counts{frames: n.frames}) {
+		c.unparsed.Add(n.unparsed)
+		c.uncorrelated.Add(n.uncorrelated)
+		c.ambiguous.Add(n.ambiguous)
+		c.untracked.Add(n.untracked)
+		c.oversize.Add(n.oversize)
+		c.unforgeable.Add(n.unforgeable)
+	}
+}
+
+// look makes a piece's records and its move. It needs the connection's mutex.
+func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
+	s := &f.scan
+	if !piece.Frame {
+		if piece.Oversize {
+			s.counts.oversize++
+		}
+		f.pass(piece, 0)
+		return
+	}
+	s.counts.frames++
+	message := rules.Message{Way: f.way}
+	var parsed bool
+	message.Header, parsed = frames.Parse(f.way, f.splitter.Protocol(), piece.Payload())
+	flags := f.correlate(&message, piece.Payload(), parsed)
+
+	var rule *rules.Rule
+	if !f.closing {
+		rule = list.Decide(&message)
+	}
+	var forged []byte
+	if rule != nil && rule.Spec.Action == rules.Forge {
+		if forged, parsed = frames.ErrorAnswer(message.Header, rule.Status()); !parsed {
+			s.counts.unforgeable++
+			rule = nil
+		}
+	}
+	f.remember(&message, rule)
+	before := len(s.records)
+	f.record(&message, piece, rule, flags, now)
+	if forged != nil && f.way == frames.Requests {
+		f.recordForged(&message, forged, rule, now)
+	}
+	switch {
+	case f.closing:
+		s.moves = append(s.moves, move{records: len(s.records) - before})
+	case rule == nil:
+		f.pass(piece, len(s.records)-before)
+	default:
+		s.moves = append(s.moves, move{piece.Bytes, len(s.records) - before, rule, forged})
+		f.closing = rule.Spec.Action == rules.Close
+	}
+}
+
+// correlate completes an answer from its request and returns the record's flags so far.
+func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) uint32 {
+	counts := &f.scan.counts
+	flags := uint32(0)
+	if !parsed {
+		counts.unparsed++
+		return wirelog.Unparsed
+	}
+	if message.Batch {
+		flags |= wirelog.Batch
+	}
+	if f.way == frames.Answers {
+		if message.Batch && message.Status == 0 {
+			var whole bool
+			if f.scan.entries, whole = frames.BatchEntries(payload, f.scan.entries[:0]); !whole {
+				counts.unparsed++
+				flags |= wirelog.Unparsed
+			}
+			message.Entries = f.scan.entries
+		}
+		switch found, ambiguous := f.connection.answered(&message.Header); {
+		case !found:
+			counts.uncorrelated++
+			flags |= wirelog.Uncorrelated
+		case ambiguous:
+			counts.ambiguous++
+			flags |= wirelog.Ambiguous
+		}
+	}
+	if message.Kind.Fencing() {
+		flags |= wirelog.Fencing
+	}
+	if message.Kind.Recovery() {
+		flags |= wirelog.Recovery
+	}
+	return flags
+}
+
+// remember keeps a request that will be answered.
+func (f *flow) remember(message *rules.Message, rule *rules.Rule) {
+	if f.way != frames.Requests || f.closing || message.Op == 0 {
+		return
+	}
+	answers := uint8(1)
+	if rule != nil {
+		switch rule.Spec.Action {
+		case rules.Drop, rules.Forge, rules.Close:
+			return
+		case rules.Duplicate:
+			answers = 2
+		}
+	}
+	if !f.connection.asked(&message.Header, answers) {
+		f.scan.counts.untracked++
+	}
+}
+
+// pass lengthens the last move where the piece lies directly behind it.
+func (f *flow) pass(piece frames.Piece, records int) {
+	s := &f.scan
+	if f.closing {
+		return
+	}
+	if n := len(s.moves); n > 0 && piece.Follows && s.moves[n-1].rule == nil {
+		last := &s.moves[n-1]
+		last.data = last.data[:len(last.data)+len(piece.Bytes)]
+		last.records += records
+		return
+	}
+	s.moves = append(s.moves, move{data: piece.Bytes, records: records})
+}
+
+// act carries a move out; token is that of its first record.
+func (f *flow) act(m *move, token wirelog.Token) {
+	p := parcel{m.data, token, m.records}
+	action := rules.Action("")
+	if m.rule != nil {
+		action = m.rule.Spec.Action
+	}
+	switch action {
+	case "":
+		if len(m.data) > 0 {
+			f.out = append(f.out, p)
+		}
+	case rules.Drop, rules.Close:
+	case rules.Delay:
+		f.delay(p, time.Duration(m.rule.Spec.DelayMS)*time.Millisecond)
+	case rules.Hold:
+		if !f.hold(p, m.rule) {
+			f.out = append(f.out, p)
+		}
+	case rules.Duplicate:
+		f.out = append(f.out, p, parcel{data: m.data})
+	case rules.Forge:
+		p.data = m.forged
+		if f.way == frames.Answers {
+			f.out = append(f.out, p)
+			return
+		}
+		p.records = 1 // the answer's, behind the request's
+		if token != 0 {
+			p.token = token + 1
+		}
+		f.connection.streams[frames.Answers].bring(p)
+	}
+}
