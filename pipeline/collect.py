@@ -51,7 +51,10 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
         transactions(folder)
     seal = damage_to_seal(folder, end)
     if folder.run_json in seal:
-        raise EvidenceError(f"{folder.run_json} is not the one with which the evidence was closed")
+        raise EvidenceError(
+            f"{folder.run_json} is not the one with which the evidence was closed",
+            remedy=f"put that one back; its SHA-256 is in {folder.end_json}",
+        )
     files = segment_files(folder.operations)
     buckets = min(MOST_BUCKETS, max(1, -(-sum(file.slots for file in files) // ROWS_IN_BUCKET)))
     with replacing(folder) as tables:
