@@ -19,7 +19,8 @@
 //	124  u32 CRC32 (IEEE) of bytes 0..123
 //
 // The records of a log are numbered from 1 without a gap; a segment ends at its size or with a
-// record of zeros only (seq 0). A log that was closed in order has no zeros at its end.
+// record of zeros only (seq 0). A log that was closed in order has no zeros at its end; one that was
+// not may have a segment without records behind its last, and one that ends in .new, which is none.
 //
 //	 0  u64 seq
 //	 8  i64 received_ns, CLOCK_MONOTONIC: when the proxy had the whole frame
@@ -46,8 +47,10 @@
 //	84  u32 CRC32 (IEEE) of bytes 0..83
 //	88  i64 forwarded_ns, 0 = never: filled in later, outside of the CRC
 //
-// forwarded_ns is read after the bytes were handed to the connection's writer, so the answer to a
-// request may carry an earlier received_ns by the time that took; received_ns and seq order what
+// forwarded_ns tells that the frame left the toxic, for the link's other toxics if it has some and
+// then for the socket: a toxic of toxiproxy behind this one may still delay or swallow it. It is read
+// after the frame was handed on, so the answer to a request may carry an earlier received_ns by the
+// time that took; received_ns and seq order what
 // belongs together. A duplicated frame has one record, with the time of its first delivery. A forged
 // answer has a record of its own with status -1 as received when its request was swallowed.
 package wirelog

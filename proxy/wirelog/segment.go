@@ -27,20 +27,27 @@ func segmentPath(folder string, number uint32) string {
 	return filepath.Join(folder, fmt.Sprintf("frames-%06d.wire", number))
 }
 
+// unfinished ends the name of a segment that is still being filled.
+const unfinished = ".new"
+
 func newSegment(folder string, runID uint64, number uint32) (*segment, error) {
 	s := &segment{path: segmentPath(folder, number), firstSeq: uint64(number-1)*RecordsPerSegment + 1}
-	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(s.path+unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	if err := fill(file, encodeHeader(runID, s.firstSeq, number)); err != nil {
-		return nil, errors.Join(err, os.Remove(s.path))
+		return nil, errors.Join(err, os.Remove(file.Name()))
 	}
 	flags := unix.MAP_SHARED | unix.MAP_POPULATE
 	s.memory, err = unix.Mmap(int(file.Fd()), 0, segmentBytes, unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("map %s: %w", s.path, err), os.Remove(s.path))
+		return nil, errors.Join(fmt.Errorf("map %s: %w", s.path, err), os.Remove(file.Name()))
+	}
+	if err := os.Rename(file.Name(), s.path); err != nil {
+		s.unmap()
+		return nil, errors.Join(err, os.Remove(file.Name()))
 	}
 	return s, nil
 }
