@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evidence.findings import RunVerdict
+from checkers.sufficiency import Sufficiency
+from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from plans.expectations import Comparison, Found, compare
@@ -64,4 +65,11 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         for judgement in verdict.judgements.values()
         for finding in judgement.findings
     ]
-    return compare(plan.expect, found, verdict.verdict.value, mode=verdict.mode, version=facts["bookkeeper"])
+    return compare(
+        plan.expect,
+        found,
+        verdict.verdict.value,
+        mode=verdict.mode,
+        version=facts["bookkeeper"],
+        whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
+    )

@@ -10,7 +10,7 @@ from typing import Any
 def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
     """``fencepost run ...`` for a run whose modes recorded these ``run.json`` trees."""
     facts = runs[0]
-    words = ["fencepost", "run", str(facts.get("source", facts["scenario"])), "--seed", str(facts["seed"])]
+    words = ["fencepost", "run", str(facts["source"]), "--seed", str(facts["seed"])]
     words += ["--bookkeeper", str(facts["bookkeeper"])]
     if [one["mode"] for one in runs] != list(facts["plan"]["modes"]):
         words += [word for one in runs for word in ("--mode", str(one["mode"]))]

@@ -13,7 +13,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from evidence.findings import Verdict
 from evidence.folder import find_run
 from harness.judging import judging
 from harness.narrator import Narrator
@@ -68,14 +67,14 @@ def _each(
 def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
     """The exit code for what came out, and the reason as a phrase.
 
-    Anomaly that was not expected before unknown before as expected. A control that did not bite
-    is unknown: the run has not shown that it could fail.
+    An anomaly that nothing states before unknown before as expected. A control that did not bite,
+    or evidence that is not whole, is unknown: the run has not shown that it could fail.
     """
     wrong = [mode for mode in modes if not mode.comparison.met]
     if not wrong:
         return EXIT_AS_EXPECTED, "as expected"
     for mode in wrong:
-        if mode.verdict.verdict is Verdict.ANOMALY:
+        if mode.comparison.unexpected:
             return EXIT_ANOMALY, f"{mode.mode}: {mode.comparison.reasons[0]}"
     return EXIT_UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
 

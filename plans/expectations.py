@@ -94,12 +94,14 @@ class Found(NamedTuple):
 class Comparison:
     """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
 
-    ``absent`` names the defects stated as ``sometimes`` that did not show this time.
+    ``unexpected`` says that an anomaly was found which nothing states; ``absent`` names the defects
+    stated as ``sometimes`` that did not show this time.
     """
 
     met: bool
     reasons: tuple[str, ...]
     absent: tuple[str, ...] = ()
+    unexpected: bool = False
 
 
 def applicable(
@@ -125,10 +127,12 @@ def compare(
     *,
     mode: str,
     version: str,
+    whole: bool = True,
 ) -> Comparison:
     """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``.
+    Without ``whole`` evidence nothing is met: what else may have gone wrong was not seen.
     Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the plan's
     allowance excuses: they meet nothing.
     """
@@ -139,12 +143,14 @@ def compare(
         return Comparison(False, (f"the verdict {verdict!r} meets no expectation",))
     anomalies = [Found(*one) for one in found] if verdict == "anomaly" else []
     if verdict == "anomaly" and not anomalies:
-        return Comparison(False, ("the verdict is anomaly, but no finding says which",))
-    failures = _unstated(stated, anomalies)
+        return Comparison(False, ("the verdict is anomaly, but no finding says which",), unexpected=True)
+    strangers = _unstated(stated, anomalies)
     shown, missing, absent = _seen(stated, anomalies)
-    failures += [f"expected, but not found: {text}" for text in missing]
+    failures = [*strangers, *(f"expected, but not found: {text}" for text in missing)]
+    if not whole:
+        failures.append("the evidence is not whole, so what else may have happened is unknown")
     if failures:
-        return Comparison(False, tuple(failures), tuple(absent))
+        return Comparison(False, tuple(failures), tuple(absent), unexpected=bool(strangers))
     reasons = [f"as expected: {text}" for text in shown]
     reasons += [f"not seen this time (it shows sometimes): {text}" for text in absent]
     return Comparison(True, tuple(reasons) or ("as expected: holds",), tuple(absent))

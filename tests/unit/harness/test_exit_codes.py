@@ -13,13 +13,15 @@ from harness.series import exit_code
 from plans.expectations import Comparison
 
 
-def came_out(verdict: Verdict, *, met: bool, reason: str = "because") -> ModeResult:
+def came_out(verdict: Verdict, *, met: bool, reason: str = "because", unexpected: bool = False) -> ModeResult:
     judged = RunVerdict("s", "m", verdict, "headline", {})
-    return ModeResult("m", RunFolder(Path("nowhere/m")), judged, Comparison(met, (reason,)))
+    comparison = Comparison(met, (reason,), unexpected=unexpected)
+    return ModeResult("m", RunFolder(Path("nowhere/m")), judged, comparison)
 
 
 AS_EXPECTED = came_out(Verdict.ANOMALY, met=True)
-UNEXPECTED = came_out(Verdict.ANOMALY, met=False, reason="lost main")
+UNEXPECTED = came_out(Verdict.ANOMALY, met=False, reason="lost main", unexpected=True)
+NOT_WHOLE = came_out(Verdict.ANOMALY, met=False, reason="the evidence is not whole")
 UNKNOWN = came_out(Verdict.UNKNOWN, met=False)
 CONTROL_DID_NOT_BITE = came_out(Verdict.VALID, met=False, reason="expected, but not found")
 
@@ -32,6 +34,7 @@ CONTROL_DID_NOT_BITE = came_out(Verdict.VALID, met=False, reason="expected, but 
         ([UNKNOWN, UNEXPECTED], 4),
         ([UNEXPECTED, UNKNOWN], 4),
         ([CONTROL_DID_NOT_BITE], 3),
+        ([NOT_WHOLE], 3),
     ],
 )
 def test_the_worst_mode_decides(modes: list[ModeResult], code: int) -> None:

@@ -81,3 +81,20 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
     assert applicable(expect, "nosync", "4.15.0") == ()
     assert not compare(expect, [], "valid", mode="protected", version="4.14.7").met
     assert compare(expect, [], "valid", mode="protected", version="4.15.0").met
+
+
+def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
+    stated = {"unprotected": (Breaks(property="durability"),)}
+    found = [Found("durability", "lost")]
+    comparison = compare(stated, found, "anomaly", mode="unprotected", version="4.18.0", whole=False)
+    assert not comparison.met
+    assert not comparison.unexpected
+
+
+def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
+    stated = {"unprotected": (Breaks(property="closing"),)}
+    missing = compare(stated, [], "valid", mode="unprotected", version="4.18.0")
+    stranger = compare(
+        stated, [Found("order", "acked_twice")], "anomaly", mode="unprotected", version="4.18.0"
+    )
+    assert (missing.unexpected, stranger.unexpected) == (False, True)
