@@ -2,6 +2,7 @@ package bookkeeper_test
 
 import (
 	"bytes"
+	"runtime"
 	"testing"
 	"time"
 
@@ -68,6 +69,16 @@ func TestADelayedAnswerIsOvertaken(t *testing.T) {
 	if took := time.Since(began); took < 150*time.Millisecond {
 		t.Fatalf("it came after %s", took)
 	}
+}
+
+func TestALongerDelayIsOvertakenByAShorterOne(t *testing.T) {
+	r := newRig(t)
+	r.rules(`{"id": "long", "way": "requests", "entries": [7, 7], "action": "delay", "delay_ms": 300},
+	         {"id": "short", "way": "requests", "entries": [8, 8], "action": "delay", "delay_ms": 20}`)
+	client, bookie := r.connect()
+	long, short := ReadV2(5, 7, 0), ReadV2(5, 8, 0)
+	client.send(long, short)
+	bookie.gets(short, long)
 }
 
 func TestADelayedFrameComesBeforeTheCloseBehindIt(t *testing.T) {
@@ -179,6 +190,23 @@ func TestClosePassesWhatCameBeforeAndNothingAfter(t *testing.T) {
 		t.Fatalf("the client got %x", rest)
 	}
 	r.until("over", func(c bookkeeper.Counters) bool { return c.OpenConnections == 0 })
+}
+
+func TestAConnectionThatARuleClosedLeavesNothingRunning(t *testing.T) {
+	r := newRig(t)
+	r.rules(`{"id": "c", "way": "requests", ` + add7 + `, "action": "close"}`)
+	first, _ := r.connect() // what serves any connection runs from here on
+	first.send(ReadV3(1, 5, 0, 0))
+	before := runtime.NumGoroutine()
+	client, bookie := r.connect()
+	_, _ = client.Write(Join(AddV3(2, 5, 7, 6, 0, 10), AddV3(3, 5, 8, 6, 0, 4_000_000)))
+	bookie.rest()
+	client.Close()
+	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
 }
 
 func TestTwoRequestsInFlightMakeAV2AnswerAmbiguous(t *testing.T) {

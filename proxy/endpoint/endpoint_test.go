@@ -106,7 +106,7 @@ func TestAWrongRuleIsNamedWithItsValueAndChangesNothing(t *testing.T) {
 
 func TestABodyThatIsNotAskedForIsRefused(t *testing.T) {
 	call := server(t)
-	for _, body := range []string{``, `[]`, `{"rules": [{"identity": "a"}]}`, `{"rules": []} {}`, `{"rules": [{"ledger": "x"}]}`} {
+	for _, body := range []string{``, `[]`, `{"rules": [{"id": "a", "way": "requests", "action": "drop", "entry": 5}]}`, `{"rules": []} {}`, `{"rules": [{"ledger": "x"}]}`} {
 		var got problem
 		if status := call("PUT", rulesPath, body, &got); status != 400 || got.Error == "" {
 			t.Errorf("%q: %d %+v", body, status, got)

@@ -98,6 +98,15 @@ func TestNothingIsMissingOverSegmentsAndLateStampsArrive(t *testing.T) {
 			first = token
 		}
 	}
+	mapped := 0
+	for _, segment := range log.segments {
+		if segment.memory != nil {
+			mapped++
+		}
+	}
+	if mapped != mappedSegments || log.segments[0].memory != nil {
+		t.Fatalf("%d segments are mapped", mapped)
+	}
 	log.Stamp(first, 2, 7) // its segment is no longer mapped
 	last := log.Append(some(1))
 	log.Stamp(last, 1, 8)
