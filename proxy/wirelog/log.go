@@ -1,11 +1,9 @@
 package wirelog
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 )
@@ -112,42 +110,6 @@ func prepare(folder string, runID uint64, next chan<- made, closed <-chan struct
 	}
 }
 
-// Link gives a link its number in the records, from 1; the same name has the same number.
-func (l *Log) Link(name string) uint16 {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	for i, known := range l.links {
-		if known == name {
-			return uint16(i + 1)
-		}
-	}
-	l.links = append(l.links, name)
-	if l.counts.Open {
-		l.note(len(l.links) - 1)
-	}
-	return uint16(len(l.links))
-}
-
-// note writes a link's line.
-func (l *Log) note(i int) {
-	line, err := json.Marshal(map[string]any{"link": i + 1, "name": l.links[i]})
-	if err == nil {
-		err = appendLine(filepath.Join(l.counts.Path, "links.jsonl"), line)
-	}
-	if err != nil {
-		l.counts.Error = err.Error()
-	}
-}
-
-func appendLine(path string, line []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(line, '\n'))
-	return errors.Join(err, file.Close())
-}
-
 // Token stands for a record that was written, for Stamp; 0 for none. The tokens of records that
 // were appended together follow each other.
 type Token uint64
@@ -244,17 +206,6 @@ func (l *Log) Counts() Counts {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.counts
-}
-
-// Links are the numbers of all links by name.
-func (l *Log) Links() map[string]int {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	links := make(map[string]int, len(l.links))
-	for i, name := range l.links {
-		links[name] = i + 1
-	}
-	return links
 }
 
 // Close ends the log in order: the last segment is cut behind its last record.
