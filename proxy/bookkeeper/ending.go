@@ -28,7 +28,8 @@ func (f *flow) stop() {
 		f.countHeld(held.rule, -1)
 		f.connection.link.counters.discarded.Add(1)
 	}
-	f.held, f.done = nil, true
+	f.out = append(f.out, f.ready...) // released or forged since, and promised to be passed on
+	f.held, f.ready, f.done = nil, nil, true
 	f.mutex.Unlock()
 	if f.closing {
 		f.discardDelayed()
