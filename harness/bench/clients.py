@@ -28,16 +28,20 @@ from protocol.modes import MODES
 
 ENTRY_BYTES = 1024
 OUTSTANDING = 1000
-WIDE_OUTSTANDING = 30_000
+WIDE_OUTSTANDING = 20_000
 _QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 _TURN_TIMEOUT_S = 300
 _UPSTREAM_S = 8
-_HEAP_MB = 1024
+_HEAP_MB = 512
 _PATIENCE_S = 30  # so wide a window waits for seconds on a busy machine
 _UPSTREAM_MOST = 1_000_000
 _UPSTREAM_RATE = re.compile(r"(\d+) ops/sec")
-# Written often, so that the write cache never fills and throttles one of the two.
-_BOOKIE_CONF = {"flushInterval": "1000", "dbStorage_writeCacheMaxSizeMb": "128"}
+_BOOKIE_CONF = {
+    # Written often, and throttled rather than refused when the disk does not keep up.
+    "flushInterval": "1000",
+    "dbStorage_writeCacheMaxSizeMb": "128",
+    "dbStorage_maxThrottleTimeMs": "60000",
+}
 
 
 def client_bench(rounds: int, entries: int) -> Iterator[str]:
@@ -50,7 +54,7 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
             MODES["unprotected"],
             clients=("recording", "plain"),
             bookie_conf=_BOOKIE_CONF,
-            client_conf={"addEntryTimeoutSec": str(_PATIENCE_S)},
+            client_conf={"addEntryTimeoutSec": str(_PATIENCE_S), "delayEnsembleChange": "true"},
             client_heap_mb=_HEAP_MB,
             unrecorded=frozenset({"plain"}),
             linked=False,
