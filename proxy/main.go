@@ -14,13 +14,19 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/rs/zerolog/log"
 )
 
+// garbagePercent lets the heap of a few megabytes grow fivefold between collections: every chunk of
+// every link is garbage a moment later, and collecting it took a twelfth of the processor time.
+const garbagePercent = 400
+
 func main() {
+	debug.SetGCPercent(garbagePercent)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr))
 }
 
