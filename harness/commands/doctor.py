@@ -15,7 +15,6 @@ import click
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check JDK, memory, disk, addresses and more; with --bookie-conf, also a configuration."""
     from cluster.doctor import checks, configuration_warnings
-
     from cluster.versions import DEFAULT_VERSION
     from harness.order import properties_of
 
