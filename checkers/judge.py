@@ -29,11 +29,6 @@ class Crashed:
     text: str
 
 
-def tables_read(checkers: Iterable[Checker[Any]] = CHECKERS) -> frozenset[str]:
-    """The tables that the checkers' scans read; no other need be loaded into a chunk."""
-    return frozenset(table for checker in checkers for table in checker.tables)
-
-
 def judge(
     chunks: Iterable[Chunk], run: RunFacts, *, checkers: tuple[Checker[Any], ...] = CHECKERS
 ) -> RunVerdict:

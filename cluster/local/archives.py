@@ -32,14 +32,6 @@ class Archives(Protocol):
         ...
 
 
-class NoArchives:
-    """Start without."""
-
-    def options(self, version: str, role: str) -> list[str]:  # noqa: ARG002 - the protocol's signature
-        """None."""
-        return []
-
-
 class CachedArchives:
     """Use what the cache has."""
 
