@@ -36,6 +36,11 @@ class Chunk:
         """Columns of ``census`` as NumPy arrays."""
         return self._columns("census")
 
+    @cached_property
+    def frames(self) -> Mapping[str, NDArray[Any]]:
+        """Columns of ``frames`` as NumPy arrays."""
+        return self._columns("frames")
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a small table (``ledgers``) as dictionaries."""
         table = self.tables.get(name)
@@ -58,7 +63,9 @@ class RunFacts:
     ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence
     was closed in order; ``damage`` names what is torn or missing, by table; ``required`` are
     the properties without which the plan accepts no ``valid``; ``allowance`` is the number of
-    explained losses the plan accepts.
+    explained losses the plan accepts. ``wire`` says that a wire log was kept; ``guarded`` names
+    the bookies that run under BP-46's protection (no journaled data, integrity checking on, a
+    release and a storage that have it), so that limbo is due after an unclean end.
     """
 
     scenario: str
@@ -72,6 +79,8 @@ class RunFacts:
     required: tuple[str, ...] = ()
     allowance: int = 0
     complete: bool = True
+    wire: bool = False
+    guarded: frozenset[str] = frozenset()
     damage: tuple[str, ...] = ()
 
 

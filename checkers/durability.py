@@ -1,7 +1,7 @@
 """Durability: an entry that was promised is there in the end, with the bytes that were acknowledged.
 
 Holds the obliged set (:mod:`checkers.obliged`) against the final reads and the census
-(:mod:`checkers.answers`). Whether a loss is *explained* takes the wire log and the disks' state
+(:mod:`checkers.observations`). Whether a loss is *explained* takes the wire log and the disks' state
 at each crash; without them every loss has the class ``undetermined``.
 """
 
@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checkers.answers import Census, Finals, merge_census, merge_finals, scan_census, scan_finals
 from checkers.capping import room_for
 from checkers.contract import Chunk, RunFacts
 from checkers.damage import damage_to, shortcomings
 from checkers.losses import Losses, holders, part
 from checkers.obliged import Obliged, Promises, merge_promises, obliged, promise_proof, scan_promises
+from checkers.observations import Census, Finals, merge_census, merge_finals, scan_census, scan_finals
 from checkers.spans import Spans, ints
 from checkers.versions import Histories, Versions, scan_versions
 from checkers.wording import bookie_name, counted, entries_text, ledger_text, listed

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.answers import Census, Finals
 from checkers.contract import RunFacts
 from checkers.damage import damage_to
 from checkers.marks import Marks
 from checkers.obliged import Obliged
+from checkers.observations import Census, Finals
 from checkers.spans import LAST_ENTRY, Bools, Ints, Spans
 from checkers.versions import Histories, Version
 from protocol.addresses import name_of_id

@@ -78,3 +78,62 @@ class ErrorCode(IntEnum):
     LEDGER_FENCED = -101
     UNAUTHORIZED = -102
     DATA_UNKNOWN = -108
+
+
+class Message(IntEnum):
+    """What a request on the wire asks; an answer has its request's kind (the proxy's ``frames.Kinds``)."""
+
+    OTHER = 0
+    ADD = 1
+    RECOVERY_ADD = 2
+    FENCING_LAC_READ = 3
+    RECOVERY_READ = 4
+    READ = 5
+    LAC_READ = 6
+    WRITE_LAC = 7
+    FORCE = 8
+
+
+class Direction(IntEnum):
+    """Which way a frame goes, seen from the source of its link."""
+
+    REQUEST = 0
+    ANSWER = 1
+
+
+class FrameFlag(IntFlag):
+    """What the wire log says of a frame beside its header (``proxy/wirelog/record.go``)."""
+
+    FENCING = 1  # its request fences
+    RECOVERY = 2  # only recovery sends its request
+    AMBIGUOUS = 4  # an answer of V2 that fits more than one request in flight
+    FORGED = 8  # made by a rule of ours, or the request or answer that it stands for
+    HELD = 16
+    DUPLICATED = 32
+    DROPPED = 64
+    DELAYED = 128
+    UNCORRELATED = 256  # an answer to no request that was seen
+    UNPARSED = 512  # its header could not be read
+    BATCH = 1024
+    GAP = 2048  # frames before this one could not be recorded
+
+
+class Status(IntEnum):
+    """Statuses on the wire, in V3's numbers; ``NONE``: no status (a request, nothing delivered)."""
+
+    NONE = -1
+    EOK = 0
+    ENOLEDGER = 402
+    ENOENTRY = 403
+    EBADREQ = 404
+    EIO = 501
+    EUA = 502
+    EBADVERSION = 503
+    EFENCED = 504
+    EREADONLY = 505
+    ETOOMANYREQUESTS = 506
+    EUNKNOWNLEDGERSTATE = 507
+
+
+EXPLICIT_NEGATIVES = (Status.ENOLEDGER, Status.ENOENTRY)
+"""Answers that say "no such entry"; every other one that is not EOK is unknown (BP-46, "Response Codes")."""

@@ -1,6 +1,7 @@
 """Arrow schemas of the evidence tables.
 
-One row of ``operations`` is one client operation; of ``census`` one answer of one bookie; of
+One row of ``operations`` is one client operation; of ``frames`` one request or answer on a link
+(one for each entry of a batch); of ``census`` one answer of one bookie; of
 ``ledgers`` one version of a ledger's metadata; of ``faults`` one fault; of ``servers`` one event.
 Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` where there is none.
 Integer codes are those of :mod:`evidence.codes`; client and bookie numbers are resolved by
@@ -37,6 +38,29 @@ OPERATIONS = _schema(
     digest=pa.int64(),  # crc32c << 32 | crc32 of the payload, as signed 64 bits
     origin=pa.int32(),  # client number in the payload's header
     proof=pa.int8(),
+)
+
+FRAMES = _schema(
+    ledger=pa.int64(),  # -1 where the message names none
+    entry=pa.int64(),  # -1 where none, and for reads of the LAC
+    seq=pa.int64(),  # number in the wire log, from 1; every row has its own
+    connection=pa.int32(),
+    source=pa.int16(),  # source number of the link's client or bookie, as in run.json
+    bookie=pa.int16(),  # number of the link's destination
+    boot=pa.int16(),  # boot of the bookie that got the request or gave the answer, 0 not known
+    way=pa.int8(),  # Direction
+    protocol=pa.int8(),  # 2 or 3
+    kind=pa.int8(),  # Message
+    flags=pa.int32(),  # FrameFlag
+    status=pa.int32(),  # of an answer as the bookie gave it; Status.NONE for a request or a forged answer
+    delivered=pa.int32(),  # of an answer as it was passed on; Status.NONE when nothing was
+    lac=pa.int64(),  # add, write LAC: sent along; answer: told; -1 none
+    txn=pa.int64(),  # V3's transaction id, -1 none
+    asked_ns=pa.int64(),  # answer: its request was passed on to the bookie not before; NEVER uncorrelated
+    received_ns=pa.int64(),  # the proxy had the whole frame
+    forwarded_ns=pa.int64(),  # the proxy began to pass it on, not before; NEVER: it did not
+    rule=pa.int32(),  # number of the rule that acted, 0 none
+    size_bytes=pa.int32(),
 )
 
 CENSUS = _schema(
@@ -98,6 +122,7 @@ SERVERS = _schema(
 
 TABLES: dict[str, pa.Schema] = {
     "operations": OPERATIONS,
+    "frames": FRAMES,
     "census": CENSUS,
     "ledgers": LEDGERS,
     "faults": FAULTS,
