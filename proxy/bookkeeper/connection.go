@@ -32,6 +32,7 @@ type key struct {
 type request struct {
 	kind          frames.Kind
 	ledger, entry int64
+	asked         int64 // it was not passed on before
 	answers       uint8 // still expected; 2 for a duplicated request
 }
 
@@ -55,11 +56,11 @@ func keyOf(header *frames.Header) key {
 	return key{header.Ledger, header.Entry, header.Txn, header.Op}
 }
 
-// asked remembers a request that goes out, answers times. False when there are too many.
-// It needs the mutex.
-func (c *connection) asked(header *frames.Header, answers uint8) bool {
+// asked remembers a request that goes out, answers times, from now on. False when there are too many.
+// It needs the mutex, and that the request is passed on only after it.
+func (c *connection) asked(header *frames.Header, answers uint8, at int64) bool {
 	k := keyOf(header)
-	now := request{header.Kind, header.Ledger, header.Entry, answers}
+	now := request{header.Kind, header.Ledger, header.Entry, at, answers}
 	if first, found := c.inFlight[k]; found {
 		first.ambiguous = true
 		c.inFlight[k] = first
@@ -79,14 +80,14 @@ func (c *connection) asked(header *frames.Header, answers uint8) bool {
 	return true
 }
 
-// answered finds an answer's request and completes the answer's header from it. Of several that fit,
-// the oldest is taken, and ambiguous is true; it stays so until none of them is left.
-// It needs the mutex.
-func (c *connection) answered(header *frames.Header) (found, ambiguous bool) {
+// answered finds an answer's request, completes the answer's header from it and tells when it was
+// asked. Of several that fit, the oldest is taken, and ambiguous is true; it stays so until none of
+// them is left. It needs the mutex.
+func (c *connection) answered(header *frames.Header) (asked int64, found, ambiguous bool) {
 	k := keyOf(header)
 	first, found := c.inFlight[k]
 	if !found {
-		return false, false
+		return 0, false, false
 	}
 	header.Kind, header.Ledger, header.Entry = first.kind, first.ledger, first.entry
 	first.answers--
@@ -101,7 +102,7 @@ func (c *connection) answered(header *frames.Header) (found, ambiguous bool) {
 	default:
 		delete(c.inFlight, k)
 	}
-	return true, first.ambiguous
+	return first.asked, true, first.ambiguous
 }
 
 // end marks a stream as ended and tells whether both are.

@@ -76,13 +76,13 @@ func (f *flow) abandon() [][]byte {
 	f.mutex.Lock()
 	for _, held := range f.held {
 		f.countHeld(held.rule, -1)
-		f.ready = append(f.ready, held.parcel)
+		f.ready = append(f.ready, f.letGo(held.parcel))
 	}
 	f.held, f.done = nil, true
 	f.mutex.Unlock()
 	f.collect()
 	for _, late := range f.delayed {
-		f.out = append(f.out, late.parcel)
+		f.out = append(f.out, f.letGo(late.parcel))
 	}
 	f.connection.link.counters.delayed.Add(int64(-len(f.delayed)))
 	f.delayed = nil
@@ -91,6 +91,7 @@ func (f *flow) abandon() [][]byte {
 	}
 	var all [][]byte
 	for len(f.out) > 0 {
+		f.stamp(&f.out[0])
 		all = append(all, f.out[0].data)
 		f.sent()
 	}

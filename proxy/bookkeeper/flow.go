@@ -15,8 +15,9 @@ import (
 // parcel is bytes on their way out: whole frames with their records in the log, or raw bytes.
 type parcel struct {
 	data    []byte
-	token   wirelog.Token
+	token   wirelog.Token // 0 when there is nothing to stamp
 	records int
+	asks    *frames.Header // a request that is kept back, and can be answered only once it is let go
 }
 
 type late struct {
@@ -68,6 +69,7 @@ func (f *flow) pipe(stub *toxics.ToxicStub) {
 		var chunk *stream.StreamChunk
 		switch {
 		case len(f.out) > 0:
+			f.stamp(&f.out[0])
 			input = nil
 			chunk = &stream.StreamChunk{Data: f.out[0].data, Timestamp: time.Now()}
 		default:
@@ -95,16 +97,36 @@ func (f *flow) pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// sent takes the first parcel off and stamps its records.
+// sent takes the first parcel off.
 func (f *flow) sent() {
-	first := f.out[0]
 	f.out[0] = parcel{}
 	if f.out = f.out[1:]; len(f.out) == 0 {
 		f.out = nil
 	}
-	if first.token != 0 {
-		f.connection.link.registry.Log.Stamp(first.token, first.records, wirelog.Now())
+}
+
+// stamp says in the log, once, that a parcel begins to be handed on. It comes before, so that no frame
+// arrives that the log calls never forwarded.
+func (f *flow) stamp(p *parcel) {
+	if p.token != 0 {
+		f.connection.link.registry.Log.Stamp(p.token, p.records, wirelog.Now())
+		p.token = 0
 	}
+}
+
+// letGo remembers a request that was kept back: it may be answered from now on.
+func (f *flow) letGo(p parcel) parcel {
+	if p.asks == nil {
+		return p
+	}
+	c := f.connection
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if !c.asked(p.asks, 1, wirelog.Now()) {
+		c.link.counters.untracked.Add(1)
+	}
+	p.asks = nil
+	return p
 }
 
 // collect moves what was released, forged or has become due to the way out.
@@ -116,7 +138,7 @@ func (f *flow) collect() {
 	now := time.Now()
 	n := 0
 	for n < len(f.delayed) && !f.delayed[n].due.After(now) {
-		f.out = append(f.out, f.delayed[n].parcel)
+		f.out = append(f.out, f.letGo(f.delayed[n].parcel))
 		n++
 	}
 	f.connection.link.counters.delayed.Add(int64(-n))
@@ -167,7 +189,7 @@ func (f *flow) release(rule *rules.Rule) int {
 			kept = append(kept, held)
 			continue
 		}
-		f.ready = append(f.ready, held.parcel)
+		f.ready = append(f.ready, f.letGo(held.parcel))
 		f.countHeld(rule, -1)
 		released++
 	}

@@ -2,11 +2,19 @@ package bookkeeper
 
 import (
 	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/Shopify/toxiproxy/v2/stream"
+	"github.com/Shopify/toxiproxy/v2/toxics"
 
 	"fencepost/proxy/frames"
 	"fencepost/proxy/frames/samples"
 	"fencepost/proxy/rules"
+	"fencepost/proxy/wirelog"
 )
 
 // idle never act: one that no count reaches, and one of probability 0.
@@ -122,5 +130,35 @@ func TestARuleThatWentWhileAFrameWasDecidedHoldsNothing(t *testing.T) {
 	}
 	if asks.hold(parcel{data: []byte{1}}, hold) {
 		t.Fatal("nobody would release it")
+	}
+}
+
+// TestAFrameIsStampedBeforeItIsHandedOn has nobody take the frame: its record must tell all the same
+// that passing it on began, for the process may be killed right behind it.
+func TestAFrameIsStampedBeforeItIsHandedOn(t *testing.T) {
+	registry, folder := &Registry{}, filepath.Join(t.TempDir(), "frames")
+	link := registry.Link("x")
+	if err := registry.Log.Open(folder, 1); err != nil {
+		t.Fatal(err)
+	}
+	defer registry.Log.Close()
+	input := make(chan *stream.StreamChunk, 1)
+	stub := toxics.NewToxicStub(input, make(chan *stream.StreamChunk))
+	go link.stream(0).pipe(stub)
+	defer func() { stub.Interrupt <- struct{}{} }()
+	input <- &stream.StreamChunk{Data: samples.ReadV3(1, 5, 0, 0)}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		data, err := os.ReadFile(filepath.Join(folder, "frames-000001.wire"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := data[wirelog.HeaderBytes:]
+		received, forwarded := binary.LittleEndian.Uint64(record[8:]), binary.LittleEndian.Uint64(record[104:])
+		if forwarded > 0 && forwarded >= received {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("received at %d, forwarded at %d", received, forwarded)
+		}
 	}
 }

@@ -18,25 +18,37 @@ import (
 // direction protocol kind ledger:entry received>delivered flags, "-" behind it when never forwarded.
 func logged(t *testing.T) (lines func() []string) {
 	t.Helper()
-	folder := filepath.Join(t.TempDir(), "frames")
-	if err := bookkeeper.Process.Log.Open(folder, 7); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = bookkeeper.Process.Log.Close() })
+	records := loggedRecords(t)
 	return func() (lines []string) {
-		data, err := os.ReadFile(filepath.Join(folder, "frames-000001.wire"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for data = data[wirelog.HeaderBytes:]; binary.LittleEndian.Uint64(data) != 0; data = data[wirelog.RecordBytes:] {
-			lines = append(lines, line(data))
+		for _, record := range records() {
+			lines = append(lines, line(record))
 		}
 		return lines
 	}
 }
 
+// loggedRecords is logged with the records as they lie in the file.
+func loggedRecords(t *testing.T) (records func() [][]byte) {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "frames")
+	if err := bookkeeper.Process.Log.Open(folder, 7); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bookkeeper.Process.Log.Close() })
+	return func() (records [][]byte) {
+		data, err := os.ReadFile(filepath.Join(folder, "frames-000001.wire"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for data = data[wirelog.HeaderBytes:]; binary.LittleEndian.Uint64(data) != 0; data = data[wirelog.RecordBytes:] {
+			records = append(records, data[:wirelog.RecordBytes])
+		}
+		return records
+	}
+}
+
 func line(r []byte) string {
-	i64 := func(at int) int64 { return int64(binary.LittleEndian.Uint64(r[at:])) }
+	i64 := func(at int) int64 { return number(r, at) }
 	i32 := func(at int) int32 { return int32(binary.LittleEndian.Uint32(r[at:])) }
 	names := []string{
 		"fencing", "recovery", "ambiguous", "forged", "held", "duplicated", "dropped", "delayed", "uncorrelated",
@@ -48,15 +60,22 @@ func line(r []byte) string {
 			text += " " + name
 		}
 	}
-	if i64(88) == 0 {
+	if i64(104) == 0 {
 		text += " -"
-	} else if i64(88) < i64(8) {
+	} else if i64(104) < i64(8) {
 		text += " forwarded before it was received"
+	}
+	if answer := r[78] == 1; (i64(88) != 0) != (answer && i32(68)&int32(wirelog.Uncorrelated|wirelog.Unparsed) == 0) {
+		text += fmt.Sprintf(" asked at %d", i64(88))
+	} else if i64(88) > i64(8) {
+		text += " answered before it was asked"
 	}
 	return text
 }
 
-// expect waits until the log has these records, for a stamp comes behind the bytes.
+func number(record []byte, at int) int64 { return int64(binary.LittleEndian.Uint64(record[at:])) }
+
+// expect waits until the log has these records, for what is not passed on tells nobody of its record.
 func expect(t *testing.T, lines func() []string, want ...string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {

@@ -7,9 +7,11 @@ import (
 )
 
 // record appends the records of one frame: one for each entry of a batch answer, else one.
-func (f *flow) record(message *rules.Message, piece frames.Piece, rule *rules.Rule, flags uint32, now int64) {
+func (f *flow) record(
+	message *rules.Message, piece frames.Piece, rule *rules.Rule, flags uint32, asked, now int64,
+) {
 	one := f.base(message, now)
-	one.Size, one.Flags = uint32(len(piece.Bytes)), flags
+	one.Size, one.Flags, one.Asked = uint32(len(piece.Bytes)), flags, asked
 	if f.way == frames.Answers {
 		one.StatusReceived, one.StatusDelivered = message.Status, message.Status
 	}
@@ -35,7 +37,7 @@ func (f *flow) record(message *rules.Message, piece frames.Piece, rule *rules.Ru
 // recordForged appends the record of an answer that was made for a swallowed request.
 func (f *flow) recordForged(message *rules.Message, forged []byte, rule *rules.Rule, now int64) {
 	one := f.base(message, now)
-	one.Way, one.LAC = uint8(frames.Answers), frames.None
+	one.Way, one.LAC, one.Asked = uint8(frames.Answers), frames.None, now
 	one.Size, one.Rule, one.StatusDelivered = uint32(len(forged)), rule.Number, rule.Status()
 	one.Flags = wirelog.Forged | f.scan.records[len(f.scan.records)-1].Flags&^wirelog.Dropped
 	f.scan.records = append(f.scan.records, one)

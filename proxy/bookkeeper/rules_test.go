@@ -195,8 +195,11 @@ func TestClosePassesWhatCameBeforeAndNothingAfter(t *testing.T) {
 func TestAConnectionThatARuleClosedLeavesNothingRunning(t *testing.T) {
 	r := newRig(t)
 	r.rules(`{"id": "c", "way": "requests", ` + add7 + `, "action": "close"}`)
-	first, _ := r.connect() // what serves any connection runs from here on
+	first, server := r.connect()
 	first.send(ReadV3(1, 5, 0, 0))
+	server.frame()
+	server.send(ReadAnswerV3(1, 5, 0, 0, 9))
+	first.frame() // what serves any connection, both ways, runs from here on
 	before := runtime.NumGoroutine()
 	client, bookie := r.connect()
 	_, _ = client.Write(Join(AddV3(2, 5, 7, 6, 0, 10), AddV3(3, 5, 8, 6, 0, 4_000_000)))

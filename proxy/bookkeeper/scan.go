@@ -15,6 +15,7 @@ type move struct {
 	records int
 	rule    *rules.Rule // nil: pass
 	forged  []byte      // the answer that stands for the frame; one record more when it goes the other way
+	asks    *frames.Header
 }
 
 // scan is what one chunk becomes. Its slices are used again for the next chunk.
@@ -95,7 +96,7 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	message := rules.Message{Way: f.way}
 	var parsed bool
 	message.Header, parsed = frames.Parse(f.way, f.splitter.Protocol(), piece.Payload())
-	flags := f.correlate(&message, piece.Payload(), parsed)
+	flags, asked := f.correlate(&message, piece.Payload(), parsed)
 
 	var rule *rules.Rule
 	if !f.closing {
@@ -108,9 +109,9 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 			rule = nil
 		}
 	}
-	f.remember(&message, rule)
+	asks := f.remember(&message, rule, now)
 	before := len(s.records)
-	f.record(&message, piece, rule, flags, now)
+	f.record(&message, piece, rule, flags, asked, now)
 	if forged != nil && f.way == frames.Requests {
 		f.recordForged(&message, forged, rule, now)
 	}
@@ -120,18 +121,18 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	case rule == nil:
 		f.pass(piece, len(s.records)-before)
 	default:
-		s.moves = append(s.moves, move{piece.Bytes, len(s.records) - before, rule, forged})
+		s.moves = append(s.moves, move{piece.Bytes, len(s.records) - before, rule, forged, asks})
 		f.closing = rule.Spec.Action == rules.Close
 	}
 }
 
-// correlate completes an answer from its request and returns the record's flags so far.
-func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) uint32 {
+// correlate completes an answer from its request and returns the record's flags so far, and when the
+// request was asked.
+func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) (flags uint32, asked int64) {
 	counts := &f.scan.counts
-	flags := uint32(0)
 	if !parsed {
 		counts.unparsed++
-		return wirelog.Unparsed
+		return wirelog.Unparsed, 0
 	}
 	if message.Batch {
 		flags |= wirelog.Batch
@@ -145,7 +146,8 @@ func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) ui
 			}
 			message.Entries = f.scan.entries
 		}
-		switch found, ambiguous := f.connection.answered(&message.Header); {
+		var found, ambiguous bool
+		switch asked, found, ambiguous = f.connection.answered(&message.Header); {
 		case !found:
 			counts.uncorrelated++
 			flags |= wirelog.Uncorrelated
@@ -160,26 +162,31 @@ func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) ui
 	if message.Kind.Recovery() {
 		flags |= wirelog.Recovery
 	}
-	return flags
+	return flags, asked
 }
 
-// remember keeps a request that will be answered.
-func (f *flow) remember(message *rules.Message, rule *rules.Rule) {
+// remember keeps a request that will be answered. One that is kept back is returned instead, to be
+// remembered when it is let go.
+func (f *flow) remember(message *rules.Message, rule *rules.Rule, now int64) *frames.Header {
 	if f.way != frames.Requests || f.closing || message.Op == 0 {
-		return
+		return nil
 	}
 	answers := uint8(1)
 	if rule != nil {
 		switch rule.Spec.Action {
 		case rules.Drop, rules.Forge, rules.Close:
-			return
+			return nil
+		case rules.Hold, rules.Delay:
+			kept := message.Header
+			return &kept
 		case rules.Duplicate:
 			answers = 2
 		}
 	}
-	if !f.connection.asked(&message.Header, answers) {
+	if !f.connection.asked(&message.Header, answers, now) {
 		f.scan.counts.untracked++
 	}
+	return nil
 }
 
 // pass lengthens the last move where the piece lies directly behind it.
@@ -199,7 +206,7 @@ func (f *flow) pass(piece frames.Piece, records int) {
 
 // act carries a move out; token is that of its first record.
 func (f *flow) act(m *move, token wirelog.Token) {
-	p := parcel{m.data, token, m.records}
+	p := parcel{m.data, token, m.records, m.asks}
 	action := rules.Action("")
 	if m.rule != nil {
 		action = m.rule.Spec.Action
@@ -214,7 +221,7 @@ func (f *flow) act(m *move, token wirelog.Token) {
 		f.delay(p, time.Duration(m.rule.Spec.DelayMS)*time.Millisecond)
 	case rules.Hold:
 		if !f.hold(p, m.rule) {
-			f.out = append(f.out, p)
+			f.out = append(f.out, f.letGo(p))
 		}
 	case rules.Duplicate:
 		f.out = append(f.out, p, parcel{data: m.data})

@@ -32,7 +32,7 @@ func read(t *testing.T, folder string) (seqs []uint64, raw [][]byte) {
 			if seq == 0 {
 				break
 			}
-			if seq != next || crc32.ChecksumIEEE(record[:84]) != binary.LittleEndian.Uint32(record[84:]) {
+			if seq != next || crc32.ChecksumIEEE(record[:96]) != binary.LittleEndian.Uint32(record[96:]) {
 				t.Fatalf("record %d in %s, expected %d", seq, path, next)
 			}
 			next++
@@ -64,7 +64,7 @@ func some(n int) []Record {
 func TestARecordLiesAsDocumented(t *testing.T) {
 	log, folder := opened(t)
 	token := log.Append([]Record{{
-		Received: 11, Ledger: -1, Entry: -2, Txn: 13, LAC: 14, Connection: 15, Size: 16, StatusReceived: -1,
+		Received: 11, Asked: 10, Ledger: -1, Entry: -2, Txn: 13, LAC: 14, Connection: 15, Size: 16, StatusReceived: -1,
 		StatusDelivered: 504, Rule: 17, Flags: Forged | Held, Link: 18, BatchPlace: 19, BatchSize: 20, Way: 1,
 		Protocol: 3, Kind: 4, Op: 21,
 	}})
@@ -76,13 +76,19 @@ func TestARecordLiesAsDocumented(t *testing.T) {
 	i16 := func(at int) int { return int(binary.LittleEndian.Uint16(r[at:])) }
 	got := []any{
 		i64(0), i64(8), i64(16), i64(24), i64(32), i64(40), i32(48), i32(52), i32(56), i32(60), i32(64), i32(68),
-		i16(72), i16(74), i16(76), r[78], r[79], r[80], r[81], i16(82), i64(88),
+		i16(72), i16(74), i16(76), r[78], r[79], r[80], r[81], i16(82), i32(84), i64(88), i32(100), i64(104),
 	}
-	want := "[1 11 -1 -2 13 14 15 16 -1 504 17 24 18 19 20 1 3 4 21 0 99]"
+	want := "[1 11 -1 -2 13 14 15 16 -1 504 17 24 18 19 20 1 3 4 21 0 0 10 0 99]"
 	if fmt.Sprint(got) != want {
 		t.Fatalf("got %v, want %s", got, want)
 	}
+	if len(r) != 112 {
+		t.Fatalf("a record of %d bytes", len(r))
+	}
 	header, _ := os.ReadFile(segmentPath(folder, 1))
+	if header[8] != 2 || header[12] != 112 {
+		t.Fatalf("version %d, records of %d bytes", header[8], header[12])
+	}
 	if binary.LittleEndian.Uint64(header[16:]) != 1<<63+5 || len(header) != segmentBytes {
 		t.Fatalf("run id or size %d", len(header))
 	}
@@ -122,7 +128,7 @@ func TestNothingIsMissingOverSegmentsAndLateStampsArrive(t *testing.T) {
 		t.Fatalf("%d records of %d", len(seqs), counts.Records)
 	}
 	for i, want := range map[int]uint64{0: 7, 1: 7, 2: 0, len(raw) - 1: 8} {
-		if got := binary.LittleEndian.Uint64(raw[i][88:]); got != want {
+		if got := binary.LittleEndian.Uint64(raw[i][104:]); got != want {
 			t.Errorf("record %d was forwarded at %d, not %d", i, got, want)
 		}
 	}
@@ -156,7 +162,7 @@ func TestALogThatIsNotOpenCountsWhatItMisses(t *testing.T) {
 	}
 	log.Append(some(1))
 	log.Stamp(old, 1, 9)
-	if _, raw := read(t, again); binary.LittleEndian.Uint64(raw[0][88:]) != 0 {
+	if _, raw := read(t, again); binary.LittleEndian.Uint64(raw[0][104:]) != 0 {
 		t.Fatal("a stamp of the log before")
 	}
 	_ = log.Close()

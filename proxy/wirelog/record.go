@@ -6,11 +6,11 @@
 // A log is a folder: segments frames-000001.wire, frames-000002.wire, ... and links.jsonl, one line
 // {"link": number, "name": "writer-b1"} for each link. All numbers of a segment are little-endian.
 //
-// A segment is a header of 128 bytes and then 131072 records of 96 bytes:
+// A segment is a header of 128 bytes and then 131072 records of 112 bytes:
 //
 //	  0  magic "FPWIRE1\n"
-//	  8  u32 version = 1
-//	 12  u32 size of a record = 96
+//	  8  u32 version = 2
+//	 12  u32 size of a record = 112
 //	 16  u64 run id
 //	 24  u64 seq of the segment's first record
 //	 32  u32 number of the segment, from 1
@@ -44,15 +44,24 @@
 //	    6 LAC read, 7 write LAC, 8 force
 //	81  u8 operation's number in the protocol
 //	82  u16 zero
-//	84  u32 CRC32 (IEEE) of bytes 0..83
-//	88  i64 forwarded_ns, 0 = never: filled in later, outside of the CRC
+//	84  u32 zero
+//	88  i64 asked_ns: of an answer, a time before which its request was not passed on to the server;
+//	    0 of a request, and of an answer to no request that was seen
+//	96  u32 CRC32 (IEEE) of bytes 0..95
+//	100 u32 zero
+//	104 i64 forwarded_ns, 0 = never: filled in later, outside of the CRC
 //
-// forwarded_ns tells that the frame left the toxic, for the link's other toxics if it has some and
-// then for the socket: a toxic of toxiproxy behind this one may still delay or swallow it. It is read
-// after the frame was handed on, so the answer to a request may carry an earlier received_ns by the
-// time that took; received_ns and seq order what
-// belongs together. A duplicated frame has one record, with the time of its first delivery. A forged
-// answer has a record of its own with status -1 as received when its request was swallowed.
+// asked_ns is the request's received_ns, or the time at which the request was let go when it had been
+// held or delayed. An ambiguous answer has that of the oldest request that it fits, which bounds the
+// others'.
+//
+// forwarded_ns is read before the frame is handed on to the link's other toxics, if it has some, and
+// then to the socket: the frame began to be passed on then and not before, so a request's is never
+// behind its answer's received_ns, and 0 proves that nobody got the frame. What it does not prove is
+// arrival: the process may be killed, the receiver may have closed, and a toxic of toxiproxy behind
+// this one may delay or swallow the frame. A duplicated frame has one record, with the time of its
+// first delivery. A forged answer has a record of its own with status -1 as received when its request
+// was swallowed.
 package wirelog
 
 import (
@@ -78,7 +87,7 @@ const (
 
 // Record is one frame, as it is logged; see the package's layout. Seq and flag Gap are the log's.
 type Record struct {
-	Received                int64
+	Received, Asked         int64
 	Ledger, Entry, Txn, LAC int64
 	Connection, Size        uint32
 	StatusReceived          int32
@@ -91,13 +100,14 @@ type Record struct {
 
 // Sizes of the format.
 const (
-	RecordBytes       = 96
+	RecordBytes       = 112
 	HeaderBytes       = 128
 	RecordsPerSegment = 131_072
-	crcOffset         = 84
-	forwardedOffset   = 88
+	askedOffset       = 88
+	crcOffset         = 96
+	forwardedOffset   = 104
 	headerCRCOffset   = 124
-	version           = 1
+	version           = 2
 	magic             = "FPWIRE1\n"
 )
 
@@ -119,6 +129,7 @@ func (r *Record) encode(to []byte, seq uint64, more uint32) {
 	put32(to[72:], uint32(r.Link)|uint32(r.BatchPlace)<<16)
 	put32(to[76:], uint32(r.BatchSize)|uint32(r.Way)<<16|uint32(r.Protocol)<<24)
 	put32(to[80:], uint32(r.Kind)|uint32(r.Op)<<8)
+	put64(to[askedOffset:], uint64(r.Asked))
 	put32(to[crcOffset:], crc32.ChecksumIEEE(to[:crcOffset]))
 }
 
