@@ -36,11 +36,15 @@ def heal_everything(stage: Stage) -> None:
     healed = stage.faults.heal()
     stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
     try:
-        state = wait_until(lambda: alive_and(quiet, stage, None), _QUIET_TIMEOUT_S, "the quiet state")
-        stage.narrator.event(f"quiet: {state}")
+        stage.narrator.event(f"quiet: {await_quiet(stage)}")
     except NotReadyError as error:
         stage.narrator.event(f"not quiet: {error}", style="yellow")
         stage.steps.write({"step": "quiet", "error": str(error)})
+
+
+def await_quiet(stage: Stage) -> str:
+    """Wait for the quiet state and say what it is; ``NotReadyError`` when it does not come."""
+    return wait_until(lambda: alive_and(quiet, stage, None), _QUIET_TIMEOUT_S, "the quiet state")
 
 
 def observe(stage: Stage) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from checkers.sufficiency import Sufficiency
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
-from plans.expectations import Comparison, Found, compare
+from harness.decisions import decisions
+from plans.comparison import Comparison, Found, compare
 from plans.resolve import from_json
 
 if TYPE_CHECKING:
@@ -72,4 +73,6 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         mode=verdict.mode,
         version=facts["bookkeeper"],
         whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
+        rounds=plan.rounds,
+        decisions=tuple(decisions(folder)),
     )

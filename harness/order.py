@@ -12,7 +12,8 @@ class Order:
     """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
 
     ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the
-    plan's own parameters; the two configuration files are the user's own, in properties form.
+    plan's own parameters, ``rounds`` its rounds; the two configuration files are the user's own, in
+    properties form.
     """
 
     scenario: str
@@ -25,6 +26,7 @@ class Order:
     keep: bool = False
     results: Path = field(default_factory=lambda: default_results())
     settings: tuple[tuple[str, str], ...] = ()
+    rounds: int | None = None
 
 
 def default_results() -> Path:

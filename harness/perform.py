@@ -53,14 +53,18 @@ def _perform_one(step: StepSpec, stage: Stage) -> None:
     except FencepostError as error:
         _record(stage, step, began_ns, error=str(error))
         raise
-    _record(stage, step, began_ns, outcome=done.outcome.name.lower(), text=done.text)
+    _record(stage, step, began_ns, outcome=done.outcome.name.lower(), text=done.text, facts=dict(done.facts))
     stage.narrator.event(done.text)
     if step.outcome not in ("any", done.outcome.name.lower()):
         raise StepError(
-            f"step {step.name!r} ended {done.outcome.name.lower()}, "
+            f"step {step.name!r}{_in_round(stage)} ended {done.outcome.name.lower()}, "
             f"the plan wants {step.outcome}: {done.text}",
-            remedy="say `outcome: any` on the step if this may happen",
+            remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
+
+
+def _in_round(stage: Stage) -> str:
+    return f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
 
 
 def _act(name: str) -> Callable[[Stage, Any], Done]:
@@ -83,12 +87,13 @@ def _wait_for_event(step: Step, stage: Stage) -> None:
         await_condition(stage, step.when, step.when.timeout_s)
 
 
-def _record(stage: Stage, step: StepSpec, began_ns: int, **what: str) -> None:
+def _record(stage: Stage, step: StepSpec, began_ns: int, **what: Any) -> None:
     params = step.params.model_dump(mode="json", by_alias=True)
     stage.steps.write(
         {
             "step": step.name,
             "params": params,
+            "round": stage.round,
             "began_ns": began_ns,
             "ended_ns": time.monotonic_ns(),
             "planned": step.outcome,

@@ -19,7 +19,7 @@ from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.models import Plan
 from plans.nearest import unknown
-from plans.resolve import ResolvedPlan, resolve
+from plans.resolve import ResolvedPlan, resolve, with_rounds
 from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import MODES
 
@@ -44,6 +44,8 @@ class Prepared:
 def prepare(order: Order) -> Prepared:
     """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
     plan = load(find(order.scenario), words(), workloads=loads(), settings=dict(order.settings))
+    if order.rounds is not None:
+        plan = with_rounds(plan, order.rounds)
     for mode in order.modes:
         if mode not in MODES:
             raise UsageError(

@@ -24,9 +24,9 @@ from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.order import properties_of
-from harness.perform import perform
 from harness.preparing import Prepared
 from harness.provenance import clock, provenance
+from harness.rounds import carry_out
 from harness.space import full_disk
 from harness.stage import Ledgers, Stage, told
 from nemesis.active import Active
@@ -58,7 +58,9 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
             narrator.event("all of them are ready")
             judge.wait_warm()
             active = Active(cluster, faults.write)
-            stage = Stage(cluster, active, Ledgers(steps), narrator, plan, folder, steps)
+            stage = Stage(
+                cluster, active, Ledgers(steps, rounds=plan.plan.rounds), narrator, plan, folder, steps
+            )
             try:
                 finals = _play(stage)
             finally:
@@ -80,7 +82,7 @@ def _play(stage: Stage) -> dict[str, Any]:
     """The steps, then healing, census and final reads; healing happens also after an error."""
     stage.observe_metadata()
     try:
-        perform(stage.plan.plan.steps, stage)
+        carry_out(stage)
     except BaseException as error:
         stage.narrator.event(f"ends early: {error or type(error).__name__}", style="red")
         if full := full_disk(stage.folder.path):
@@ -124,6 +126,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str,
         "run_id": str(spec.run_id),
         "scenario": plan.plan.name,
         "source": prepared.order.scenario,
+        "rounds": prepared.order.rounds,
         "bookkeeper": spec.version,
         "versions": {name: spec.version_of(name) for name in spec.sources},
         "clients": spec.client_numbers,

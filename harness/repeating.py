@@ -14,6 +14,9 @@ def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
     words += ["--bookkeeper", str(facts["bookkeeper"])]
     if [one["mode"] for one in runs] != list(facts["plan"]["modes"]):
         words += [word for one in runs for word in ("--mode", str(one["mode"]))]
+    ordered, rounds = facts.get("rounds"), facts["plan"].get("rounds", 1)
+    if ordered is not None or rounds > 1:
+        words += ["--rounds", str(rounds)]
     for name, value in sorted(facts["plan"].get("vary", {}).items()):
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)

@@ -9,7 +9,7 @@ from pathlib import Path
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
 from harness.repeating import repeat_command
-from plans.expectations import Comparison
+from plans.comparison import Comparison
 
 
 @dataclass(frozen=True)

@@ -67,14 +67,15 @@ def _each(
 def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
     """The exit code for what came out, and the reason as a phrase.
 
-    An anomaly that nothing states before unknown before as expected. A control that did not bite,
-    or evidence that is not whole, is unknown: the run has not shown that it could fail.
+    An anomaly that nothing states, or a decision other than stated, before unknown before as
+    expected. A control that did not bite, or evidence that is not whole, is unknown: the run has
+    not shown that it could fail.
     """
     wrong = [mode for mode in modes if not mode.comparison.met]
     if not wrong:
         return EXIT_AS_EXPECTED, "as expected"
     for mode in wrong:
-        if mode.comparison.unexpected:
+        if mode.comparison.unexpected or mode.comparison.contradicted:
             return EXIT_ANOMALY, f"{mode.mode}: {mode.comparison.reasons[0]}"
     return EXIT_UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
 

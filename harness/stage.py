@@ -21,6 +21,7 @@ from evidence.recorders import Recorder
 from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
+from plans.rounds import ledger_in_round
 from protocol.errors import NotReadyError, UnplannedDeathError, UsageError
 
 _LOOK_ROUND_S = 0.2
@@ -33,20 +34,32 @@ def told(death: Exit) -> str:
 
 
 class Ledgers:
-    """Ledgers by their name in the plan, and each client's handle on them."""
+    """Ledgers by their name in the plan, and each client's handle on them; those of the present round.
 
-    def __init__(self, record: Recorder) -> None:
+    In a plan with rounds, ledger ``main`` of round 3 is recorded as ``main.3``.
+    """
+
+    def __init__(self, record: Recorder, *, rounds: int = 1) -> None:
         self._ids: dict[str, int] = {}
         self._handles: dict[tuple[str, str], str] = {}
         self._opened = 0
+        self._round, self._rounds = 1, rounds
         self._record = record
         self._lock = threading.Lock()
+
+    def begin_round(self, number: int) -> None:
+        """From here on names stand for the ledgers of round ``number``, which are still to be made."""
+        with self._lock:
+            self._round = number
+            self._ids.clear()
+            self._handles.clear()
 
     def name(self, name: str, ledger: int) -> None:
         """Give a ledger its name; recorded, because verdicts speak of names."""
         with self._lock:
             self._ids[name] = ledger
-        self._record.write({"step": NAMED, "ledger": ledger, "name": name, "at_ns": time.monotonic_ns()})
+            recorded = ledger_in_round(name, self._round, self._rounds)
+        self._record.write({"step": NAMED, "ledger": ledger, "name": recorded, "at_ns": time.monotonic_ns()})
 
     def id(self, name: str) -> int:
         """The id of a named ledger; ``UsageError`` when no step has created it yet."""
@@ -102,7 +115,7 @@ class Load:
 
 @dataclass
 class Stage:
-    """Everything an act may use."""
+    """Everything an act may use; ``round`` counts from 1."""
 
     cluster: Cluster
     faults: Active
@@ -113,6 +126,7 @@ class Stage:
     steps: Recorder
     loads: dict[str, Load] = field(default_factory=dict)
     censuses: int = 0
+    round: int = 1
 
     def client(self, name: str) -> Client:
         """A client of the plan by name."""

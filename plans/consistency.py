@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plans.document import Problem
-from plans.expectations import Holds, describe
+from plans.expectations import Breaks, Decides, Defect, Holds, describe
 from plans.models import Plan, StepSpec, Together
+from plans.rounds import unrepeatable
 from plans.steps import STEPS, Act
 from plans.versions import overlap
 from plans.walk import raw_steps
@@ -23,6 +24,8 @@ def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     yield from _ids_without_adv(tree)
     yield from _expectations(plan)
     yield from _control(plan)
+    yield from _rounds(plan)
+    yield from _decisions(tree, plan)
 
 
 def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
@@ -77,7 +80,7 @@ def _expectations(plan: Plan) -> Iterator[Problem]:
             yield Problem(("expect",), f"nothing is stated for mode `{mode}`; write `{mode}: [holds]`")
     for mode, stated in plan.expect.items():
         holds = [entry for entry in stated if isinstance(entry, Holds)]
-        others = [entry for entry in stated if not isinstance(entry, Holds)]
+        others = [entry for entry in stated if isinstance(entry, Breaks | Defect)]
         for index, other in enumerate(stated):
             if other in others and any(overlap(other.versions, entry.versions) for entry in holds):
                 text = f"`holds` and `{describe(other)}` are stated for the same versions"
@@ -88,12 +91,35 @@ def _control(plan: Plan) -> Iterator[Problem]:
     control = plan.control
     if control.mode is not None:
         stated = plan.expect.get(control.mode, ())
-        if not any(not isinstance(entry, Holds) for entry in stated):
+        if not any(isinstance(entry, Breaks | Defect) for entry in stated):
             yield Problem(
                 ("control", "mode"), f"the control must break, but nothing under `{control.mode}` breaks"
             )
     if control.step is not None and control.step not in set(_notes(plan.steps)):
         yield Problem(("control", "step"), f"no step has the note `{control.step}`")
+
+
+def _rounds(plan: Plan) -> Iterator[Problem]:
+    reasons = list(unrepeatable(plan.steps))
+    series = plan.series
+    for path, rounds in ((("rounds",), plan.rounds), (("series", "rounds"), series.rounds if series else 1)):
+        if rounds > 1 and reasons:
+            yield Problem(path, f"a plan with {rounds} rounds cannot have these steps: {'; '.join(reasons)}")
+
+
+def _decisions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+    """A decision can only be stated of a step that the plan has."""
+    steps = {
+        (step.name, step.params.get("ledger"), client)
+        for step in raw_steps(tree)
+        for client in (step.params.get("client"), None)
+    }
+    for mode, stated in plan.expect.items():
+        for index, entry in enumerate(stated):
+            if isinstance(entry, Decides) and (entry.step, entry.ledger, entry.client) not in steps:
+                who = f" of `{entry.client}`" if entry.client else ""
+                text = f"there is no `{entry.step}`{who} on `{entry.ledger}` that could decide"
+                yield Problem(("expect", mode, index), text)
 
 
 def _notes(steps: tuple[StepSpec | Together, ...]) -> Iterator[str]:

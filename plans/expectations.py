@@ -1,21 +1,19 @@
-"""What a plan says should come out, and whether it did.
+"""What a plan says should come out, for each mode.
 
-An expectation never changes a verdict; it only decides whether the run came out as stated.
-Rules: an ``unknown`` verdict meets no expectation; an anomaly that nothing states fails the run;
-what should break must break; a defect that shows ``sometimes`` may be absent, which is reported.
-Knows no evidence: findings come in as plain tuples.
+An expectation never changes a verdict; it only decides whether the run came out as stated, which
+is the affair of :mod:`plans.comparison`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from plans.names import LedgerName, Params
+from plans.names import ClientName, LedgerName, Params
 from plans.nearest import unknown
+from plans.settings import SettingText
 from plans.versions import VersionRange, within
 
 PROPERTIES = (
@@ -76,32 +74,42 @@ class Defect(Params):
     versions: VersionRange = ""
 
 
-Expectation = Holds | Breaks | Defect
+class Decides(Params):
+    """How a client's first ``step`` on the ledger ends, and whether that differs from the document.
 
-EXPECTATIONS: dict[str, type[Expectation]] = {"holds": Holds, "breaks": Breaks, "defect": Defect}
-
-
-class Found(NamedTuple):
-    """One anomaly found: property, kind, the ledger's name in the plan (empty: none), class of loss."""
-
-    property: str
-    kind: str
-    ledger: str = ""
-    loss: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
-
-    ``unexpected`` says that an anomaly was found which nothing states; ``absent`` names the defects
-    stated as ``sometimes`` that did not show this time.
+    ``document`` is what the document says for this case, ``differs`` in what the client is known
+    to decide otherwise. ``error`` is BookKeeper's name or code of it, empty for any.
     """
 
-    met: bool
-    reasons: tuple[str, ...]
-    absent: tuple[str, ...] = ()
-    unexpected: bool = False
+    says: ClassVar[str] = "decides"
+    ledger: LedgerName
+    client: ClientName | None = None
+    step: Literal["recover", "close"] = "recover"
+    outcome: Literal["ok", "unknown", "fail"]
+    last_entry: int | None = Field(default=None, ge=-1)
+    error: SettingText = ""
+    document: str = Field(min_length=1)
+    differs: str = ""
+    case: str = ""
+    versions: VersionRange = ""
+
+    @model_validator(mode="after")
+    def _of_one_ending(self) -> Decides:
+        if self.outcome == "ok" and self.error:
+            raise ValueError("an outcome ok has no `error`")
+        if self.outcome != "ok" and self.last_entry is not None:
+            raise ValueError(f"`last_entry` belongs to an outcome ok, not {self.outcome}")
+        return self
+
+
+Expectation = Holds | Breaks | Defect | Decides
+
+EXPECTATIONS: dict[str, type[Expectation]] = {
+    "holds": Holds,
+    "breaks": Breaks,
+    "defect": Defect,
+    "decides": Decides,
+}
 
 
 def applicable(
@@ -115,78 +123,8 @@ def describe(entry: Expectation) -> str:
     """``breaks durability (lost) on main``."""
     if isinstance(entry, Holds):
         return "holds"
+    if isinstance(entry, Decides):
+        return f"decides {entry.outcome} on {entry.ledger}"
     kind = f" ({entry.kind})" if entry.kind else ""
     ledger = f" on {entry.ledger}" if entry.ledger else ""
     return f"{entry.says} {entry.property}{kind}{ledger}"
-
-
-def compare(
-    expect: Mapping[str, Sequence[Expectation]],
-    found: Iterable[tuple[str, str, str, str]],
-    verdict: str,
-    *,
-    mode: str,
-    version: str,
-    whole: bool = True,
-) -> Comparison:
-    """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
-
-    ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``.
-    Without ``whole`` evidence nothing is met: what else may have gone wrong was not seen.
-    Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the plan's
-    allowance excuses: they meet nothing.
-    """
-    stated = [entry for entry in applicable(expect, mode, version) if not isinstance(entry, Holds)]
-    if verdict == "unknown":
-        return Comparison(False, ("the verdict is unknown, which meets no expectation",))
-    if verdict not in ("valid", "anomaly"):
-        return Comparison(False, (f"the verdict {verdict!r} meets no expectation",))
-    anomalies = [Found(*one) for one in found] if verdict == "anomaly" else []
-    if verdict == "anomaly" and not anomalies:
-        return Comparison(False, ("the verdict is anomaly, but no finding says which",), unexpected=True)
-    strangers = _unstated(stated, anomalies)
-    shown, missing, absent = _seen(stated, anomalies)
-    failures = [*strangers, *(f"expected, but not found: {text}" for text in missing)]
-    if not whole:
-        failures.append("the evidence is not whole, so what else may have happened is unknown")
-    if failures:
-        return Comparison(False, tuple(failures), tuple(absent), unexpected=bool(strangers))
-    reasons = [f"as expected: {text}" for text in shown]
-    reasons += [f"not seen this time (it shows sometimes): {text}" for text in absent]
-    return Comparison(True, tuple(reasons) or ("as expected: holds",), tuple(absent))
-
-
-def _matches(entry: Breaks | Defect, found: Found) -> bool:
-    return (
-        entry.property == found.property
-        and entry.kind in ("", found.kind)
-        and entry.ledger in (None, found.ledger)
-    )
-
-
-def _unstated(stated: Sequence[Breaks | Defect], anomalies: Sequence[Found]) -> list[str]:
-    texts = []
-    for one in dict.fromkeys(anomalies):
-        if not any(_matches(entry, one) for entry in stated):
-            loss = f", {one.loss}" if one.loss else ""
-            ledger = f" on {one.ledger}" if one.ledger else ""
-            texts.append(f"an anomaly that was not expected: {one.property} ({one.kind}{loss}){ledger}")
-    return texts
-
-
-def _seen(
-    stated: Sequence[Breaks | Defect], anomalies: Sequence[Found]
-) -> tuple[list[str], list[str], list[str]]:
-    """What showed, what had to show and did not, and what may be absent and was."""
-    shown: list[str] = []
-    missing: list[str] = []
-    absent: list[str] = []
-    for entry in stated:
-        text = describe(entry)
-        if any(_matches(entry, one) for one in anomalies):
-            shown.append(text)
-        elif isinstance(entry, Defect) and entry.rate == "sometimes":
-            absent.append(text)
-        else:
-            missing.append(f"{text}, perhaps fixed: {entry.reference}" if isinstance(entry, Defect) else text)
-    return shown, missing, absent

@@ -21,6 +21,7 @@ from protocol.addresses import MAX_BOOKIES, MAX_CLIENTS, NAME, is_bookie
 
 Outcome = Literal["ok", "unknown", "fail", "any"]
 Value = int | float | bool | str
+MOST_ROUNDS = 1000
 _PLAN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
 
 
@@ -82,6 +83,13 @@ class Limits(Params):
     faults: int = Field(default=1000, ge=1)
 
 
+class Series(Params):
+    """How often to carry the plan out before it is quoted: ``rounds`` in one cluster, ``times`` anew."""
+
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
+    times: int = Field(default=1, ge=1)
+
+
 class Timing(Params):
     """When a step begins: not before ``at_s`` of the enclosing block, nor before ``when`` holds."""
 
@@ -111,7 +119,11 @@ Step = StepSpec | Together
 
 
 class Plan(Params):
-    """A whole plan. ``expect`` maps a mode to what is stated for it."""
+    """A whole plan. ``expect`` maps a mode to what is stated for it.
+
+    ``rounds`` is how often the steps are carried out in one cluster, each time on fresh ledgers;
+    ``series`` how often the plan is carried out by ``scripts/bench scenarios``.
+    """
 
     name: PlanName
     source: Source
@@ -123,6 +135,8 @@ class Plan(Params):
     control: Control
     allowance: int = Field(default=0, ge=0)
     limits: Limits = Limits()
+    rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
+    series: Series | None = None
     vary: dict[str, Value] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)

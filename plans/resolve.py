@@ -6,7 +6,7 @@ even when the code that decided has changed. Resolving also checks the plan's li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -17,8 +17,9 @@ from plans.conditions import Elapsed
 from plans.document import Document
 from plans.expectations import Expectation
 from plans.load import load_tree
-from plans.models import Plan, Step, StepSpec, Together
+from plans.models import MOST_ROUNDS, Plan, Step, StepSpec, Together
 from plans.names import Names, Params, bookie_names
+from plans.rounds import every, unrepeatable
 from plans.seeds import HIGHEST_SEED, stream
 from plans.steps import CHOSEN, STEPS, Append, Chaos, Vocabulary
 from plans.tree import plan_tree
@@ -60,6 +61,19 @@ def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
     decided = plan.model_copy(update={"steps": expander.steps(plan.steps)})
     _check_limits(decided)
     return ResolvedPlan(plan=decided, seed=seed, mode=mode)
+
+
+def with_rounds(plan: Plan, rounds: int) -> Plan:
+    """The plan with its steps carried out so often; ``PlanError`` when they cannot be."""
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise PlanError(f"{rounds} rounds are outside 1..{MOST_ROUNDS}")
+    reasons = list(unrepeatable(plan.steps))
+    if rounds > 1 and reasons:
+        raise PlanError(
+            f"the plan {plan.name} cannot go through {rounds} rounds: {'; '.join(reasons)}",
+            remedy="use --times, which gives each run a cluster of its own",
+        )
+    return plan.model_copy(update={"rounds": rounds})
 
 
 def from_json(
@@ -106,20 +120,11 @@ class _Expander:
         return block.model_copy(update={"at_s": step.at_s, "when": step.when, "note": step.note or "chaos"})
 
 
-def _every(steps: tuple[Step, ...]) -> Iterator[StepSpec]:
-    for step in steps:
-        if isinstance(step, Together):
-            for branch in step.branches:
-                yield from _every(branch)
-        else:
-            yield step
-
-
 def _check_limits(plan: Plan) -> None:
-    steps = list(_every(plan.steps))
-    entries = sum(step.params.entries for step in steps if isinstance(step.params, Append))
-    faults = sum(step.name not in STEPS and step.name not in CHOSEN for step in steps)
-    run_s = max([0.0, *(_shortest_s(step) for step in steps)])
+    steps = list(every(plan.steps))
+    entries = plan.rounds * sum(step.params.entries for step in steps if isinstance(step.params, Append))
+    faults = plan.rounds * sum(step.name not in STEPS and step.name not in CHOSEN for step in steps)
+    run_s = plan.rounds * max([0.0, *(_shortest_s(step) for step in steps)])
     for what, value, limit in (
         ("entries", entries, plan.limits.entries),
         ("faults", faults, plan.limits.faults),

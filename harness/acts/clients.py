@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import Outcome
-from harness.acts.registry import Done, act, outcome_of, refusal
+from harness.acts.registry import Done, act, outcome_of, refusal, told
 from harness.stage import Stage
 
 _APPEND_TIMEOUT_S = 600
@@ -17,7 +17,7 @@ _APPEND_TIMEOUT_S = 600
 
 def _ended(reply: dict[str, Any], text: str) -> Done:
     outcome = outcome_of(reply)
-    return Done(text if outcome is Outcome.OK else f"{text}: {refusal(reply)}", outcome)
+    return Done(text if outcome is Outcome.OK else f"{text}: {refusal(reply)}", outcome, told(reply))
 
 
 @act("create")
@@ -82,7 +82,8 @@ def recover(stage: Stage, step: Any) -> Done:
             recovery=True,
         )
         if reply.get("ok"):
-            return Done(f"{step.client} recovers {step.ledger}: closed, last entry {reply.get('last_entry')}")
+            last = reply.get("last_entry")
+            return _ended(reply, f"{step.client} recovers {step.ledger}: closed, last entry {last}")
     return _ended(reply, f"{step.client} fails to recover {step.ledger}")
 
 

@@ -6,8 +6,8 @@ the run cannot go on; an operation that BookKeeper refused is an outcome, not an
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from evidence.codes import Outcome
@@ -16,10 +16,14 @@ from harness.stage import Stage
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an act did, as a sentence, and how it ended for the plan's ``outcome``."""
+    """What an act did, as a sentence, and how it ended for the plan's ``outcome``.
+
+    ``facts`` are recorded beside the step: what the client was told (:func:`told`).
+    """
 
     text: str
     outcome: Outcome = Outcome.OK
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 Act = Callable[[Stage, Any], Done]
@@ -49,3 +53,9 @@ def outcome_of(reply: dict[str, Any]) -> Outcome:
 def refusal(reply: dict[str, Any]) -> str:
     """Why a reply is not ok: the error's name and code."""
     return f"{reply.get('error', 'error')} ({reply.get('code', '?')})"
+
+
+def told(reply: dict[str, Any]) -> dict[str, Any]:
+    """What a reply tells of a decision: the last entry, or the error's name and code."""
+    keys = ("last_entry",) if reply.get("ok") else ("error", "code")
+    return {key: reply[key] for key in keys if key in reply}

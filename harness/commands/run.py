@@ -14,6 +14,7 @@ from harness.order import Order, default_results
 @click.option("--mode", "modes", multiple=True, help="Only this mode (repeatable); default: all of the plan.")
 @click.option("--seed", type=int, help="Repeat a run's random choices.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Run so often; the seed counts up.")
+@click.option("--rounds", type=click.IntRange(1), help="Carry out the steps so often in one cluster.")
 @click.option("--backend", default="local", show_default=True)
 @click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper's version, for example 4.16.4.")
 @click.option("--bookie-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
@@ -35,6 +36,7 @@ def command(
     modes: tuple[str, ...],
     seed: int | None,
     times: int,
+    rounds: int | None,
     backend: str,
     version: str | None,
     bookie_conf: Path | None,
@@ -60,6 +62,7 @@ def command(
             keep=keep,
             results=results or default_results(),
             settings=tuple(_setting(text) for text in settings),
+            rounds=rounds,
         )
         for scenario in scenarios
     ]

@@ -13,7 +13,7 @@ from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from harness.preparing import Prepared
-from plans.expectations import Comparison
+from plans.comparison import Comparison
 from protocol.modes import MODES
 
 Line = tuple[str, str]

@@ -10,7 +10,7 @@ from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.results import ModeResult
 from harness.series import exit_code
-from plans.expectations import Comparison
+from plans.comparison import Comparison
 
 
 def came_out(verdict: Verdict, *, met: bool, reason: str = "because", unexpected: bool = False) -> ModeResult:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from plans.expectations import Breaks, Defect, Expectation, Found, Holds, applicable, compare
+from plans.comparison import Found, compare
+from plans.expectations import Breaks, Defect, Expectation, Holds, applicable
 
 HOLDS = Holds()
 LOST = Found("durability", "lost", "main", "undetermined")

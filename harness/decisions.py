@@ -1,0 +1,34 @@
+"""What clients decided in a run, read from its recorded steps: how each recover and close ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evidence.folder import RunFolder
+from evidence.recorders import read_lines
+from plans.decisions import Decision
+
+_DECIDING = ("recover", "close")
+
+
+def decisions(folder: RunFolder) -> Iterator[Decision]:
+    """Every decision, in the order in which the steps ended; a step that raised decided nothing."""
+    for record in read_lines(folder.steps).records:
+        if record.get("step") in _DECIDING and "outcome" in record:
+            yield _decision(record)
+
+
+def _decision(record: Mapping[str, Any]) -> Decision:
+    params, facts = record["params"], record.get("facts", {})
+    return Decision(
+        step=record["step"],
+        client=params["client"],
+        ledger=params["ledger"],
+        round=record.get("round", 1),
+        began_ns=record["began_ns"],
+        outcome=record["outcome"],
+        last_entry=facts.get("last_entry"),
+        error=facts.get("error", ""),
+        code=facts.get("code", 0),
+    )

@@ -1,0 +1,188 @@
+"""Whether a run came out as its plan says, counted by rounds.
+
+An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; an
+anomaly that nothing states fails the run; what should break must break, in every round; a defect
+that shows ``sometimes`` may be absent, which is reported; a client must decide as ``decides``
+says. Knows no evidence: findings and decisions come in as plain tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from plans.decisions import Decided, Decision, decided
+from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe
+from plans.rounds import in_rounds, ledger_and_round
+
+
+class Found(NamedTuple):
+    """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss."""
+
+    property: str
+    kind: str
+    ledger: str = ""
+    loss: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """In how many rounds something that the plan states showed; ``rate`` is always or sometimes."""
+
+    text: str
+    rate: str
+    shown: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
+
+    ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
+    client decided otherwise than stated; ``absent`` names the defects stated as ``sometimes`` that
+    did not show this time. ``as_stated`` of ``rounds`` rounds came out as stated, none when that
+    is unknown. ``shown`` counts each stated anomaly, ``decisions`` is the table of decisions.
+    """
+
+    met: bool
+    reasons: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    unexpected: bool = False
+    contradicted: bool = False
+    rounds: int = 1
+    as_stated: int = 0
+    shown: tuple[Shown, ...] = ()
+    decisions: tuple[Decided, ...] = ()
+
+
+def compare(
+    expect: Mapping[str, Sequence[Expectation]],
+    found: Iterable[tuple[str, str, str, str]],
+    verdict: str,
+    *,
+    mode: str,
+    version: str,
+    whole: bool = True,
+    rounds: int = 1,
+    decisions: Sequence[Decision] = (),
+) -> Comparison:
+    """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
+
+    ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
+    ``decisions`` what clients decided. Without ``whole`` evidence nothing is met and nobody is
+    accused of a decision: what else may have gone wrong was not seen. Nothing stated means
+    ``holds``. With a ``valid`` verdict, findings are those that the plan's allowance excuses: they
+    meet nothing.
+    """
+    entries = applicable(expect, mode, version)
+    table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
+    differing = [row for row in table if not row.met]
+    contradicted = whole and any(row.recorded for row in differing)
+    against = [row.complaint for row in differing]
+    anomalies = [Found(*one) for one in found] if verdict == "anomaly" else []
+    doubt = _doubt(verdict, anomalies)
+    if doubt:
+        return Comparison(
+            False,
+            (*against, doubt) if contradicted else (doubt, *against),
+            unexpected=verdict == "anomaly",
+            contradicted=contradicted,
+            rounds=rounds,
+            decisions=table,
+        )
+    stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
+    strangers = _strangers(stated, anomalies, rounds)
+    seen = [_seen(entry, anomalies, rounds) for entry in stated]
+    failures = [*strangers, *against, *(one.missing for one in seen if one.missing)]
+    if not whole:
+        failures.append("the evidence is not whole, so what else may have happened is unknown")
+    wrong = set().union(*strangers.values(), *(row.differing for row in table), *(one.wrong for one in seen))
+    reasons = failures or [one.reason for one in seen] + [row.reason for row in table]
+    return Comparison(
+        met=not failures,
+        reasons=tuple(reasons) or ("as expected: holds",),
+        absent=tuple(one.counted.text for one in seen if one.absent),
+        unexpected=bool(strangers),
+        contradicted=contradicted,
+        rounds=rounds,
+        as_stated=rounds - len(wrong) if whole else 0,
+        shown=tuple(one.counted for one in seen),
+        decisions=table,
+    )
+
+
+def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:
+    """Why this verdict can meet nothing, or the empty text."""
+    if verdict == "unknown":
+        return "the verdict is unknown, which meets no expectation"
+    if verdict not in ("valid", "anomaly"):
+        return f"the verdict {verdict!r} meets no expectation"
+    if verdict == "anomaly" and not anomalies:
+        return "the verdict is anomaly, but no finding says which"
+    return ""
+
+
+def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
+    return (
+        entry.property == found.property
+        and entry.kind in ("", found.kind)
+        and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
+    )
+
+
+def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
+    """The rounds that anomalies belong to; one that names no ledger speaks of the whole run."""
+    found: set[int] = set()
+    for one in anomalies:
+        number = ledger_and_round(one.ledger, rounds)[1]
+        found |= set(range(1, rounds + 1)) if number is None else {number}
+    return found
+
+
+def _strangers(
+    stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
+) -> dict[str, set[int]]:
+    """A sentence for each kind of anomaly that nothing states, with the rounds in which it showed."""
+    groups: dict[str, list[Found]] = {}
+    for one in anomalies:
+        if not any(_matches(entry, one, rounds) for entry in stated):
+            ledger = ledger_and_round(one.ledger, rounds)[0]
+            loss = f", {one.loss}" if one.loss else ""
+            where = f" on {ledger}" if ledger else ""
+            groups.setdefault(f"{one.property} ({one.kind}{loss}){where}", []).append(one)
+    told = {}
+    for text, group in groups.items():
+        numbers = _of_rounds(group, rounds)
+        told[f"an anomaly that was not expected: {text}{in_rounds(numbers, rounds)}"] = numbers
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One stated anomaly: how often it showed, and what that means."""
+
+    counted: Shown
+    reason: str = ""
+    missing: str = ""
+    absent: bool = False
+    wrong: frozenset[int] = frozenset()
+
+
+def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _Seen:
+    text = describe(entry)
+    numbers = _of_rounds((one for one in anomalies if _matches(entry, one, rounds)), rounds)
+    sometimes = isinstance(entry, Defect) and entry.rate == "sometimes"
+    counted = Shown(text, "sometimes" if sometimes else "always", len(numbers), rounds)
+    often = f", shown on {len(numbers)} of {rounds}" if rounds > 1 else ""
+    if sometimes and not numbers:
+        return _Seen(counted, reason=f"not seen this time (it shows sometimes): {text}{often}", absent=True)
+    if sometimes or len(numbers) == rounds:
+        return _Seen(counted, reason=f"as expected: {text}{often}")
+    wrong = frozenset(range(1, rounds + 1)) - numbers
+    fixed = f", perhaps fixed: {entry.reference}" if isinstance(entry, Defect) else ""
+    if not numbers:
+        return _Seen(counted, missing=f"expected, but not found: {text}{fixed}", wrong=wrong)
+    absent = in_rounds(set(wrong), rounds)
+    return _Seen(counted, missing=f"expected always, but not found{absent}: {text}{often}", wrong=wrong)

@@ -1,0 +1,162 @@
+"""What clients decided, against what a plan says they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from plans.comparison import compare
+from plans.decisions import Decision, decided
+from plans.expectations import Breaks, Decides, Holds
+from plans.models import Plan
+
+CLOSED = Decision("recover", "recoverer", "fig9", 1, 100, "ok", 10)
+REFUSED = Decision("recover", "recoverer", "fig9", 1, 100, "unknown", None, "NotEnoughBookies", -6)
+BREAKS = Breaks(property="durability")
+
+
+def decides(**more: Any) -> Decides:
+    stated = {"ledger": "fig9", "outcome": "ok", "last_entry": 10, "document": "entry 11 may be there"}
+    return Decides.model_validate(stated | more)
+
+
+def refused(**more: Any) -> Decides:
+    return decides(outcome="unknown", last_entry=None, **more)
+
+
+def compared(entry: Decides, *decisions: Decision, verdict: str = "valid", **more: Any) -> Any:
+    return compare(
+        {"m": [Holds(), entry]}, [], verdict, mode="m", version="4.18.0", decisions=decisions, **more
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "decision", "met"),
+    [
+        (decides(), CLOSED, True),
+        (decides(last_entry=None), CLOSED, True),
+        (decides(last_entry=11), CLOSED, False),
+        (decides(client="recoverer"), CLOSED, True),
+        (decides(client="writer"), CLOSED, False),
+        (decides(ledger="fig8"), CLOSED, False),
+        (decides(step="close"), CLOSED, False),
+        (decides(step="close"), replace(CLOSED, step="close"), True),
+        (decides(), REFUSED, False),
+        (refused(), REFUSED, True),
+        (refused(error="NotEnoughBookies"), REFUSED, True),
+        (refused(error="-6"), REFUSED, True),
+        (refused(error="LedgerFenced"), REFUSED, False),
+        (decides(outcome="fail", last_entry=None), REFUSED, False),
+    ],
+)
+def test_a_decision_is_compared_in_all_that_is_stated(entry: Decides, decision: Decision, met: bool) -> None:
+    assert decided(entry, [decision], 1).met is met
+
+
+def test_the_first_decision_counts_whoever_ended_first() -> None:
+    later = replace(REFUSED, began_ns=200)
+    assert decided(decides(), [later, CLOSED], 1).met
+    assert not decided(decides(), [replace(later, began_ns=50), CLOSED], 1).met
+
+
+def test_a_row_says_case_document_decision_and_difference() -> None:
+    row = decided(decides(case="Figure 9", differs="one answer is enough"), [CLOSED], 1)
+    assert (row.case, row.document, row.decision, row.difference) == (
+        "Figure 9",
+        "entry 11 may be there",
+        "ok, last entry 10",
+        "one answer is enough",
+    )
+    assert decided(decides(client="recoverer"), [], 1).case == "fig9 by recoverer"
+
+
+def test_rounds_are_counted_and_all_their_decisions_told() -> None:
+    taken = [replace(CLOSED, round=1), replace(REFUSED, round=2), replace(CLOSED, round=3)]
+    row = decided(decides(), taken, 4)
+    assert (row.shown, row.of, row.met, row.differing) == (2, 4, False, (2, 4))
+    assert row.decision == (
+        "ok, last entry 10 (2 of 4); unknown, NotEnoughBookies (-6) (1 of 4); "
+        "nothing that was recorded (1 of 4)"
+    )
+    comparison = compared(decides(), *taken, rounds=4)
+    assert (comparison.met, comparison.as_stated, comparison.contradicted) == (False, 2, True)
+    assert "in 2 of 4 rounds (2, 4)" in comparison.reasons[0]
+
+
+def test_another_decision_than_stated_fails_the_run_and_says_both() -> None:
+    comparison = compared(decides(), REFUSED)
+    assert (comparison.met, comparison.contradicted, comparison.unexpected) == (False, True, False)
+    assert comparison.reasons == (
+        "fig9: the document says 'entry 11 may be there', the plan expects ok, last entry 10, "
+        "the client decided unknown, NotEnoughBookies (-6)",
+    )
+
+
+def test_a_decision_as_stated_is_told_with_what_the_document_says_otherwise() -> None:
+    comparison = compared(decides(differs="one answer is enough"), CLOSED)
+    assert (comparison.met, comparison.as_stated) == (True, 1)
+    assert comparison.reasons == (
+        "as expected: fig9 was decided ok, last entry 10; the document differs: one answer is enough",
+    )
+
+
+def test_an_unknown_verdict_is_not_met_and_a_proven_decision_still_contradicts() -> None:
+    met = compared(decides(), CLOSED, verdict="unknown")
+    assert (met.met, met.contradicted, met.as_stated) == (False, False, 0)
+    contradicted = compared(decides(), REFUSED, verdict="unknown")
+    assert contradicted.contradicted
+    assert "the client decided unknown" in contradicted.reasons[0]
+
+
+def test_nobody_is_accused_of_a_decision_in_a_run_that_proves_too_little() -> None:
+    for verdict in ("unknown", "valid"):
+        comparison = compared(decides(), REFUSED, verdict=verdict, whole=False)
+        assert (comparison.met, comparison.contradicted) == (False, False)
+
+
+def test_a_step_that_never_ended_is_unknown_and_no_other_decision() -> None:
+    comparison = compared(decides())
+    assert (comparison.met, comparison.contradicted) == (False, False)
+    assert "decided nothing that was recorded" in comparison.reasons[0]
+
+
+STEPS = """\
+- create: {client: writer, ledger: main}
+- recover: {client: reader, ledger: main}
+  outcome: any
+"""
+
+
+def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan], head: str) -> None:
+    stated = "{decides: {ledger: main, outcome: unknown, error: -6, document: as told}}"
+    plan = load_text(head.replace("[holds]", f"[holds, {stated}]") + STEPS)
+    (_, entry) = plan.expect["protected"]
+    assert isinstance(entry, Decides)
+    assert entry.error == "-6"
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ("ledger: mian, outcome: ok", "unknown ledger `mian`; did you mean `main`?"),
+        ("ledger: main, outcome: ok, step: close", "there is no `close` on `main` that could decide"),
+        ("ledger: main, outcome: ok, client: writer", "there is no `recover` of `writer` on `main`"),
+        ("ledger: main, outcome: ok, error: -6", "an outcome ok has no `error`"),
+        ("ledger: main, outcome: fail, last_entry: 1", "`last_entry` belongs to an outcome ok, not fail"),
+        ("ledger: main, outcome: any", "`outcome` cannot be `any`"),
+    ],
+)
+def test_a_decision_that_cannot_be_is_refused(
+    complaint: Callable[[str], str], head: str, stated: str, said: str
+) -> None:
+    text = head.replace("[holds]", f"[{{decides: {{{stated}, document: d}}}}]") + STEPS
+    assert said in complaint(text)
+
+
+def test_a_control_must_break_and_not_only_decide(complaint: Callable[[str], str], head: str) -> None:
+    stated = "decides: {ledger: main, outcome: ok, document: d}"
+    text = head.replace("breaks: {property: durability}", stated) + STEPS
+    assert "the control must break" in complaint(text)
