@@ -7,6 +7,9 @@ from collections.abc import Collection
 from checkers.contract import RunFacts
 from evidence.schemas import TABLES
 
+WITHOUT_WIRE: tuple[str, ...] = tuple(table for table in TABLES if table != "frames")
+"""The record that every run has. The wire log proves more: without it only what needs it is unknown."""
+
 
 def damage_to(run: RunFacts, tables: Collection[str]) -> list[str]:
     """The damage that concerns the tables: it begins with one's name, or with no table's name."""

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import shortcomings
+from checkers.damage import WITHOUT_WIRE, shortcomings
 from checkers.wording import counted
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
-from evidence.schemas import TABLES
 from protocol.addresses import OBSERVER, PROXY
 
 UNPLANNED = "unplanned"
@@ -70,7 +69,7 @@ class Sufficiency:
 
     def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
-        lacking = [*shortcomings(run, TABLES), *_too_little(summary), *_faults(run)]
+        lacking = [*shortcomings(run, WITHOUT_WIRE), *_too_little(summary), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,

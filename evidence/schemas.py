@@ -47,7 +47,7 @@ FRAMES = _schema(
     connection=pa.int32(),
     source=pa.int16(),  # source number of the link's client or bookie, as in run.json
     bookie=pa.int16(),  # number of the link's destination
-    boot=pa.int16(),  # boot of the bookie that got the request or gave the answer, 0 not known
+    boot=pa.int16(),  # boot of the bookie that got the request or gave the answer, 0: none, or not known
     way=pa.int8(),  # Direction
     protocol=pa.int8(),  # 2 or 3
     kind=pa.int8(),  # Message
@@ -56,7 +56,7 @@ FRAMES = _schema(
     delivered=pa.int32(),  # of an answer as it was passed on; Status.NONE when nothing was
     lac=pa.int64(),  # add, write LAC: sent along; answer: told; -1 none
     txn=pa.int64(),  # V3's transaction id, -1 none
-    asked_ns=pa.int64(),  # answer: its request was passed on to the bookie not before; NEVER uncorrelated
+    asked_ns=pa.int64(),  # answer: its request was passed on not before; NEVER of a request, or uncorrelated
     received_ns=pa.int64(),  # the proxy had the whole frame
     forwarded_ns=pa.int64(),  # the proxy began to pass it on, not before; NEVER: it did not
     rule=pa.int32(),  # number of the rule that acted, 0 none
@@ -129,5 +129,5 @@ TABLES: dict[str, pa.Schema] = {
     "servers": SERVERS,
 }
 
-BUCKETED = ("operations", "census", "ledgers")
+BUCKETED = ("operations", "census", "ledgers", "frames")
 """Tables split by bucket of (ledger, entry); the others are small and whole."""

@@ -1,4 +1,4 @@
-"""Collection: the raw evidence of a run to its tables, one Spark task for each history file.
+"""Collection: the raw evidence of a run to its tables, one Spark task for each raw segment.
 
 No shuffle: every task writes its rows into buckets itself. Can be repeated from the folder
 alone, and gives the same files. Judges nothing.
@@ -22,12 +22,14 @@ from evidence.collect.ledgers import collect_ledgers
 from evidence.collect.logs import LogEvent, log_events
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
+from evidence.collect.wirelogs import wire_files
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
 from pipeline.segments import SegmentDone, SegmentTask, collect_segment
 from pipeline.session import Session
 from pipeline.tables import Collection, replacing, write_collection, write_parts
+from pipeline.wires import WireLog, lives
 from protocol.addresses import is_bookie
 from protocol.errors import EvidenceError
 
@@ -55,17 +57,22 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
             f"{folder.run_json} is not the one with which the evidence was closed",
             remedy=f"put that one back; its SHA-256 is in {folder.end_json}",
         )
-    files = segment_files(folder.operations)
-    buckets = min(MOST_BUCKETS, max(1, -(-sum(file.slots for file in files) // ROWS_IN_BUCKET)))
+    files, wires = segment_files(folder.operations), wire_files(folder.raw / "frames")
+    size = sum(file.slots for file in files) + sum(file.records for file in wires)
+    buckets = min(MOST_BUCKETS, max(1, -(-size // ROWS_IN_BUCKET)))
+    servers = _servers(folder, run, end)
     with replacing(folder) as tables:
         numbers, run_id = run["clients"], int(run["run_id"])
         tasks = [SegmentTask(file, run_id, numbers.get(file.client), tables, buckets) for file in files]
         done = session.map(f"collecting {folder.mode}", collect_segment, tasks)
-        rows = Counter(operations=0, census=0)
+        rows = Counter(operations=0, census=0, frames=0)
         for part in done:
             rows.update(part.rows)
-        damage = [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
-        for name, found in _small_tables(folder, run, end, done, seal).items():
+        log = WireLog(folder, run, end, tuple(wires), lives(run, servers.table))
+        rows["frames"], damage = log.collect(session, tables, buckets, spoiled=seal)
+        damage += [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
+        small = {"servers": servers, **_small_tables(folder, run, end, done, seal)}
+        for name, found in small.items():
             rows[name] = write_parts(tables, name, found.table, name, buckets)
             damage += found.damage
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
@@ -92,15 +99,21 @@ def _small_tables(
     spoiled: Container[Path],
 ) -> dict[str, Collected]:
     faults = read_lines(folder.faults)
-    events = read_lines(folder.events)
-    clock = WallClock.of(run["clock"], end["clock"] if end else None)
     watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
     changes = _transactions(folder.transactions, spoiled)
     return {
         "faults": collect_faults(faults.records, faults.damage),
-        "servers": collect_servers(events.records, clock, _logs(folder), events.damage),
-        "ledgers": collect_ledgers(changes.records, clock, watched, changes.damage),
+        "ledgers": collect_ledgers(changes.records, _clock(run, end), watched, changes.damage),
     }
+
+
+def _servers(folder: RunFolder, run: Mapping[str, Any], end: Mapping[str, Any] | None) -> Collected:
+    events = read_lines(folder.events)
+    return collect_servers(events.records, _clock(run, end), _logs(folder), events.damage)
+
+
+def _clock(run: Mapping[str, Any], end: Mapping[str, Any] | None) -> WallClock:
+    return WallClock.of(run["clock"], end["clock"] if end else None)
 
 
 def _transactions(path: Path, spoiled: Container[Path]) -> Lines:

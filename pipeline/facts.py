@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from checkers.contract import RunFacts
+from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
+from pipeline.protection import guarded_bookies
 from pipeline.tables import Collection, read_table
 
 
@@ -24,5 +26,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         required=tuple(plan.get("required") or ()),
         allowance=int(plan.get("allowance") or 0),
         complete=bool(end and end.get("complete")),
+        wire=is_logged(folder.raw / "frames", end),
+        guarded=guarded_bookies(run),
         damage=collection.damage,
     )

@@ -27,7 +27,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 _JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
 _SCRATCH = ".spark-"
-_PRELOADED = ("pipeline.segments", "pipeline.buckets")
+_PRELOADED = ("pipeline.segments", "pipeline.wires", "pipeline.buckets")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -22,14 +22,20 @@ from evidence.schemas import BUCKETED, TABLES
 from protocol.buckets import bucket_of
 from protocol.errors import EvidenceError
 
-FORMAT = 1
+FORMAT = 2
 _SUMMARY = "collected.json"
 _ORDER: Mapping[str, tuple[str, ...]] = {
     "operations": ("ledger", "entry", "client", "seq"),
     "census": ("ledger", "entry", "pass_number", "bookie", "asked_ns"),
     "ledgers": ("ledger", "version", "zxid"),
+    "frames": ("ledger", "entry", "seq"),
 }
-_ASCENDING = frozenset(("ledger", "entry", "seq", "invoked_ns", "completed_ns", "asked_ns", "answered_ns"))
+_ASCENDING = frozenset(
+    (
+        *("ledger", "entry", "seq", "txn"),
+        *("invoked_ns", "completed_ns", "asked_ns", "answered_ns", "received_ns", "forwarded_ns"),
+    )
+)
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,8 +95,12 @@ def make(
     required: Sequence[str] = ("durability",),
     complete: bool = True,
     silent: Sequence[str] = (),
+    logged: Callable[[RunFolder], Mapping[str, Any]] | None = None,
 ) -> RunFolder:
-    """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history."""
+    """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history.
+
+    ``logged`` writes a wire log before the evidence is closed, and tells ``wire`` of ``end.json``.
+    """
     folder = RunFolder.create(path, "protected")
     folder.write_run(
         {
@@ -128,8 +132,9 @@ def make(
         "observer": {"slots": observed, "ended": "exit"},
     }
     clock = {"wall_ns": 1_900_000 * MS, "monotonic_ns": 900_000 * MS}
+    wire = {"wire": logged(folder)} if logged else {}
     folder.write_end(
-        {"closed_ns": 900_000 * MS, "clock": clock, "complete": complete, "histories": histories}
+        {"closed_ns": 900_000 * MS, "clock": clock, "complete": complete, "histories": histories} | wire
     )
     return folder
 

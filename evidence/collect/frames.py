@@ -1,0 +1,123 @@
+"""Records of the wire log to rows of ``frames``: names for numbers, and the boots of bookies.
+
+Row by row, no join: which boot got a request or gave an answer follows from the record's own times
+and from when each boot began and ended. Knows no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evidence.codes import NEVER, Direction, Status
+from evidence.schemas import FRAMES
+
+NO_BOOT = 0
+_UNKNOWN_LINK = (0, 0)
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """The boots of one bookie in their order: number, began not before, ended not later (ns)."""
+
+    boots: tuple[tuple[int, int, int], ...] = ()
+
+    def at(self, earliest_ns: Array, latest_ns: Array) -> Array:
+        """For each row the boot that lived at some time from ``earliest_ns`` to ``latest_ns``.
+
+        ``NO_BOOT`` where it may have been one of two, or none.
+        """
+        if not self.boots:
+            return np.full(len(earliest_ns), NO_BOOT)
+        numbers, began, ended = (np.array(column) for column in zip(*self.boots, strict=True))
+        first = np.searchsorted(began, earliest_ns, side="right") - 1
+        last = np.searchsorted(began, latest_ns, side="right") - 1
+        sure = (first >= 0) & (first == last) & (earliest_ns <= ended[np.maximum(first, 0)])
+        return np.where(sure, numbers[np.maximum(first, 0)], NO_BOOT)
+
+
+@dataclass(frozen=True, slots=True)
+class WireNames:
+    """What the numbers in a log mean: link -> (source, bookie), bookie -> its boots."""
+
+    links: Mapping[int, tuple[int, int]]
+    lives: Mapping[int, Lives] = field(default_factory=dict)
+
+    def unnamed(self, records: Array) -> list[int]:
+        """Links in the records that have no name, sorted."""
+        return sorted(set(np.unique(records["link"]).tolist()) - set(self.links))
+
+
+def frames(records: Array, names: WireNames, *, stamped: bool = True) -> pa.Table:
+    """Rows of ``frames`` in the order of the records; a link without a name is source 0, bookie 0.
+
+    ``stamped=False``: the time of passing on is not to be trusted, for it has no checksum. Then it
+    is the earliest that it can have been, and never where it was never.
+    """
+    sources, bookies = _ends(records["link"], names.links)
+    asked_ns = _time(records["asked_ns"])
+    forwarded_ns = _time(records["forwarded_ns"])
+    if not stamped:
+        forwarded_ns = np.where(forwarded_ns == NEVER, NEVER, records["received_ns"])
+    columns = {
+        "ledger": records["ledger"],
+        "entry": records["entry"],
+        "seq": records["seq"],
+        "connection": records["connection"],
+        "source": sources,
+        "bookie": bookies,
+        "boot": _boots(records, asked_ns, forwarded_ns, bookies, names.lives),
+        "way": records["way"],
+        "protocol": records["protocol"],
+        "kind": records["kind"],
+        "flags": records["flags"],
+        "status": records["status"],
+        "delivered": records["delivered"],
+        "lac": records["lac"],
+        "txn": records["txn"],
+        "asked_ns": asked_ns,
+        "received_ns": records["received_ns"],
+        "forwarded_ns": forwarded_ns,
+        "rule": records["rule"],
+        "size_bytes": records["size_bytes"],
+    }
+    arrays = [pa.array(columns[one.name].astype(one.type.to_pandas_dtype())) for one in FRAMES]
+    return pa.table(arrays, schema=FRAMES)
+
+
+def _time(stored: Array) -> Array:
+    """A time as tables have it: the log writes 0 where there is none."""
+    return np.where(stored == 0, NEVER, stored)
+
+
+def _ends(links: Array, known: Mapping[int, tuple[int, int]]) -> tuple[Array, Array]:
+    numbers, places = np.unique(links, return_inverse=True)
+    ends = np.array([known.get(number, _UNKNOWN_LINK) for number in numbers.tolist()]).reshape(-1, 2)
+    return ends[places, 0], ends[places, 1]
+
+
+def _boots(
+    records: Array, asked_ns: Array, forwarded_ns: Array, bookies: Array, lives: Mapping[int, Lives]
+) -> Array:
+    """The boot that got each request or gave each answer.
+
+    An answer was given between the passing on of its request and its arrival at the proxy. A request
+    reached nobody but the process that its connection led to when it came.
+    """
+    received_ns = records["received_ns"]
+    is_answer = records["way"] == Direction.ANSWER
+    earliest_ns = np.where(is_answer, asked_ns, received_ns)
+    latest_ns = np.where(is_answer | (forwarded_ns == NEVER), received_ns, forwarded_ns)
+    given = ~is_answer | ((asked_ns != NEVER) & (records["status"] != Status.NONE))
+    boots = np.full(len(records), NO_BOOT)
+    for bookie in np.unique(bookies).tolist():
+        rows = np.flatnonzero((bookies == bookie) & given)
+        boots[rows] = lives.get(bookie, Lives()).at(earliest_ns[rows], latest_ns[rows])
+    return boots

@@ -1,0 +1,172 @@
+"""The wire log of a run as a whole: which segments there are, what its links are called, what is missing.
+
+The content of one segment is the affair of :mod:`evidence.wirelog`; here is what no single one can
+show, and what the proxy itself said at the end (``wire`` of ``end.json``). Every sentence on damage
+begins with ``frames: ``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evidence.codes import Direction
+from evidence.recorders import Lines
+from evidence.wirelog_layout import HEADER_BYTES, RECORD_BYTES, RECORDS
+
+LINKS = "links.jsonl"
+_NAME = re.compile(r"frames-(\d{6,})\.wire")
+_SEQ_BYTES = 8
+_HIDDEN = {
+    "raw_streams": "streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
+    "oversize": "frames were above the limit, so they were passed on and not recorded",
+    "unparsed": "frames had no readable header",
+}
+"""Counters of a link that tell of what the log does not show, and what each means."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WireFile:
+    """One segment of a log."""
+
+    number: int
+    path: Path
+
+    @property
+    def records(self) -> int:
+        """About how many records were written: exact unless the file is damaged."""
+        with self.path.open("rb") as file:
+            low, high = 0, min(RECORDS, max(0, self.path.stat().st_size - HEADER_BYTES) // RECORD_BYTES)
+            while low < high:
+                middle = (low + high) // 2
+                file.seek(HEADER_BYTES + middle * RECORD_BYTES)
+                if any(file.read(_SEQ_BYTES)):
+                    low = middle + 1
+                else:
+                    high = middle
+        return low
+
+
+@dataclass(frozen=True, slots=True)
+class WireCounts:
+    """What one segment was found to hold.
+
+    ``used`` as in :class:`evidence.wirelog.WireSegment`; ``frames`` counts records by (link, way);
+    ``gaps`` are the numbers of records before which some could not be written; ``damage`` and
+    ``unnamed`` (links without a name) as found.
+    """
+
+    number: int
+    used: int
+    frames: Mapping[tuple[int, int], int]
+    gaps: tuple[int, ...] = ()
+    unnamed: tuple[int, ...] = ()
+    damage: tuple[str, ...] = ()
+
+
+def wire_files(folder: Path) -> list[WireFile]:
+    """All segments in a log's folder by number; what has another name is none."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    found = ((path, _NAME.fullmatch(path.name)) for path in paths)
+    return sorted(WireFile(int(name[1]), path) for path, name in found if name)
+
+
+def is_logged(folder: Path, end: Mapping[str, Any] | None) -> bool:
+    """Whether a run kept a log in this folder: there is some of it, or ``end.json`` tells of one."""
+    return bool(wire_files(folder)) or bool(end and end.get("wire"))
+
+
+def link_ends(
+    lines: Lines, sources: Mapping[str, int], bookies: Mapping[str, int]
+) -> tuple[dict[int, tuple[int, int]], list[str]]:
+    """Link -> (number of its source, number of its bookie), and what is wrong with the log's list.
+
+    ``lines`` are those of the log's ``LINKS`` file; a link is named ``source-destination``.
+    """
+    ends: dict[int, tuple[int, int]] = {}
+    damage = [f"frames: {what}" for what in lines.damage]
+    for line in lines.records:
+        number, name = line.get("link"), line.get("name")
+        source, _, bookie = str(name).rpartition("-")
+        if not isinstance(number, int) or source not in sources or bookie not in bookies:
+            damage.append(f"frames: {LINKS}: {name!r} (number {number!r}) is no link of this run")
+        elif ends.setdefault(number, end := (sources[source], bookies[bookie])) != end:
+            damage.append(f"frames: {LINKS}: link {number} has two names")
+    return ends, damage
+
+
+def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | None) -> list[str]:
+    """Sentences on all that the log of a run lacks.
+
+    ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict tells
+    anyway; then nobody could ask the proxy, and only the files speak.
+    """
+    damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _told_by(file, found)]
+    damage += _gaps({file.number: found.used for file, found in done.items()})
+    if end is not None:
+        wire: Mapping[str, Any] = end.get("wire") or {}
+        log, links = wire.get("log"), wire.get("links") or {}
+        damage += _lost(log)
+        damage += _hidden(links)
+        damage += _fewer(done.values(), log or {}, links)
+    return [f"frames: {what}" for what in damage]
+
+
+def _told_by(file: WireFile, found: WireCounts) -> Iterator[str]:
+    yield from found.damage
+    if found.number not in (0, file.number):
+        yield f"it is segment {found.number}, so its records are not used"
+    for seq in found.gaps:
+        yield f"frames before record {seq} could not be recorded"
+    for link in found.unnamed:
+        yield f"link {link} has no name"
+
+
+def _gaps(used: Mapping[int, int]) -> Iterator[str]:
+    last = max((number for number, count in used.items() if count), default=1)
+    for number in range(1, last + 1):
+        if number not in used:
+            yield f"frames-{number:06d}.wire is missing"
+        elif number < last and used[number] < RECORDS:
+            yield f"frames-{number:06d}.wire ends after {used[number]} records, yet another segment follows"
+
+
+def _lost(log: Mapping[str, Any] | None) -> Iterator[str]:
+    if not log:
+        yield "the proxy told nothing at the end of what it had recorded"
+        return
+    if log.get("lost"):
+        yield f"the proxy could not record {log['lost']} frames"
+    if log.get("unlogged"):
+        yield f"{log['unlogged']} frames passed before the log was opened"
+    if log.get("error"):
+        yield f"the proxy's log failed: {log['error']}"
+
+
+def _hidden(links: Mapping[str, Any]) -> Iterator[str]:
+    for name, counters in sorted(links.items()):
+        for counter, meaning in _HIDDEN.items():
+            if counters.get(counter):
+                yield f"link {name}: {counters[counter]} {meaning}"
+
+
+def _fewer(found: Iterable[WireCounts], log: Mapping[str, Any], links: Mapping[str, Any]) -> Iterator[str]:
+    """Where the files hold fewer records than the proxy had counted; it went on counting afterwards."""
+    found = list(found)
+    held, said = sum(one.used for one in found), int(log.get("records") or 0)
+    if held < said:
+        yield f"the proxy had recorded {said} frames, its files hold {held}"
+    if log.get("lost") or log.get("unlogged"):
+        return  # Counted by their links and recorded nowhere, as was just said.
+    frames: Counter[tuple[int, int]] = Counter()
+    for one in found:
+        frames.update(one.frames)
+    for name, number in sorted((log.get("links") or {}).items()):
+        for way, counter in ((Direction.REQUEST, "requests"), (Direction.ANSWER, "answers")):
+            counted = int(links.get(name, {}).get(counter) or 0)
+            if frames[number, way] < counted:
+                yield f"link {name}: {counted} {counter} passed, {frames[number, way]} are recorded"

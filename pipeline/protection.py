@@ -1,0 +1,59 @@
+"""Which bookies ran under BP-46's protection for the whole run, from ``run.json`` alone.
+
+After an unclean end such a bookie owes limbo (BP-46, "Limbo"): it must not deny what it may have
+lost. Whoever is named here is accused when it does, so a bookie is left out wherever the record
+leaves room for another setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from plans.versions import within
+from protocol.modes import DB_STORAGE
+
+_SETTINGS: Mapping[str, str] = {
+    "dataIntegrityChecking": "true",
+    "journalWriteData": "false",
+    "ledgerStorageClass": DB_STORAGE,
+}
+_VERSIONS = ">=4.15.0"
+"""Releases that have the check and the answer 507."""
+
+
+def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
+    """The bookies whose every boot was protected; a plan that may start one otherwise counts against it."""
+    conf: Mapping[str, Any] = (run.get("conf") or {}).get("bookie") or {}
+    if any(conf.get(key) != value for key, value in _SETTINGS.items()):
+        return frozenset()
+    versions: Mapping[str, str] = run.get("versions") or {}
+    changed = {str(start.get("target")) for start in _starts(run.get("plan")) if _unprotects(start)}
+    return frozenset(
+        name for name in run["bookies"] if name not in changed and _has_protection(versions.get(name))
+    )
+
+
+def _unprotects(start: Mapping[str, Any]) -> bool:
+    conf, version = start.get("conf") or {}, start.get("version")
+    other = any(key in conf and conf[key] != value for key, value in _SETTINGS.items())
+    return other or (version is not None and not _has_protection(version))
+
+
+def _has_protection(version: str | None) -> bool:
+    try:
+        return version is not None and within(version, _VERSIONS)
+    except ValueError:
+        return False
+
+
+def _starts(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """The parameters of every ``start`` step, at whatever depth of the plan."""
+    if isinstance(tree, Mapping):
+        if isinstance(tree.get("start"), Mapping):
+            yield tree["start"]
+        for branch in tree.values():
+            yield from _starts(branch)
+    elif isinstance(tree, list):
+        for branch in tree:
+            yield from _starts(branch)

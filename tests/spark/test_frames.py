@@ -1,0 +1,144 @@
+"""The wire log of a run becomes its table of frames, and what the log lacks is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from evidence.codes import NEVER
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from pipeline import collect as collecting
+from pipeline.collect import collect
+from pipeline.facts import run_facts
+from pipeline.judge import judge
+from pipeline.session import Session
+from pipeline.tables import read_collection, read_table
+from tests.spark.rawfolder import RUN_ID, WRITER, Story, make
+from tests.spark.rawwire import SEGMENT, Records, adds, write_log
+
+CLEAN = Story({7: 50, 8: 300})
+NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3"}
+
+
+class Inline:
+    """Tasks in this process, one after the other: what is judged does not depend on where."""
+
+    def map(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
+        return [function(task) for task in tasks]
+
+
+INLINE: Any = Inline()
+
+
+def logged(
+    path: Path,
+    story: Story = CLEAN,
+    records: Records | None = None,
+    *,
+    change: Callable[[dict[str, Any]], None] = lambda _: None,
+    names: dict[int, str] = NAMES,
+) -> RunFolder:
+    """A run with a wire log of all its adds; ``change`` alters what the proxy told at the end."""
+
+    def write(folder: RunFolder) -> dict[str, Any]:
+        rows = adds(story.ledgers) if records is None else records
+        wire = write_log(folder.raw / "frames", RUN_ID, rows, names)
+        change(wire)
+        return wire
+
+    return make(path, story, logged=write)
+
+
+def judged(folder: RunFolder) -> RunVerdict:
+    collect(INLINE, folder)
+    return judge(INLINE, folder)
+
+
+def table(folder: RunFolder) -> pa.Table:
+    return read_table(folder.tables, "frames").sort_by("seq")
+
+
+def first(folder: RunFolder) -> Path:
+    return folder.raw / "frames" / "frames-000001.wire"
+
+
+def test_every_frame_is_a_row(session: Session, tmp_path: Path) -> None:
+    folder = logged(tmp_path)
+    collection = collect(session, folder)
+    assert (collection.damage, collection.rows["frames"]) == ((), 6 * 350)
+    add = {"ledger": 7, "entry": 1, "connection": 1, "source": WRITER, "bookie": 1, "boot": 1}
+    add |= {"protocol": 3, "kind": 1, "flags": 0, "txn": 1, "rule": 0}
+    asked = {"seq": 7, "way": 0, "status": -1, "delivered": -1, "lac": 0, "size_bytes": 1100}
+    asked |= {"asked_ns": NEVER, "received_ns": 1_000_006_000, "forwarded_ns": 1_000_006_300}
+    told = {"seq": 10, "way": 1, "status": 0, "delivered": 0, "lac": -1, "size_bytes": 40}
+    told |= {"asked_ns": 1_000_006_000, "received_ns": 1_000_009_000, "forwarded_ns": 1_000_009_300}
+    rows = table(folder).to_pylist()
+    assert (rows[6], rows[9]) == (add | asked, add | told)
+    assert judge(session, folder).verdict is Verdict.VALID
+    assert run_facts(folder, collection).wire
+
+
+def test_a_run_without_a_log_is_no_damage(tmp_path: Path) -> None:
+    folder = make(tmp_path, CLEAN)
+    verdict = judged(folder)
+    assert (verdict.verdict, verdict.damage) == (Verdict.VALID, ())
+    collection = read_collection(folder)
+    assert collection.rows["frames"] == 0
+    assert not run_facts(folder, collection).wire
+
+
+def test_many_segments_lie_sorted_in_many_buckets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collecting, "ROWS_IN_BUCKET", 60_000)
+    story = Story({7: 30_000, 9: 100})
+    folder = logged(tmp_path, story)
+    collection = collect(INLINE, folder)
+    assert collection.damage == ()
+    assert collection.rows["frames"] == 6 * 30_100 > SEGMENT
+    # 30,100 adds, their close, create and watch, census twice of three bookies and all read back.
+    assert collection.buckets == -(-sum(collection.rows.values()) // 60_000)
+    files = sorted((folder.tables / "frames").rglob("*.parquet"))
+    assert {file.stem for file in files} == {"frames-000001", "frames-000002"}
+    seen = table(folder)
+    assert seen["seq"].to_pylist() == list(range(1, 6 * 30_100 + 1))
+    judge(INLINE, folder)
+
+
+def test_only_what_needs_the_log_suffers_from_its_damage(tmp_path: Path) -> None:
+    folder = logged(tmp_path, change=lambda wire: wire["log"].update(lost=5))
+    verdict = judged(folder)
+    assert verdict.damage == ("frames: the proxy could not record 5 frames",)
+    assert verdict.judgements["evidence"].verdict is Verdict.VALID
+    assert verdict.judgements["durability"].verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(
+    ("change", "damage"),
+    [
+        (lambda wire: wire["log"].update(unlogged=3), "3 frames passed before the log was opened"),
+        (lambda wire: wire["log"].update(error="disk full"), "the proxy's log failed: disk full"),
+        (
+            lambda wire: wire["log"].update(records=2101),
+            "the proxy had recorded 2101 frames, its files hold 2100",
+        ),
+        (
+            lambda wire: wire["links"]["writer-b2"].update(raw_streams=1),
+            "link writer-b2: 1 streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
+        ),
+        (
+            lambda wire: wire["links"]["writer-b3"].update(answers=351),
+            "link writer-b3: 351 answers passed, 350 are recorded",
+        ),
+        (lambda wire: wire.clear(), "the proxy told nothing at the end of what it had recorded"),
+    ],
+)
+def test_what_the_proxy_says_it_lacks_is_damage(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], damage: str
+) -> None:
+    folder = logged(tmp_path, change=change)
+    assert collect(INLINE, folder).damage == (f"frames: {damage}",)
+    assert run_facts(folder, read_collection(folder)).wire
