@@ -11,18 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evidence.codes import NEVER, Flag, Kind, Outcome
-from tests.histories.cluster import (
-    CLOSED,
-    DELETED,
-    FENCED,
-    OK,
-    OPEN,
-    Cluster,
-    Copy,
-    Metadata,
-    write_set,
-)
+from tests.histories.cluster import CLOSED, DELETED, OPEN, Cluster, Copy, Metadata, write_set
 from tests.histories.story import BLANK
+from tests.histories.wire import FENCED, OK
 
 Row = dict[str, Any]
 Conversation = Generator[list[tuple[int, tuple[Any, ...]]], tuple[int, str, Any], Any]

@@ -1,21 +1,38 @@
-"""The simulator's servers and network: bookies, metadata, and messages that take their time.
+"""The simulator's servers: bookies with their boots, the metadata store, and the clock.
 
 Written from the replication protocol alone and sharing nothing with the checkers or with
-``protocol``. Messages on one link arrive in order, links among each other in any; a link may be
-cut and a bookie down, and then the sender is told an error, as a broken connection tells it.
+``protocol``. Messages travel through :mod:`tests.histories.network`.
 """
 
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.histories.network import Network
+from tests.histories.wire import FENCED, LIMBO, NO_LEDGER, NONE, OK
+
 OPEN, IN_RECOVERY, CLOSED, DELETED = 1, 2, 3, 0
-ERROR, OK, NONE, FENCED, LIMBO = "error", "ok", "no such entry", "fenced", "unknown"
-Reply = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Bugs:
+    """What is broken on purpose; a lawful run has none of these.
+
+    ``crash_forgets_fences``: no fence survives a crash. ``ignores_fences`` and ``denies`` are the
+    chances that a living bookie takes an add although it is fenced, and that it denies an entry it
+    has. ``hides_limbo``: a bookie that lost entries denies them as if it knew. Of recoverers:
+    ``one_negative_closes`` and ``one_answer_fences``, whatever the quorums say.
+    """
+
+    crash_forgets_fences: bool = False
+    ignores_fences: float = 0.0
+    denies: float = 0.0
+    hides_limbo: bool = False
+    one_negative_closes: bool = False
+    one_answer_fences: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,6 +59,10 @@ class Metadata:
         """The bookies of the fragment of one entry."""
         return [bookies for first, bookies in self.fragments if first <= entry][-1]
 
+    def targets(self, entry: int) -> list[int]:
+        """The bookies that store an entry, in the order of the write set."""
+        return [self.ensemble(entry)[position] for position in write_set(self.shape, entry)]
+
     def with_fragment(self, first: int, bookies: tuple[int, ...]) -> Metadata:
         """With a fragment added, or replaced where it has the same first entry."""
         fragments = dict(self.fragments)
@@ -57,14 +78,16 @@ def write_set(shape: tuple[int, int, int], entry: int) -> list[int]:
 
 @dataclass
 class Bookie:
-    """A bookie: what would survive a crash, and what would not."""
+    """A bookie: what would survive a crash, what would not, and whether it still has to be repaired."""
 
     number: int
     up: bool = True
+    boot: int = 1
     durable: dict[tuple[int, int], Copy] = field(default_factory=dict)
     volatile: dict[tuple[int, int], Copy] = field(default_factory=dict)
     fences: set[int] = field(default_factory=set)
     limbo: set[int] = field(default_factory=set)
+    unclean: bool = False
 
     def holds(self, ledger: int, entry: int) -> Copy | None:
         return self.volatile.get((ledger, entry)) or self.durable.get((ledger, entry))
@@ -77,30 +100,29 @@ class Bookie:
         for key in [key for key in self.volatile if ledger in (None, key[0])]:
             self.durable[key] = self.volatile.pop(key)
 
-    def crash(self) -> bool:
-        """Lose what was not durable; whether anything was lost."""
-        lost = bool(self.volatile)
-        self.volatile.clear()
-        self.up = False
-        return lost
-
 
 class Cluster:
-    """Bookies, the metadata store, the network and the clock.
+    """Bookies, the metadata store and the clock, joined by ``network``.
 
     ``journal``: adds are durable at once (but deferred ones); otherwise only after a flush.
-    ``limbo``: a bookie that lost entries never again denies one of a ledger that was open.
+    ``limbo``: after a crash a bookie does not deny entries of a ledger that was open, until it is
+    repaired (BP-46).
     """
 
-    def __init__(self, seed: int, *, bookies: int, journal: bool, limbo: bool = False) -> None:
+    def __init__(
+        self, seed: int, *, bookies: int, journal: bool, limbo: bool = False, bugs: Bugs | None = None
+    ) -> None:
         self.random = random.Random(seed)
         self.bookies = {number: Bookie(number) for number in range(1, bookies + 1)}
-        self.journal, self.limbo = journal, limbo
+        self.journal, self.limbo, self.bugs = journal, limbo, bugs or Bugs()
         self.versions: dict[int, list[Metadata]] = {}
         self.deferred: set[int] = set()
-        self.cut: set[tuple[int, int]] = set()
-        self.queues: dict[tuple[int, int, str], deque[Callable[[], None]]] = {}
         self.now_ns = 1_000
+        self.lives: list[tuple[int, int, str, int]] = [(n, 1, "started", self.tick()) for n in self.bookies]
+        self.at_crash: list[Callable[[int], None]] = []
+        self.network = Network(self)
+        self.send = self.network.send
+        self.deliver = self.network.deliver
 
     def tick(self) -> int:
         self.now_ns += self.random.randint(1, 5)
@@ -120,54 +142,31 @@ class Cluster:
         self.versions[ledger].append(stored)
         return stored
 
-    # messages
+    # bookies: what they answer, and their boots
 
-    def send(self, source: int, bookie: int, request: tuple[Any, ...], reply: Reply) -> None:
-        """Ask a bookie; ``reply`` is called once, later, with a status and what comes with it."""
-
-        def arrive() -> None:
-            target = self.bookies[bookie]
-            if not target.up or (source, bookie) in self.cut:
-                answer: tuple[str, Any] = (ERROR, None)
-            else:
-                answer = self._handle(target, request)
-            self._queue(bookie, source, "answer", lambda: reply(*answer))
-
-        self._queue(source, bookie, "request", arrive)
-
-    def _queue(self, source: int, target: int, what: str, act: Callable[[], None]) -> None:
-        self.queues.setdefault((source, target, what), deque()).append(act)
-
-    def deliver(self) -> bool:
-        """Deliver the oldest message of some link; False when none is under way."""
-        waiting = [link for link, queue in self.queues.items() if queue]
-        if not waiting:
-            return False
-        self.tick()
-        self.queues[self.random.choice(waiting)].popleft()()
-        return True
-
-    def _handle(self, bookie: Bookie, request: tuple[Any, ...]) -> tuple[str, Any]:
+    def handle(self, bookie: Bookie, request: tuple[Any, ...]) -> tuple[str, Any]:
+        """A bookie's answer: a status, and the entry that comes with it."""
         what, ledger, *rest = request
         if what == "add":
             return self._add(bookie, ledger, *rest)
         if what == "force":
             bookie.flush(ledger)
             return OK, None
-        if what == "fence":
+        if what in ("fence", "recovery read"):  # whoever denies an entry must not take it later
             bookie.fences.add(ledger)
-            return (LIMBO, None) if ledger in bookie.limbo else (OK, bookie.highest(ledger))
-        if what == "lac":
-            return (LIMBO, None) if ledger in bookie.limbo else (OK, bookie.highest(ledger))
-        if what == "recovery read":  # fences too: whoever denies an entry must not take it later
-            bookie.fences.add(ledger)
+        if what in ("fence", "lac"):
+            copy = bookie.highest(ledger)
+            return (LIMBO, None) if ledger in bookie.limbo else _found(bookie, ledger, copy)
         copy = bookie.holds(ledger, rest[0])
-        if copy is None:
-            return (LIMBO if ledger in bookie.limbo else NONE), None
-        return OK, copy
+        if ledger in bookie.limbo and (copy is None or what == "read"):
+            return LIMBO, None
+        if copy is not None and self.random.random() < self.bugs.denies:
+            return NONE, None
+        return _found(bookie, ledger, copy)
 
     def _add(self, bookie: Bookie, ledger: int, entry: int, copy: Copy, recovery: bool) -> tuple[str, Any]:
-        if ledger in bookie.fences and not recovery:
+        ignored = self.bugs.ignores_fences and self.random.random() < self.bugs.ignores_fences
+        if ledger in bookie.fences and not recovery and not ignored:
             return FENCED, None
         bookie.volatile[ledger, entry] = copy
         if self.journal and (ledger not in self.deferred or recovery):
@@ -175,10 +174,37 @@ class Cluster:
         return OK, None
 
     def crash(self, number: int) -> None:
+        """End a bookie with SIGKILL: what was not durable is gone, and its connections with it."""
         bookie = self.bookies[number]
-        lost = bookie.crash()
-        if lost and self.limbo:
+        bookie.volatile.clear()
+        bookie.up, bookie.unclean = False, True
+        if self.bugs.crash_forgets_fences:
+            bookie.fences.clear()
+        self.network.server_gone(number)
+        self.lives.append((number, bookie.boot, "exit", self.tick()))
+        for act in self.at_crash:
+            act(number)
+
+    def start(self, number: int) -> None:
+        """Boot a bookie that is down; a guarded one first looks which ledgers were open."""
+        bookie = self.bookies[number]
+        if bookie.up:
+            return
+        bookie.boot += 1
+        self.lives.append((number, bookie.boot, "started", self.tick()))
+        if self.limbo and not self.bugs.hides_limbo:
             for ledger, versions in self.versions.items():
-                if versions[-1].state not in (CLOSED, DELETED):
+                last = versions[-1]
+                if last.state not in (CLOSED, DELETED) and number in last.fragments[-1][1]:
                     bookie.limbo.add(ledger)
                     bookie.fences.add(ledger)
+        self.tick()
+        bookie.up = True
+
+
+def _found(bookie: Bookie, ledger: int, copy: Copy | None) -> tuple[str, Any]:
+    """An entry, or the negative of one who knows the ledger or not."""
+    if copy is not None:
+        return OK, copy
+    known = ledger in bookie.fences or bookie.highest(ledger) is not None
+    return (NONE if known else NO_LEDGER), None

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from evidence.codes import Flag, Kind, Outcome, Proof
 from tests.histories.clients import NO_LEDGER_CODE, OTHER_CODE, Client, Conversation, More, Row
-from tests.histories.cluster import CLOSED, IN_RECOVERY, NONE, OK, OPEN, Copy, Metadata, write_set
+from tests.histories.cluster import CLOSED, IN_RECOVERY, OPEN, Cluster, Copy, Metadata, write_set
+from tests.histories.wire import NEGATIVES, NONE, OK
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A recovery's close, with the bookies whose denials of the next entry and whose answers to its
+    fencing had been passed on to the recoverer by then.
+    """
+
+    ledger: int
+    last: int
+    version: int
+    denied: frozenset[int]
+    fenced: frozenset[int]
 
 
 class Opener(Client):
-    """Recovers ledgers and reads them."""
+    """Recovers ledgers and reads them; ``hasty`` ones do not wait for the quorums that they need."""
 
-    final = False
+    final = hasty_close = hasty_fence = False
+
+    def __init__(self, cluster: Cluster, number: int) -> None:
+        super().__init__(cluster, number)
+        self.closings: list[Closing] = []
 
     def recover(self, ledger: int, done: Callable[[int | None], None] = lambda _: None) -> None:
         flags = Flag.RECOVERY | (Flag.FINAL if self.final else 0)
@@ -21,22 +39,28 @@ class Opener(Client):
         self.converse(self._recovering(row, ledger, done))
 
     def _recovering(self, row: Row, ledger: int, done: Callable[[int | None], None]) -> Conversation:
-        read = self.cluster.read(ledger)
-        if read is None:
+        if self.cluster.read(ledger) is None:
             self.completed(row, Outcome.UNKNOWN, error=NO_LEDGER_CODE)
             done(None)
             return
-        end: int | None = read.last
-        if read.state != CLOSED:
-            if read.state == OPEN:
-                read = self.cluster.write(ledger, read, replace(read, state=IN_RECOVERY))
-                assert read is not None
-            end = yield from self._recovery(ledger, read)
+        end = yield from self.ending(ledger)
         if end is None:
             self.completed(row, Outcome.UNKNOWN, error=-10)
         else:
             self.completed(row, Outcome.OK, result=end, lac=end)
         done(end)
+
+    def ending(self, ledger: int) -> Conversation:
+        """The last entry of a ledger that is closed, or that this closes; None when that fails."""
+        read = self.cluster.read(ledger)
+        if read is None:
+            return None
+        if read.state == CLOSED:
+            return read.last
+        if read.state == OPEN:
+            read = self.cluster.write(ledger, read, replace(read, state=IN_RECOVERY))
+            assert read is not None
+        return (yield from self._recovery(ledger, read))
 
     def _recovery(self, ledger: int, meta: Metadata) -> Conversation:
         first, bookies = meta.fragments[-1]
@@ -44,7 +68,7 @@ class Opener(Client):
         lac = yield from self._fence(ledger, meta, ensemble, first)
         changed: dict[int, tuple[int, ...]] = {}
         while lac is not None:
-            copy = yield from self._read_one(ledger, meta.shape, ensemble, lac + 1)
+            copy = yield from self._read_one(ledger, meta, lac + 1)
             if copy is None:
                 return None
             if copy == NONE:
@@ -62,10 +86,10 @@ class Opener(Client):
         for _ in ensemble:
             bookie, status, copy = yield requests
             requests = []
-            if status == OK:
+            if status == OK or status in NEGATIVES:
                 answered.add(ensemble.index(bookie))
                 lac = max(lac, copy.lac if copy else -1)
-            if self._covered(meta.shape, answered):
+            if self._covered(meta.shape, answered) or (answered and self.hasty_fence):
                 return lac
         return None
 
@@ -76,11 +100,13 @@ class Opener(Client):
             for entry in range(shape[0])
         )
 
-    def _read_one(
-        self, ledger: int, shape: tuple[int, int, int], ensemble: list[int], entry: int
-    ) -> Conversation:
-        """A copy, ``NONE`` when enough bookies deny it, None when it cannot be decided."""
-        targets = [ensemble[position] for position in write_set(shape, entry)]
+    def _read_one(self, ledger: int, meta: Metadata, entry: int) -> Conversation:
+        """A copy, ``NONE`` when enough bookies deny it, None when it cannot be decided.
+
+        Asked are the bookies that were to store it, not those that recovery put in their place.
+        """
+        shape, bookies = meta.shape, meta.fragments[-1][1]
+        targets = [bookies[position] for position in write_set(shape, entry)]
         requests = [(bookie, ("recovery read", ledger, entry)) for bookie in targets]
         denied = 0
         for _ in targets:
@@ -88,8 +114,8 @@ class Opener(Client):
             requests = []
             if status == OK:
                 return copy
-            denied += status == NONE
-            if denied >= shape[1] - shape[2] + 1:
+            denied += status in NEGATIVES
+            if denied >= (1 if self.hasty_close else shape[1] - shape[2] + 1):
                 return NONE
         return None
 
@@ -132,7 +158,14 @@ class Opener(Client):
             new = new.with_fragment(first, bookies)
         stored = self.cluster.write(ledger, read, new)
         assert stored is not None
+        self.closings.append(self._closing(ledger, lac, stored.version))
         return lac
+
+    def _closing(self, ledger: int, last: int, version: int) -> Closing:
+        log = self.cluster.network.log
+        denied = log.denials.get((self.number, ledger, last + 1), set())
+        fenced = log.fencings.get((self.number, ledger), set())
+        return Closing(ledger, last, version, frozenset(denied), frozenset(fenced))
 
     def look(self, ledger: int) -> None:
         """Open without recovery: ask for the LAC, then read everything up to it."""
@@ -159,7 +192,7 @@ class Opener(Client):
         for _ in ensemble:
             bookie, status, copy = yield requests
             requests = []
-            if status == OK:
+            if status == OK or status in NEGATIVES:
                 answered.add(ensemble.index(bookie))
                 lac = max(lac, copy.lac if copy else -1)
         return lac if self._covered(meta.shape, answered) else None

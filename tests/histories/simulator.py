@@ -1,27 +1,38 @@
 """A small message-level simulator of BookKeeper: whole runs, with the truth beside the record.
 
 It knows the protocol and not the checkers' theory; what the checkers say of its runs is held
-against ``Truth``, which looks into the bookies themselves.
+against :class:`tests.histories.truth.Truth`, which looks into the bookies themselves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import random
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Holding, Kind, Outcome
 from tests.histories.clients import Row, Writer
-from tests.histories.cluster import CLOSED, DELETED, Cluster, Metadata, write_set
+from tests.histories.cluster import CLOSED, Bugs, Cluster, write_set
+from tests.histories.network import DROP, Rule
 from tests.histories.openers import Opener
-from tests.histories.story import Fact, run_facts
+from tests.histories.recording import CLIENTS, OBSERVER, asked, fault_rows, frames, server_rows, versions
+from tests.histories.repair import FullCheck
+from tests.histories.story import BOOKIES, Fact, run_facts
+from tests.histories.truth import Truth, named, truth_of
 
-OBSERVER = 250
+READERS = (120, 121)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is made of. ``losses``: crashes lose what was not flushed (no journal of data)."""
+    """What a run is made of.
+
+    ``losses``: crashes lose what was not flushed (no journal of data). ``limbo``: bookies run under
+    BP-46's protection. ``contest``: how often a recovery begins. ``fences_dropped``: the chance that
+    a recoverer's fencing message is dropped. ``rules`` are in force on all links but the observer's
+    until the run is healed. ``old_protocol``: clients speak V2. ``coalesced``: some versions of the
+    metadata were not seen; ``dated``: the share of those whose time is known. ``bugs``: what is broken.
+    """
 
     seed: int
     bookies: int = 5
@@ -34,35 +45,57 @@ class Settings:
     coalesced: bool = False
     crashes: int = 2
     flushes: bool = True
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What really became of the acknowledged entries of ledgers that were not deleted."""
-
-    acked: frozenset[tuple[int, int]]
-    cut_off: frozenset[tuple[int, int]]
-    nowhere: frozenset[tuple[int, int]]
-    unreadable: frozenset[tuple[int, int]]
+    contest: float = 0.3
+    fences_dropped: float = 0.0
+    rules: tuple[Rule, ...] = ()
+    old_protocol: bool = False
+    dated: float = 0.8
+    bugs: Bugs = field(default_factory=Bugs)
 
 
 class Simulation:
-    """One run: writers, a recoverer, a reader and crashes at random, then healing and a last look."""
+    """One run: writers, recoverers, readers and crashes at random, then healing and a last look."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.cluster = Cluster(
-            settings.seed, bookies=settings.bookies, journal=not settings.losses, limbo=settings.limbo
+            settings.seed,
+            bookies=settings.bookies,
+            journal=not settings.losses,
+            limbo=settings.limbo,
+            bugs=settings.bugs,
         )
-        self.random = self.cluster.random
+        self.random, self.network = self.cluster.random, self.cluster.network
         self.writers = [Writer(self.cluster, 101 + index) for index in range(settings.writers)]
-        self.readers = [Opener(self.cluster, 120), Opener(self.cluster, 121)]
+        self.readers = [Opener(self.cluster, number) for number in READERS]
         self.observer = Opener(self.cluster, OBSERVER)
+        self.checks: dict[int, FullCheck] = {}
         self.census: list[Row] = []
         self.crashes = settings.crashes
+        self.cluster.at_crash.append(self._check_ends)
+        self._create()
+        self._break()
+
+    def _create(self) -> None:
+        settings = self.settings
         for index, writer in enumerate(self.writers):
             ensemble = tuple(self.random.sample(sorted(self.cluster.bookies), settings.shape[0]))
             writer.create(index + 1, ensemble, *settings.shape[1:], late=settings.late and index == 0)
+
+    def _break(self) -> None:
+        """Put the run's rules in force and its client bugs."""
+        settings = self.settings
+        self.network.never_faulted.add(OBSERVER)
+        for rule in settings.rules:
+            self.network.act_by(replace(rule, held=[]))
+        if settings.fences_dropped:
+            fences, chance = ("fence", "recovery read"), settings.fences_dropped
+            self.network.act_by(Rule(DROP, fences, sources=READERS, chance=chance))
+        if settings.old_protocol:
+            self.network.log.old_protocol |= {*READERS, *(w.number for w in self.writers if not w.late)}
+        for reader in self.readers:
+            reader.hasty_close = settings.bugs.one_negative_closes
+            reader.hasty_fence = settings.bugs.one_answer_fences
 
     def run(self) -> Simulation:
         """Act, heal, look; returns itself."""
@@ -76,9 +109,10 @@ class Simulation:
 
     def _step(self) -> None:
         if self.random.random() < 0.7 and self.cluster.deliver():
+            self.cluster.deliver()
             return
         acts = [self._add] * 8 + [self._look, self._recover, self._crash, self._start, self._link]
-        acts += [self._flush, self._rare, self._force, self._crash, self._start]
+        acts += [self._flush, self._rare, self._force, self._crash, self._start, self._let_go, self._check]
         self.random.choice(acts)()
 
     def _add(self) -> None:
@@ -93,7 +127,7 @@ class Simulation:
         self.random.choice(self.readers).look(self._ledger())
 
     def _recover(self) -> None:
-        if self.random.random() < 0.3:
+        if self.random.random() < self.settings.contest:
             self.random.choice(self.readers).recover(self._ledger())
 
     def _ledger(self) -> int:
@@ -106,12 +140,26 @@ class Simulation:
             self.cluster.crash(number)
 
     def _start(self) -> None:
-        for bookie in self.cluster.bookies.values():
-            bookie.up = True
+        for number in self.cluster.bookies:
+            self.cluster.start(number)
+
+    def _check(self) -> None:
+        """Let guarded bookies that crashed repair themselves."""
+        for number, bookie in self.cluster.bookies.items():
+            if self.settings.limbo and bookie.up and bookie.unclean:
+                self.checks.setdefault(number, FullCheck(self.cluster, number)).check()
+
+    def _check_ends(self, number: int) -> None:
+        if check := self.checks.pop(number, None):
+            check.alive = False
 
     def _link(self) -> None:
-        link = (self.random.choice([101, 102, 120, 121]), self.random.choice(sorted(self.cluster.bookies)))
-        self.cluster.cut.symmetric_difference_update({link})
+        link = (self.random.choice([101, 102, *READERS]), self.random.choice(sorted(self.cluster.bookies)))
+        (self.network.mend if link in self.network.cuts else self.network.cut)(*link)
+
+    def _let_go(self) -> None:
+        for rule in self.network.rules:
+            self.network.release(rule)
 
     def _flush(self) -> None:
         if not self.settings.flushes:
@@ -150,10 +198,7 @@ class Simulation:
         position, target = self.random.randrange(len(bookies)), self.random.choice(spare)
         for entry in range(first, min(last, read.last) + 1):
             if position in write_set(read.shape, entry):
-                sources = [
-                    self.cluster.bookies[bookies[p]].holds(ledger, entry)
-                    for p in write_set(read.shape, entry)
-                ]
+                sources = [self.cluster.bookies[n].holds(ledger, entry) for n in read.targets(entry)]
                 copy = next((source for source in sources if source), None)
                 if copy is None:
                     return
@@ -162,9 +207,12 @@ class Simulation:
         self.cluster.write(ledger, read, read.with_fragment(first, moved))
 
     def _heal(self) -> None:
-        self.cluster.cut.clear()
+        self.network.heal()
         self._start()
         self.drain()
+        for _ in range(3):  # one bookie's repair may have to wait for another's
+            self._check()
+            self.drain()
 
     def drain(self) -> None:
         """Deliver every message that is under way."""
@@ -184,98 +232,31 @@ class Simulation:
     def _census(self, number: int) -> None:
         """Ask every bookie that any version ever named about every entry ever tried."""
         for writer in self.writers:
-            named = self._named(writer.ledger)
+            bookies = sorted(named(self.cluster, writer.ledger))
             for entry in range(writer.next):
-                self.census += [self._asked(number, writer.ledger, entry, bookie) for bookie in sorted(named)]
-
-    def _named(self, ledger: int) -> set[int]:
-        """Bookies that some version of the metadata names; nobody would look anywhere else."""
-        fragments = [fragment for version in self.cluster.versions[ledger] for fragment in version.fragments]
-        return {bookie for _, bookies in fragments for bookie in bookies}
-
-    def _asked(self, number: int, ledger: int, entry: int, bookie: int) -> Row:
-        copy = self.cluster.bookies[bookie].holds(ledger, entry)
-        limbo = ledger in self.cluster.bookies[bookie].limbo
-        holding = Holding.PRESENT if copy else Holding.UNKNOWN if limbo else Holding.ABSENT
-        return {
-            "ledger": ledger,
-            "entry": entry,
-            "pass_number": number,
-            "bookie": bookie,
-            "holding": int(holding),
-            "error": {Holding.PRESENT: 0, Holding.UNKNOWN: -108, Holding.ABSENT: -13}[holding],
-            "asked_ns": self.cluster.tick(),
-            "answered_ns": self.cluster.tick(),
-            "digest": 0,
-            "origin": copy.writer if copy else 0,
-            "size_bytes": copy.size if copy else 0,
-        }
+                self.census += [asked(self.cluster, number, writer.ledger, entry, b) for b in bookies]
 
     def truth(self) -> Truth:
-        """Where the acknowledged entries really are."""
-        acked, cut_off, nowhere, unreadable = set(), set(), set(), set()
-        for ledger, entry in self._promised():
-            read = self.cluster.read(ledger)
-            if read is None:
-                continue
-            acked.add((ledger, entry))
-            holders = {n for n in self._named(ledger) if self.cluster.bookies[n].holds(ledger, entry)}
-            targets = {read.ensemble(entry)[p] for p in write_set(read.shape, entry)}
-            if read.state == CLOSED and read.last < entry:
-                cut_off.add((ledger, entry))
-            elif not holders:
-                nowhere.add((ledger, entry))
-            if (ledger, entry) in cut_off or read.state != CLOSED or not holders & targets:
-                unreadable.add((ledger, entry))
-        return Truth(frozenset(acked), frozenset(cut_off), frozenset(nowhere), frozenset(unreadable))
-
-    def _promised(self) -> set[tuple[int, int]]:
-        """Entries of ok adds; of deferred ones those that an ok force followed."""
-        promised = set()
-        for writer in self.writers:
-            forces = [r for r in writer.rows if r["kind"] == Kind.FORCE and r["outcome"] == Outcome.OK]
-            limit = max((row["entry"] for row in forces), default=-1)
-            acked = [r for r in writer.rows if r["kind"] == Kind.ADD and r["outcome"] == Outcome.OK]
-            kept = [row["entry"] for row in acked if not writer.late or row["entry"] <= limit]
-            promised.update((writer.ledger, entry) for entry in kept)
-        return promised
+        """What really happened."""
+        return truth_of(self.cluster, self.writers, self.readers)
 
     def history(self) -> list[Fact]:
-        """The record of the run, as rows of the tables."""
+        """The record of the run, as rows of the tables; the same each time."""
         clients = [*self.writers, *self.readers, self.observer]
-        operations: list[Fact] = [("operations", row) for client in clients for row in client.rows]
-        ledgers = [
-            ("ledgers", self._row(ledger, version))
-            for ledger, versions in self.cluster.versions.items()
-            for version in self._seen(versions)
+        dice = random.Random(self.settings.seed)
+        seen = 0.7 if self.settings.coalesced else 1.0
+        return [
+            *(("operations", row) for client in clients for row in client.rows),
+            *(("ledgers", row) for row in versions(self.cluster, dice, seen, self.settings.dated)),
+            *(("census", row) for row in self.census),
+            *(("frames", row) for row in frames(self.cluster)),
         ]
-        return operations + ledgers + [("census", row) for row in self.census]
 
-    def _seen(self, versions: list[Metadata]) -> list[Metadata]:
-        """All versions, or what a watch that coalesces would have seen of them."""
-        if not self.settings.coalesced:
-            return versions
-        return [v for v in versions[:-1] if self.random.random() < 0.7] + versions[-1:]
-
-    def _row(self, ledger: int, version: Metadata) -> dict[str, Any]:
-        named = self.random.random() < 0.8
-        return {
-            "ledger": ledger,
-            "version": version.version,
-            "state": version.state,
-            "last_entry": version.last if version.state == CLOSED else -2,
-            "length_bytes": 0,
-            "ensemble": version.shape[0],
-            "write_quorum": version.shape[1],
-            "ack_quorum": version.shape[2],
-            "fragments": [
-                {"first_entry": first, "bookies": [f"b{bookie}:3181" for bookie in bookies]}
-                for first, bookies in version.fragments
-            ],
-            "zxid": version.at_ns,
-            "earliest_ns": version.at_ns,
-            "latest_ns": version.at_ns if named and version.state != DELETED else NEVER,
-        }
+    def facts(self) -> RunFacts:
+        """What the run is judged with: its boots, its kills, its wire log."""
+        guarded = frozenset(f"b{number}" for number in self.cluster.bookies if self.settings.limbo)
+        servers, faults = server_rows(self.cluster), fault_rows(self.cluster)
+        return facts_of_run(servers=servers, faults=faults, wire=True, guarded=guarded)
 
 
 def simulated(seed: int, **settings: Any) -> Simulation:
@@ -283,7 +264,6 @@ def simulated(seed: int, **settings: Any) -> Simulation:
     return Simulation(replace(Settings(seed), **settings)).run()
 
 
-def facts_of_run() -> RunFacts:
-    """What the simulator's runs are judged with."""
-    clients = {"w1": 101, "w2": 102, "r1": 120, "r2": 121, "observer": OBSERVER}
-    return run_facts(scenario="simulated", clients=clients)
+def facts_of_run(**changed: Any) -> RunFacts:
+    """A run of the simulator's clients; without more it has no boots and no wire log."""
+    return run_facts(scenario="simulated", clients=CLIENTS, bookies=BOOKIES, **changed)

@@ -4,14 +4,14 @@ import pytest
 
 from checkers.judge import judge
 from evidence.findings import Verdict
-from tests.histories.simulator import Settings, Simulation, facts_of_run, simulated
+from tests.histories.simulator import Settings, Simulation, simulated
 from tests.histories.story import chunk
 
 SHAPES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (5, 3, 2), (3, 3, 3), (4, 2, 1)]
 
 
 def verdict_of(simulation):
-    return judge([chunk(simulation.history())], facts_of_run())
+    return judge([chunk(simulation.history())], simulation.facts())
 
 
 def lost_entries(verdict):
@@ -60,7 +60,8 @@ def test_runs_with_loss_convict_exactly_when_an_acknowledged_entry_is_lost(shape
     """Cut off by a close or on no bookie: lost. On some bookie but not readable: not proven, never valid."""
     bitten = 0
     for seed in range(200, 245):
-        simulation = simulated(seed, shape=shape, bookies=shape[0] + 1, losses=True, crashes=6, flushes=False)
+        crashing = {"losses": True, "crashes": 12, "flushes": False, "steps": 250}
+        simulation = simulated(seed, shape=shape, bookies=shape[0] + 1, **crashing)
         verdict, truth = verdict_of(simulation), simulation.truth()
         gone = truth.cut_off | truth.nowhere
         assert lost_entries(verdict) & truth.acked == gone, seed
@@ -91,13 +92,13 @@ def truncated(**settings):
     """BP-46, scenario 2: b2 never gets the entries, b1 forgets them, b3 does not reach the recoverer."""
     simulation = Simulation(Settings(1, bookies=3, writers=1, crashes=0, steps=0, **settings))
     cluster, writer, recoverer = simulation.cluster, simulation.writers[0], simulation.readers[0]
-    cluster.cut.add((writer.number, 2))
+    cluster.network.cut(writer.number, 2)
     for _ in range(5):
         writer.add()
     simulation.drain()
     cluster.crash(1)
-    cluster.bookies[1].up = True
-    cluster.cut.add((recoverer.number, 3))
+    cluster.start(1)
+    cluster.network.cut(recoverer.number, 3)
     recoverer.recover(writer.ledger)
     simulation.drain()
     return simulation.run()
@@ -124,11 +125,11 @@ def test_a_bookie_that_forgets_its_fence_lets_a_writer_go_on_after_the_close():
     """BP-46, scenario 1."""
     simulation = Simulation(Settings(1, bookies=3, writers=1, crashes=0, steps=0))
     cluster, writer, recoverer = simulation.cluster, simulation.writers[0], simulation.readers[0]
-    cluster.cut.add((recoverer.number, 3))
+    cluster.network.cut(recoverer.number, 3)
     recoverer.recover(writer.ledger)
     simulation.drain()
     cluster.bookies[2].fences.clear()
-    cluster.cut.add((writer.number, 1))
+    cluster.network.cut(writer.number, 1)
     writer.add()
     simulation.drain()
     simulation.run()
