@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plans.decisions import Decided, Decision, decided
+from plans.decisions import Decided, Decision, agreed, decided
 from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe
 from plans.rounds import in_rounds, ledger_and_round
 
@@ -99,10 +99,10 @@ def compare(
     if not whole:
         failures.append("the evidence is not whole, so what else may have happened is unknown")
     wrong = set().union(*strangers.values(), *(row.differing for row in table), *(one.wrong for one in seen))
-    reasons = failures or [one.reason for one in seen] + [row.reason for row in table]
+    expected = [one.reason for one in seen] or ["as expected: holds"]
     return Comparison(
         met=not failures,
-        reasons=tuple(reasons) or ("as expected: holds",),
+        reasons=tuple(failures or expected + ([agreed(table)] if table else [])),
         absent=tuple(one.counted.text for one in seen if one.absent),
         unexpected=bool(strangers),
         contradicted=contradicted,

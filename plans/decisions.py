@@ -62,13 +62,6 @@ class Decided:
     differing: tuple[int, ...] = ()
 
     @property
-    def reason(self) -> str:
-        """One sentence for a row that is met."""
-        often = f" on {self.shown} of {self.of}" if self.of > 1 else ""
-        differs = f"; the document differs: {self.difference}" if self.difference else ""
-        return f"as expected: {self.case} was decided {self.decision}{often}{differs}"
-
-    @property
     def complaint(self) -> str:
         """One sentence for a row that is not met."""
         where = in_rounds(self.differing, self.of)
@@ -99,6 +92,15 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
         recorded=any(number in first for number in differing),
         differing=differing,
     )
+
+
+def agreed(rows: Sequence[Decided]) -> str:
+    """One sentence for a table in which every decision was as stated."""
+    noun = "decision" if len(rows) == 1 else "decisions"
+    differing = sum(bool(row.difference) for row in rows)
+    other = f", {differing} of them not as the document says" if differing else ""
+    often = f", in each of {rows[0].of} rounds" if rows[0].of > 1 else ""
+    return f"as expected: {len(rows)} {noun}{often}{other}"
 
 
 def stated(entry: Decides) -> str:

@@ -1,8 +1,9 @@
-"""The whole run as a short Markdown page: one table of modes, then findings and how to repeat it."""
+"""The whole run as a short Markdown page: modes, decisions, findings, and how to repeat it."""
 
 from __future__ import annotations
 
 from evidence.names import ledger_names
+from harness.reports.decisions import decision_table
 from harness.reports.text import finding_line
 from harness.results import RunResult
 
@@ -21,6 +22,9 @@ def summary_markdown(result: RunResult) -> str:
         "|---|---|---|---|",
         *rows,
     ]
+    for mode in result.modes:
+        if mode.comparison.decisions:
+            parts += ["", f"## {mode.mode}: decisions", "", *decision_table(mode.comparison.decisions)]
     for mode in result.modes:
         names = ledger_names(mode.folder)
         findings = [one for judgement in mode.verdict.judgements.values() for one in judgement.findings]

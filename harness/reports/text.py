@@ -13,6 +13,7 @@ from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from harness.preparing import Prepared
+from harness.reports.decisions import decision_lines
 from plans.comparison import Comparison
 from protocol.modes import MODES
 
@@ -35,9 +36,10 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[Line]:
     yield f"{plan.name} ({source})", "bold"
     yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
     bookies = f"{plan.cluster.bookies} bookies"
+    rounds = f", {plan.rounds} rounds" if plan.rounds > 1 else ""
     yield (
         f"  BookKeeper {prepared.version}, {bookies}, modes {', '.join(prepared.modes)}, "
-        f"seed {prepared.seed}",
+        f"seed {prepared.seed}{rounds}",
         "dim",
     )
     yield f"  folder {path}", "dim"
@@ -49,7 +51,7 @@ def mode_title(mode: str) -> str:
 
 
 def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder) -> Iterator[Line]:
-    """The headline first, then what is not valid with its proof, then the plan's expectation."""
+    """The headline, what is not valid with its proof, the plan's expectation, what clients decided."""
     names = ledger_names(folder)
     yield f"  {verdict.verdict.value.upper()}: {verdict.headline}", STYLE[verdict.verdict]
     yield f"    {property_row(verdict)}", "dim"
@@ -59,6 +61,7 @@ def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder
         yield f"    damaged evidence: {damage}", "yellow"
     for reason in comparison.reasons:
         yield f"    {reason}", "" if comparison.met else "red"
+    yield from decision_lines(comparison.decisions)
 
 
 def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Line]:

@@ -35,6 +35,13 @@ def test_an_unknown_verb_names_the_nearest() -> None:
     assert "'check'" in done.stderr
 
 
+def test_rounds_are_refused_where_a_load_would_outlast_them() -> None:
+    done = fencepost("run", "soak/kill9", "--rounds", "2")
+    assert done.returncode == 2
+    assert "cannot go through 2 rounds: `load` does not end with a round" in done.stderr
+    assert "use --times" in done.stderr
+
+
 @pytest.mark.parametrize("setting", ["for_s", "=3"])
 def test_a_setting_without_a_value_is_refused_with_the_value(setting: str) -> None:
     done = fencepost("run", "soak/kill9", "--set", setting)

@@ -13,9 +13,9 @@ from harness.series import exit_code
 from plans.comparison import Comparison
 
 
-def came_out(verdict: Verdict, *, met: bool, reason: str = "because", unexpected: bool = False) -> ModeResult:
+def came_out(verdict: Verdict, *, met: bool, reason: str = "because", **more: bool) -> ModeResult:
     judged = RunVerdict("s", "m", verdict, "headline", {})
-    comparison = Comparison(met, (reason,), unexpected=unexpected)
+    comparison = Comparison(met, (reason,), **more)
     return ModeResult("m", RunFolder(Path("nowhere/m")), judged, comparison)
 
 
@@ -23,6 +23,7 @@ AS_EXPECTED = came_out(Verdict.ANOMALY, met=True)
 UNEXPECTED = came_out(Verdict.ANOMALY, met=False, reason="lost main", unexpected=True)
 NOT_WHOLE = came_out(Verdict.ANOMALY, met=False, reason="the evidence is not whole")
 UNKNOWN = came_out(Verdict.UNKNOWN, met=False)
+DECIDED_OTHERWISE = came_out(Verdict.VALID, met=False, reason="fig9: the document says", contradicted=True)
 CONTROL_DID_NOT_BITE = came_out(Verdict.VALID, met=False, reason="expected, but not found")
 
 
@@ -35,6 +36,7 @@ CONTROL_DID_NOT_BITE = came_out(Verdict.VALID, met=False, reason="expected, but 
         ([UNEXPECTED, UNKNOWN], 4),
         ([CONTROL_DID_NOT_BITE], 3),
         ([NOT_WHOLE], 3),
+        ([UNKNOWN, DECIDED_OTHERWISE], 4),
     ],
 )
 def test_the_worst_mode_decides(modes: list[ModeResult], code: int) -> None:

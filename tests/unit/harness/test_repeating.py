@@ -32,3 +32,15 @@ def test_one_mode_and_the_plan_s_parameters_are_named() -> None:
 def test_a_path_with_spaces_is_quoted() -> None:
     run = recorded("unprotected", modes=("unprotected",)) | {"source": "my plans/a.yaml"}
     assert "'my plans/a.yaml'" in repeat_command([run])
+
+
+def test_rounds_are_named_when_they_were_ordered_or_are_more_than_one() -> None:
+    def repeated(rounds: int, *, ordered: int | None) -> str:
+        run = recorded("unprotected", modes=("unprotected",))
+        plan = run["plan"] | {"rounds": rounds}
+        return repeat_command([run | {"plan": plan, "rounds": ordered}])
+
+    assert repeated(20, ordered=20).endswith("--rounds 20")
+    assert repeated(20, ordered=None).endswith("--rounds 20")
+    assert repeated(1, ordered=1).endswith("--rounds 1")
+    assert "--rounds" not in repeated(1, ordered=None)
