@@ -14,6 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from cluster.messages import Rule, RuleState
+from cluster.messages import Way as Way  # a word of this interface
 from protocol.metadata import LedgerMetadata
 
 
@@ -23,14 +25,6 @@ class ProcessState(StrEnum):
     DOWN = "down"
     RUNNING = "running"
     PAUSED = "paused"
-
-
-class Way(StrEnum):
-    """Which direction of a link is meant: from the source, back to it, or both."""
-
-    REQUESTS = "requests"
-    ANSWERS = "answers"
-    BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +145,11 @@ class Links(Protocol):
         ...
 
     def hold(self, source: str, destination: str, way: Way) -> None:
-        """Stop forwarding that way, connections stay open (a silent partition)."""
+        """Stop forwarding that way, connections stay open (a silent partition).
+
+        Where the link understands messages this waits for nobody; elsewhere until the receiver has
+        read what is under way.
+        """
         ...
 
     def slow(self, source: str, destination: str, *, latency_ms: int = 0, rate_bytes_per_s: int = 0) -> None:
@@ -159,7 +157,31 @@ class Links(Protocol):
         ...
 
     def heal(self, source: str, destination: str) -> None:
-        """Undo everything done to one link; connections that were held may be reset."""
+        """Undo cut, hold and slow on one link; rules on messages stay.
+
+        What was held goes on where the link understands messages; elsewhere its connections are reset.
+        """
+        ...
+
+
+@runtime_checkable
+class CanFilter(Protocol):
+    """Links of which some understand messages and obey rules on them (an optional power of ``Links``)."""
+
+    def filters(self, source: str, destination: str) -> bool:
+        """Whether this link does."""
+        ...
+
+    def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
+        """Put a rule in force behind those that are; returns when the proxy lists it."""
+        ...
+
+    def rule(self, source: str, destination: str, name: str) -> RuleState:
+        """The counters of a rule in force; ``LinkError`` when there is none of that id."""
+        ...
+
+    def remove_rule(self, source: str, destination: str, name: str) -> RuleState:
+        """Take a rule out of force; what it held goes on. Its last counters."""
         ...
 
 
@@ -221,6 +243,10 @@ class Cluster(Protocol):
 
         None when no answer came in time.
         """
+        ...
+
+    def wire(self) -> Mapping[str, Any] | None:
+        """The wire log's state and every link's counters, now; None when no log is kept."""
         ...
 
     def unplanned(self) -> list[Exit]:

@@ -1,41 +1,43 @@
 """The links between all sources and servers: one toxiproxy proxy each, ordered over its REST API.
 
-This is the only module that knows toxiproxy. What it does to the words of
+Links to bookies understand messages (the toxic ``bookkeeper`` on both streams from their creation,
+``proxy/README.md``); links to ZooKeeper are plain. What is done to the words of
 :class:`cluster.interface.Links`, read in toxiproxy 2.12:
 
-- *cut* disables the proxy: its connections are closed and new ones are refused.
-- *hold* is a ``timeout`` toxic with timeout 0: what is sent that way is swallowed, the
-  connections stay open, and new ones are accepted (the proxy itself accepts them). A close is
-  still passed on. What was swallowed is gone: removing the toxic closes the connections it
-  held, and it does so in both directions.
+- *cut* disables the proxy: its connections are closed and new ones are refused. What a rule held is
+  discarded with its connection.
+- *hold* of a link to a bookie is a rule on all messages, behind those that a fault has put. Connections
+  stay open, new ones are accepted (the proxy itself accepts them), and a close is passed on.
+  Healing lets go what was held, in its order. Rules interrupt nothing and wait for nobody.
+- *hold* of a link to ZooKeeper is a ``timeout`` toxic with timeout 0: what is sent that way is
+  swallowed. What was swallowed is gone: removing the toxic closes the connections it held, and it
+  does so in both directions.
 - *slow* delays each way by the latency, so a round trip by twice as much.
-- *heal* removes slowness first and holds last. The other order could leave a toxic that waits
-  for ever to hand on its data, and toxiproxy would then answer nothing more about that link.
+- *heal* undoes these three. It removes slowness first and holds last: the other order could leave a
+  toxic that waits for ever to hand on its data, and toxiproxy would then answer nothing more about
+  that link.
 - An order that adds or removes a toxic waits until the receiver has read what is under way. A
   receiver that does not read (a paused server under load) makes toxiproxy wait for ever, and then
   it answers nothing more about that link: ``LinkError``, for that order and all later ones.
-  A link that is to be cut or held should be so before its receiver is paused.
-
-``toxiproxy-python`` keeps the server's address in one class for the whole process and asks
-without a time-out. Each :class:`_Rest` therefore has its own subclass of that class, which makes
-its calls independent of other runs and safe in threads, and passes a time-out each time.
+  A link that is to be cut, or made slow, should be so before its receiver is paused.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-import requests
-from toxiproxy.api import APIConsumer
-from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 from toxiproxy.toxic import Toxic
 
+from cluster import wirelog
 from cluster.interface import LinkState, Way
-from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, link_name
+from cluster.messages import Action, Rule, RuleState
+from cluster.rulebook import Rulebook
+from cluster.toxiproxy import Rest
+from cluster.wirelog import LogOrder
+from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, is_bookie, link_name
 from protocol.errors import LinkError, UsageError
 
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
@@ -44,61 +46,18 @@ _START_TIMEOUT_S = 10.0
 _BYTES_PER_KILOBYTE = 1000
 _STREAMS = {Way.REQUESTS: "upstream", Way.ANSWERS: "downstream"}
 _HOLD, _LATENCY, _BANDWIDTH = "timeout", "latency", "bandwidth"
-
-
-class _Rest:
-    """Calls to one toxiproxy server; each error of theirs becomes a ``LinkError``."""
-
-    def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
-        host, port = address
-        self._consumer: Any = type("Consumer", (APIConsumer,), {"host": host, "port": port})
-        self._where = f"{host}:{port}"
-        self._timeout_s = timeout_s
-
-    def get(self, path: str) -> Any:
-        return self._call("get", path)
-
-    def post(self, path: str, body: Any) -> Any:
-        return self._call("post", path, json=body)
-
-    def delete(self, path: str) -> None:
-        self._call("delete", path)
-
-    def wait(self, timeout_s: float) -> None:
-        """Return when the server answers; ``LinkError`` after ``timeout_s``."""
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                self.get("/version")
-                return
-            except LinkError as error:
-                if time.monotonic() > deadline:
-                    raise LinkError(
-                        f"the proxy at {self._where} did not answer within {timeout_s:g} s; last: {error}"
-                    ) from error
-                time.sleep(0.02)
-
-    def _call(self, verb: str, path: str, **body: Any) -> Any:
-        order = f"{verb.upper()} {path} at {self._where}"
-        # An empty proxy keeps requests from sending loopback traffic to one named in the environment.
-        options = {"timeout": self._timeout_s, "proxies": {"http": ""}, **body}
-        try:
-            response: requests.Response = getattr(self._consumer, verb)(path, **options)
-            if response.ok:
-                return response.json() if response.content else None
-        except (NotFound, ProxyExists, InvalidToxic) as error:
-            raise LinkError(f"the proxy refused {order}: {error}") from error
-        except requests.RequestException as error:
-            raise LinkError(f"the proxy did not answer {order}: {error}") from error
-        raise LinkError(f"the proxy failed at {order}: {response.status_code} {response.text.strip()}")
+_HOLDING = {way: Rule(f"hold.{way}", way, Action.HOLD) for way in _STREAMS}
+"""The rules by which a link to a bookie is held; no fault gives a rule such a name."""
 
 
 class ToxiproxyLinks:
     """All links of one run, as :class:`cluster.interface.Links`; made by :func:`open_links`."""
 
-    def __init__(self, rest: _Rest, pairs: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, rest: Rest, pairs: Sequence[tuple[str, str]], *, logged: bool = False) -> None:
         self._rest = rest
         self._orders = {pair: threading.Lock() for pair in pairs}
+        self._rulebook = Rulebook(rest, [link_name(*pair) for pair in pairs if is_bookie(pair[1])])
+        self._logged = logged
 
     def pairs(self) -> Sequence[tuple[str, str]]:
         """Every (source, destination), observer's included."""
@@ -106,7 +65,8 @@ class ToxiproxyLinks:
 
     def state(self, source: str, destination: str) -> LinkState:
         """What the proxy says of the link now; ``LinkError`` when it does not say."""
-        return _state(self._rest.get(self._path(source, destination)))
+        proxy = self._rest.get(self._path(source, destination))
+        return _state(proxy, self._held_by_rule(source, destination))
 
     def cut(self, source: str, destination: str) -> None:
         """Close the link's connections and refuse new ones."""
@@ -116,12 +76,15 @@ class ToxiproxyLinks:
             self._expect(source, destination, self.state(source, destination).cut, "cut")
 
     def hold(self, source: str, destination: str, way: Way) -> None:
-        """Swallow what is sent that way from here on; a way that is held already stays so."""
+        """Let nothing pass that way from here on; a way that is held already stays so."""
         path = self._faultable(source, destination)
         wanted = set(_STREAMS) if way is Way.BOTH else {way}
         with self._orders[source, destination]:
             for one in wanted - set(self.state(source, destination).held):
-                self._add(path, _HOLD, one, {"timeout": 0})
+                if self.filters(source, destination):
+                    self._rulebook.put(link_name(source, destination), _HOLDING[one])
+                else:
+                    self._add(path, _HOLD, one, {"timeout": 0})
             held = set(self.state(source, destination).held)
             self._expect(source, destination, wanted <= held, f"held ({way})")
 
@@ -149,13 +112,42 @@ class ToxiproxyLinks:
             )
 
     def heal(self, source: str, destination: str) -> None:
-        """Undo everything done to the link; connections that were held are closed by this."""
+        """Undo cut, hold and slow; on a link to ZooKeeper, connections that were held are closed by this."""
         path = self._faultable(source, destination)
         with self._orders[source, destination]:
             self._remove(path, (_LATENCY, _BANDWIDTH))
             self._remove(path, (_HOLD,))
+            for way in self._held_by_rule(source, destination):
+                self._rulebook.remove(link_name(source, destination), _HOLDING[way].id)
             self._rest.post(path, {"enabled": True})
             self._expect(source, destination, self.state(source, destination) == CLEAR, "healed")
+
+    def filters(self, source: str, destination: str) -> bool:
+        """Whether the link understands messages: those to bookies do."""
+        return is_bookie(destination) and (source, destination) in self._orders
+
+    def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
+        """Put a rule on messages in force behind those that are.
+
+        ``UsageError`` when the link understands no messages or the rule is none.
+        """
+        return self._rulebook.put(self._filtering(source, destination), rule)
+
+    def rule(self, source: str, destination: str, name: str) -> RuleState:
+        """What a rule has done so far; ``LinkError`` when it is not in force."""
+        return self._rulebook.state(self._filtering(source, destination), name)
+
+    def remove_rule(self, source: str, destination: str, name: str) -> RuleState:
+        """Take a rule out of force; what it held goes on in its order. Its last counters."""
+        return self._rulebook.remove(self._filtering(source, destination), name)
+
+    def wire(self) -> Mapping[str, Any] | None:
+        """State of the wire log and counters of every link that it sees; None when none is kept."""
+        if not self._logged:
+            return None
+        return wirelog.described(
+            self._rest, [link_name(*pair) for pair in self._orders if self.filters(*pair)]
+        )
 
     def _path(self, source: str, destination: str) -> str:
         name = link_name(source, destination)
@@ -170,6 +162,21 @@ class ToxiproxyLinks:
                 f"the link {link_name(source, destination)} is the observer's, and those are never faulted"
             )
         return self._path(source, destination)
+
+    def _filtering(self, source: str, destination: str) -> str:
+        self._faultable(source, destination)
+        if not self.filters(source, destination):
+            raise UsageError(
+                f"the link {link_name(source, destination)} understands no messages",
+                remedy="only links to bookies do",
+            )
+        return link_name(source, destination)
+
+    def _held_by_rule(self, source: str, destination: str) -> tuple[Way, ...]:
+        if not self.filters(source, destination):
+            return ()
+        ids = {state.id for state in self._rulebook.states(link_name(source, destination))}
+        return tuple(way for way, rule in _HOLDING.items() if rule.id in ids)
 
     def _add(self, path: str, kind: str, way: Way, attributes: Mapping[str, int]) -> None:
         toxic = {"name": f"{kind}-{way}", "type": kind, "stream": _STREAMS[way], "attributes": attributes}
@@ -191,29 +198,40 @@ def open_links(
     sources: Mapping[str, int],
     bookies: Sequence[str],
     *,
+    log: LogOrder | None = None,
     start_timeout_s: float = _START_TIMEOUT_S,
     timeout_s: float = _TIMEOUT_S,
 ) -> ToxiproxyLinks:
     """Create every link in one order, on the proxy process that listens at ``addresses.proxy``.
 
     ``sources`` maps each client, the observer and each bookie to its source number. Every source
-    gets a link to ZooKeeper and to every bookie but itself. Waits ``start_timeout_s`` for the
-    proxy's first answer; ``timeout_s`` bounds each later request. Raises ``LinkError``.
+    gets a link to ZooKeeper and to every bookie but itself. ``log`` says where the wire log is
+    kept, if it is. Waits ``start_timeout_s`` for the proxy's first answer; ``timeout_s`` bounds each
+    later request. Raises ``LinkError``.
     """
-    rest = _Rest(addresses.proxy, timeout_s)
+    rest = Rest(addresses.proxy, timeout_s)
     rest.wait(start_timeout_s)
+    if log is not None:
+        wirelog.begin(rest, log)
     pairs = [
         (source, destination)
         for source in sources
         for destination in (*bookies, ZOOKEEPER)
         if source != destination
     ]
-    wanted = [_proxy(addresses, sources[source], source, destination) for source, destination in pairs]
-    made = {(link["name"], link["listen"]) for link in rest.post("/populate", wanted)["proxies"]}
+    for path, some in (
+        ("/fencepost/links", [pair for pair in pairs if is_bookie(pair[1])]),
+        ("/populate", [pair for pair in pairs if not is_bookie(pair[1])]),
+    ):
+        _create(rest, path, [_proxy(addresses, sources[pair[0]], *pair) for pair in some])
+    return ToxiproxyLinks(rest, pairs, logged=log is not None)
+
+
+def _create(rest: Rest, path: str, wanted: Sequence[Mapping[str, Any]]) -> None:
+    made = {(link["name"], link["listen"]) for link in rest.post(path, wanted)["proxies"]}
     missing = [link["name"] for link in wanted if (link["name"], link["listen"]) not in made]
     if missing:
         raise LinkError(f"the proxy did not create {len(missing)} of {len(wanted)} links: {missing[:5]}")
-    return ToxiproxyLinks(rest, pairs)
 
 
 def _proxy(addresses: AddressPlan, number: int, source: str, destination: str) -> dict[str, Any]:
@@ -230,9 +248,9 @@ def _toxics(proxy: Mapping[str, Any]) -> list[Toxic]:
     return [Toxic(**toxic) for toxic in proxy["toxics"]]
 
 
-def _state(proxy: Mapping[str, Any]) -> LinkState:
+def _state(proxy: Mapping[str, Any], held_by_rule: Sequence[Way]) -> LinkState:
     toxics = _toxics(proxy)
-    held = {toxic.stream for toxic in toxics if toxic.type == _HOLD}
+    held = {toxic.stream for toxic in toxics if toxic.type == _HOLD} | {_STREAMS[way] for way in held_by_rule}
     latencies = [toxic.attributes["latency"] for toxic in toxics if toxic.type == _LATENCY]
     rates = [toxic.attributes["rate"] for toxic in toxics if toxic.type == _BANDWIDTH]
     return LinkState(

@@ -95,6 +95,11 @@ class RunFolder:
         return self.raw / "servers" / "events.jsonl"
 
     @property
+    def frames(self) -> Path:
+        """Folder of the wire log; there is none when none was kept."""
+        return self.raw / "frames"
+
+    @property
     def transactions(self) -> Path:
         """ZooKeeper's transactions under ``/ledgers``, in their order."""
         return self.raw / "ledgers" / "transactions.jsonl"

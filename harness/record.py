@@ -9,10 +9,11 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from cluster.interface import Exit
+from cluster.interface import Cluster, Exit
 from cluster.local.backend import LocalBackend
 from cluster.local.settings import LocalSpec
 from cluster.offline import transactions
@@ -31,7 +32,7 @@ from harness.space import full_disk
 from harness.stage import Ledgers, Stage, told
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
-from protocol.errors import UnplannedDeathError
+from protocol.errors import LinkError, UnplannedDeathError
 from protocol.modes import MODES
 
 
@@ -45,6 +46,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
     spec = _spec(prepared, plan, folder)
     folder.write_run(_facts(prepared, plan, spec))
     finals: dict[str, Any] | None = None
+    wire: Mapping[str, Any] | None = None
     unplanned: list[Exit] = []
     with ExitStack() as scopes:
         scopes.enter_context(at_work(folder))
@@ -64,13 +66,14 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
             try:
                 finals = _play(stage)
             finally:
+                wire = _wire(cluster, narrator)
                 unplanned = cluster.unplanned()
                 for number, death in enumerate(unplanned, start=1):
                     narrator.event(f"UNPLANNED: {told(death)}", style="red")
                     faults.write(_unplanned_fault(number, death))
             narrator.event("stopping everything")
         transactions(folder)
-        folder.write_end(_end(folder, finals, unplanned))
+        folder.write_end(_end(folder, finals, wire, unplanned))
     if unplanned:
         raise UnplannedDeathError(
             "; ".join(map(told, unplanned)),
@@ -137,8 +140,23 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str,
     }
 
 
-def _end(folder: RunFolder, finals: dict[str, Any] | None, unplanned: list[Exit]) -> dict[str, Any]:
+def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
+    """What the proxy says of its log now; None when there is none, or it does not say."""
+    try:
+        return cluster.wire()
+    except LinkError as error:
+        narrator.event(f"the proxy does not tell of its log: {error}", style="red")
+        return None
+
+
+def _end(
+    folder: RunFolder,
+    finals: dict[str, Any] | None,
+    wire: Mapping[str, Any] | None,
+    unplanned: list[Exit],
+) -> dict[str, Any]:
     return {
+        **({} if wire is None else {"wire": wire}),
         "complete": finals is not None,
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from cluster.interface import ProcessState
 from cluster.keeping import Keeper
-from cluster.links import open_links
+from cluster.links import ToxiproxyLinks, open_links
 from cluster.local.archives import Archives, CachedArchives
 from cluster.local.bookie import LocalBookie
 from cluster.local.clients import LocalClient
@@ -28,6 +28,7 @@ from cluster.local.site import Site
 from cluster.local.zookeeper import LocalZooKeeper
 from cluster.metadata import ZooKeeperMetadata
 from cluster.scopes import Scopes
+from cluster.wirelog import LogOrder
 from evidence.recorders import Recorder
 from protocol.addresses import BOOKIE_PORT, OBSERVER, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
 
@@ -76,11 +77,7 @@ class _Opening:
         self._ready(first)
         metadata = self._scopes.enter("the metadata connection", ZooKeeperMetadata(zookeeper.address))
         metadata.initialise()
-        links = (
-            open_links(self._site.addresses, self._spec.sources, self._spec.bookie_names)
-            if proxy is not None
-            else NoLinks()
-        )
+        links = NoLinks() if proxy is None else self._links()
         bookies = {name: LocalBookie(name, self._site, metadata) for name in self._spec.bookie_names}
         clients = {
             name: LocalClient(name, number, self._site) for name, number in self._spec.client_numbers.items()
@@ -92,6 +89,11 @@ class _Opening:
         self._ready([*bookies.values(), *clients.values()])
         observer = clients.pop(OBSERVER, None)
         return LocalCluster(self._site, zookeeper, proxy, bookies, clients, observer, links, metadata)
+
+    def _links(self) -> ToxiproxyLinks:
+        spec = self._spec
+        log = LogOrder(spec.folder.frames, spec.run_id) if spec.logged else None
+        return open_links(self._site.addresses, spec.sources, spec.bookie_names, log=log)
 
     def _join(self) -> None:
         for pool in self._pools:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from cluster.answers import answer
-from cluster.interface import Client, Exit, Links, LinkState, Process, Way
+from cluster.interface import Client, Exit, LinkState, Process, Way
 from cluster.keeping import Keeper
+from cluster.links import ToxiproxyLinks
 from cluster.local.bookie import LocalBookie
 from cluster.local.clients import LocalClient
 from cluster.local.process import LocalProcess
@@ -31,7 +33,7 @@ class LocalCluster:
         bookies: Mapping[str, LocalBookie],
         clients: Mapping[str, LocalClient],
         observer: LocalClient | None,
-        links: Links,
+        links: ToxiproxyLinks | NoLinks,
         metadata: ZooKeeperMetadata,
     ) -> None:
         self._site = site
@@ -67,7 +69,7 @@ class LocalCluster:
         return self._observer
 
     @property
-    def links(self) -> Links:
+    def links(self) -> ToxiproxyLinks | NoLinks:
         """All links."""
         return self._links
 
@@ -100,6 +102,10 @@ class LocalCluster:
         """The status of a plain read sent straight to the bookie (0, 402, 403, 507, ...), or None."""
         return answer(self._site.addresses.direct(bookie), ledger, entry, timeout_s=timeout_s)
 
+    def wire(self) -> Mapping[str, Any] | None:
+        """The wire log's state and every link's counters, now; None when no log is kept."""
+        return self._links.wire()
+
     def unplanned(self) -> list[Exit]:
         """Deaths that nobody ordered, in order of time."""
         deaths = [ended for process in self._processes.values() for ended in process.unplanned()]
@@ -117,6 +123,9 @@ class NoLinks:
     def pairs(self) -> Sequence[tuple[str, str]]:
         """None."""
         return ()
+
+    def wire(self) -> None:
+        """No log is kept."""
 
     def state(self, source: str, destination: str) -> LinkState:
         """Refused."""

@@ -34,7 +34,8 @@ class LocalSpec:
     ``versions`` names releases by server or client name where they differ from ``version``;
     ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
     ``linked=False`` leaves out the proxy: every name means the server itself (for tests and
-    training). ``unrecorded`` are clients without a history, only to measure what recording costs;
+    training). ``logged`` keeps the wire log of the links in the run folder. ``unrecorded`` are
+    clients without a history, only to measure what recording costs;
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
@@ -51,6 +52,7 @@ class LocalSpec:
     user_bookie_conf: Mapping[str, str] = field(default_factory=dict)
     user_client_conf: Mapping[str, str] = field(default_factory=dict)
     linked: bool = True
+    logged: bool = True
     observed: bool = True
     forget_registrations: bool = True
     unrecorded: frozenset[str] = frozenset()

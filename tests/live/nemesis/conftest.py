@@ -156,6 +156,13 @@ def b1(addresses: AddressPlan) -> Iterator[Peer]:
 
 
 @pytest.fixture
+def zk1(addresses: AddressPlan) -> Iterator[Peer]:
+    peer = Peer(addresses.direct("zk1"))
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
 def connect(addresses: AddressPlan) -> Iterator[Callable[..., socket.socket]]:
     """Connect to a server through the link of a source."""
     with contextlib.ExitStack() as stack:

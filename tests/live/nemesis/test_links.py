@@ -81,60 +81,60 @@ def test_healing_a_cut_lets_new_connections_through(links: ToxiproxyLinks, b1: A
 
 
 def test_held_requests_do_not_arrive_while_answers_do(
-    links: ToxiproxyLinks, b1: Any, connect: Connect
+    links: ToxiproxyLinks, zk1: Any, connect: Connect
 ) -> None:
-    writer = connect()
-    round_trip_s(writer, b1)
-    links.hold("writer", "b1", Way.REQUESTS)
-    assert links.state("writer", "b1").held == (Way.REQUESTS,)
+    writer = connect("writer", "zk1")
+    round_trip_s(writer, zk1)
+    links.hold("writer", "zk1", Way.REQUESTS)
+    assert links.state("writer", "zk1").held == (Way.REQUESTS,)
     writer.sendall(b"held")
-    assert not b1.received(b"held", within_s=QUIET_S)
-    b1.answer(b"passes")
+    assert not zk1.received(b"held", within_s=QUIET_S)
+    zk1.answer(b"passes")
     assert writer.recv(16) == b"passes"
 
 
 def test_held_answers_do_not_arrive_while_requests_do(
-    links: ToxiproxyLinks, b1: Any, connect: Connect
+    links: ToxiproxyLinks, zk1: Any, connect: Connect
 ) -> None:
-    writer = connect()
-    round_trip_s(writer, b1)
-    links.hold("writer", "b1", Way.ANSWERS)
-    assert links.state("writer", "b1").held == (Way.ANSWERS,)
+    writer = connect("writer", "zk1")
+    round_trip_s(writer, zk1)
+    links.hold("writer", "zk1", Way.ANSWERS)
+    assert links.state("writer", "zk1").held == (Way.ANSWERS,)
     writer.sendall(b"passes")
-    assert b1.received(b"passes")
-    b1.answer(b"held")
+    assert zk1.received(b"passes")
+    zk1.answer(b"held")
     assert silent(writer)
 
 
 def test_a_link_held_both_ways_accepts_connections_and_is_silent(
-    links: ToxiproxyLinks, b1: Any, connect: Connect
+    links: ToxiproxyLinks, zk1: Any, connect: Connect
 ) -> None:
-    links.hold("writer", "b1", Way.BOTH)
-    links.hold("writer", "b1", Way.REQUESTS)  # held already
-    assert links.state("writer", "b1").held == (Way.REQUESTS, Way.ANSWERS)
-    writer = connect()
+    links.hold("writer", "zk1", Way.BOTH)
+    links.hold("writer", "zk1", Way.REQUESTS)  # held already
+    assert links.state("writer", "zk1").held == (Way.REQUESTS, Way.ANSWERS)
+    writer = connect("writer", "zk1")
     writer.sendall(b"held")
-    assert not b1.received(b"held", within_s=QUIET_S)
-    b1.answer(b"held too")
+    assert not zk1.received(b"held", within_s=QUIET_S)
+    zk1.answer(b"held too")
     assert silent(writer)
 
 
 @pytest.mark.parametrize("way", list(Way))
-def test_healing_a_hold_closes_what_was_held_and_delivers_nothing_of_it(
-    links: ToxiproxyLinks, b1: Any, connect: Connect, way: Way
+def test_healing_a_hold_of_a_link_to_zookeeper_closes_what_was_held_and_delivers_nothing_of_it(
+    links: ToxiproxyLinks, zk1: Any, connect: Connect, way: Way
 ) -> None:
-    writer = connect()
-    round_trip_s(writer, b1)
-    links.hold("writer", "b1", way)
+    writer = connect("writer", "zk1")
+    round_trip_s(writer, zk1)
+    links.hold("writer", "zk1", way)
     if way is Way.ANSWERS:
-        b1.answer(b"swallowed")
+        zk1.answer(b"swallowed")
     else:
         writer.sendall(b"swallowed")
     assert silent(writer)
-    links.heal("writer", "b1")
+    links.heal("writer", "zk1")
     assert ended(writer)
-    round_trip_s(connect(), b1)
-    assert b"swallowed" not in b1.everything
+    round_trip_s(connect("writer", "zk1"), zk1)
+    assert b"swallowed" not in zk1.everything
 
 
 def test_a_slow_link_delays_each_way_and_its_healing_keeps_the_connection(

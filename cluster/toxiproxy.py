@@ -1,0 +1,98 @@
+"""Calls to the proxy's REST API, toxiproxy's own and ours beside it, with their errors translated.
+
+``toxiproxy-python`` keeps the server's address in one class for the whole process and asks
+without a time-out. Each :class:`Rest` therefore has its own subclass of that class, which makes
+its calls independent of other runs and safe in threads, and passes a time-out each time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import requests
+from toxiproxy.api import APIConsumer, validate_response
+from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
+
+from protocol.errors import FencepostError, LinkError, UsageError
+
+_POLL_S = 0.02
+
+
+class Rest:
+    """Calls to one proxy process at ``address``; each may take ``timeout_s``.
+
+    Every error is a ``LinkError``, or a ``UsageError`` where the proxy says what would be right.
+    """
+
+    def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
+        host, port = address
+        self._base = f"http://{host}:{port}"
+        self._consumer: Any = type("Consumer", (APIConsumer,), {"host": host, "port": port})
+        self._where = f"{host}:{port}"
+        self._timeout_s = timeout_s
+
+    def get(self, path: str) -> Any:
+        """What is at ``path``."""
+        return self._call("get", path)
+
+    def post(self, path: str, body: Any) -> Any:
+        """Send ``body`` to ``path``; the answer."""
+        return self._call("post", path, json=body)
+
+    def put(self, path: str, body: Any) -> Any:
+        """Let ``path`` be ``body``; the answer."""
+        return self._call("put", path, json=body)
+
+    def delete(self, path: str) -> Any:
+        """Remove what is at ``path``."""
+        return self._call("delete", path)
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when the server answers; ``LinkError`` after ``timeout_s``."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                self.get("/version")
+                return
+            except LinkError as error:
+                if time.monotonic() > deadline:
+                    raise LinkError(
+                        f"the proxy at {self._where} did not answer within {timeout_s:g} s; last: {error}"
+                    ) from error
+                time.sleep(_POLL_S)
+
+    def _call(self, verb: str, path: str, **body: Any) -> Any:
+        order = f"{verb.upper()} {path} at {self._where}"
+        # An empty proxy keeps requests from sending loopback traffic to one named in the environment.
+        options = {"proxies": {"http": ""}, **body}
+        try:
+            response: requests.Response = self._send(verb, path, options)
+            if response.ok:
+                return response.json() if response.content else None
+        except (NotFound, ProxyExists, InvalidToxic) as error:
+            raise _refusal(order, error.args[0]) from error
+        except requests.RequestException as error:
+            raise LinkError(f"the proxy did not answer {order}: {error}") from error
+        raise LinkError(f"the proxy failed at {order}: {response.status_code} {response.text.strip()}")
+
+    def _send(self, verb: str, path: str, options: dict[str, Any]) -> Any:
+        if verb == "put":  # which the consumer lacks
+            return validate_response(requests.put(self._base + path, timeout=self._timeout_s, **options))
+        return getattr(self._consumer, verb)(path, timeout=self._timeout_s, **options)
+
+
+def _refusal(order: str, body: Any) -> FencepostError:
+    """The proxy's ``{error, field, value, allowed}`` as an error that says the value and the next step."""
+    text = body.decode(errors="replace").strip() if isinstance(body, bytes) else str(body)
+    try:
+        told = json.loads(text)
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or "error" not in told:
+        return LinkError(f"the proxy refused {order}: {text}")
+    message = f"the proxy refused {order}: {told['error']}"
+    if not told.get("allowed"):
+        return LinkError(message)
+    return UsageError(message, remedy=f"{told.get('field', 'allowed')}: {told['allowed']}")
