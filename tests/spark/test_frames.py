@@ -142,3 +142,65 @@ def test_what_the_proxy_says_it_lacks_is_damage(
     folder = logged(tmp_path, change=change)
     assert collect(INLINE, folder).damage == (f"frames: {damage}",)
     assert run_facts(folder, read_collection(folder)).wire
+
+
+def test_a_change_anywhere_in_a_closed_log_is_named(tmp_path: Path) -> None:
+    folder = logged(tmp_path)
+    for path in (first(folder), folder.raw / "frames" / "links.jsonl"):
+        whole = path.read_bytes()
+        for at in range(0, len(whole), len(whole) // 9):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+            damage = collect(INLINE, folder).damage
+            assert f"frames: {path.name}: it is not what it was when the evidence was closed" in damage, at
+        path.write_bytes(whole)
+
+
+def test_a_segment_that_is_gone_or_cut_or_another_ones_is_named(tmp_path: Path) -> None:
+    folder = logged(tmp_path)
+    whole = first(folder).read_bytes()
+    first(folder).write_bytes(whole[: 128 + 112 * 2000])
+    assert "frames: the proxy had recorded 2100 frames, its files hold 2000" in collect(INLINE, folder).damage
+    first(folder).rename(first(folder).with_name("frames-000002.wire"))
+    collection = collect(INLINE, folder)
+    assert collection.rows["frames"] == 0
+    assert {
+        "frames: frames-000001.wire: it is missing",
+        "frames: frames-000001.wire is missing",
+        "frames: frames-000002.wire: it is segment 1, so its records are not used",
+    } <= set(collection.damage)
+
+
+def test_a_stamp_that_was_changed_after_the_end_is_not_believed(tmp_path: Path) -> None:
+    folder = logged(tmp_path)
+    whole = bytearray(first(folder).read_bytes())
+    whole[128 + 104] ^= 4
+    first(folder).write_bytes(whole)
+    collect(INLINE, folder)
+    rows = table(folder)
+    assert rows["forwarded_ns"].to_pylist() == rows["received_ns"].to_pylist()
+
+
+def test_a_log_that_a_kill_cut_off_is_whole_up_to_its_last_record(tmp_path: Path) -> None:
+    records = adds(CLEAN.ledgers)
+    folder = logged(tmp_path, records=records)
+    folder.end_json.unlink()
+    whole = first(folder).read_bytes()
+    first(folder).write_bytes(whole[: 128 + 112 * 2099 + 48] + bytes(64 + 112 * 5000))
+    (folder.raw / "frames" / "frames-000003.wire.new").write_bytes(bytes(1000))
+    collection = collect(INLINE, folder)
+    assert (collection.rows["frames"], collection.damage) == (2099, ())
+
+
+def test_frames_of_a_bookie_that_was_started_again_are_of_its_boots(tmp_path: Path) -> None:
+    records = adds({7: 50})
+    folder = logged(tmp_path, Story({7: 50}), records)
+    middle = int(records["received_ns"][150])
+    line = '{"server": "b1", "boot": %d, "event": "%s", "at_ns": %d, "signal": 9, "code": null}\n'
+    with folder.events.open("a") as events:
+        events.write(line % (1, "exit", middle) + line % (2, "started", middle + 10_500))
+    collect(INLINE, folder)
+    answers = [row for row in table(folder).to_pylist() if row["bookie"] == 1 and row["way"] == 1]
+    boots = [row["boot"] for row in answers]
+    assert boots == sorted(boots, key=lambda boot: (1, 0, 2).index(boot))
+    assert set(boots) == {0, 1, 2}
+    assert {row["boot"] for row in table(folder).to_pylist() if row["bookie"] == 2} == {1}

@@ -1,0 +1,74 @@
+"""Who ran under BP-46's protection: only bookies for which nothing says otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.protection import guarded_bookies
+from protocol.modes import MODES
+
+ALL = {"b1", "b2", "b3"}
+
+
+def run(*steps: dict[str, Any], versions: dict[str, str] | None = None, **conf: str) -> dict[str, Any]:
+    return {
+        "bookies": {"b1": 1, "b2": 2, "b3": 3},
+        "versions": dict.fromkeys((*ALL, "writer"), "4.18.0") | (versions or {}),
+        "conf": {"bookie": MODES["protected"].bookie | conf},
+        "plan": {"steps": list(steps)},
+    }
+
+
+def test_the_protected_mode_protects() -> None:
+    assert guarded_bookies(run()) == ALL
+
+
+@pytest.mark.parametrize("mode", ["journal", "nosync", "unprotected"])
+def test_no_other_mode_does(mode: str) -> None:
+    assert guarded_bookies(run(**MODES[mode].bookie)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"dataIntegrityChecking": "false"},
+        {"journalWriteData": "true"},
+        {"ledgerStorageClass": "org.apache.bookkeeper.bookie.SortedLedgerStorage"},
+    ],
+)
+def test_each_setting_is_needed(conf: dict[str, str]) -> None:
+    assert guarded_bookies(run(**conf)) == frozenset()
+
+
+@pytest.mark.parametrize(("version", "has"), [("4.14.7", False), ("4.15.0", True), ("4.16.6", True)])
+def test_releases_have_it_from_4_15_on(version: str, has: bool) -> None:
+    assert ("b2" in guarded_bookies(run(versions={"b2": version}))) is has
+
+
+def test_a_version_that_nobody_recorded_protects_nobody() -> None:
+    tree = run()
+    del tree["versions"]["b3"]
+    assert guarded_bookies(tree) == {"b1", "b2"}
+    assert guarded_bookies({"bookies": {"b1": 1}}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"conf": {"journalWriteData": "true"}},
+        {"conf": {"dataIntegrityChecking": "false"}},
+        {"version": "4.14.7"},
+    ],
+)
+def test_a_start_that_changes_it_counts_wherever_it_stands(start: dict[str, Any]) -> None:
+    step = {"start": {"target": "b1", "conf": {}} | start}
+    assert guarded_bookies(run(step)) == {"b2", "b3"}
+    assert guarded_bookies(run({"together": [[{"kill": {"target": "b1"}}, step], []]})) == {"b2", "b3"}
+
+
+def test_a_start_that_changes_other_things_does_not() -> None:
+    same = {"flushInterval": "1000", "journalWriteData": "false"}
+    steps = ({"start": {"target": "b1", "conf": same, "version": "4.16.6"}}, {"start": {"target": "b2"}})
+    assert guarded_bookies(run(*steps)) == ALL
