@@ -14,12 +14,13 @@ from plans.comparison import Comparison
 
 @dataclass(frozen=True)
 class ModeResult:
-    """What came out in one mode, and whether the plan expected it."""
+    """What came out in one mode, and whether the plan expected it; ``took_s`` is 0 for a stored run."""
 
     mode: str
     folder: RunFolder
     verdict: RunVerdict
     comparison: Comparison
+    took_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ module that it calls.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from evidence.folder import FoundRun, RunFolder, new_run, point_latest, write_json
@@ -47,6 +48,7 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
 def _run_mode(prepared: Prepared, mode: str, path: Path, judge: Judge, narrator: Narrator) -> ModeResult:
     folder = RunFolder.create(path, mode)
     narrator.restart_clock()
+    began = time.monotonic()
     narrator.line(mode_title(mode), style="bold")
     with narrator.logging_to(folder.harness_log):
         with _told_where(folder, narrator):
@@ -54,7 +56,7 @@ def _run_mode(prepared: Prepared, mode: str, path: Path, judge: Judge, narrator:
         result = _judged(folder, judge, narrator)
         if result.comparison.met and not prepared.order.keep:
             drop_directories(folder)
-    return result
+    return replace(result, took_s=time.monotonic() - began)
 
 
 @contextmanager

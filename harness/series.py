@@ -18,8 +18,10 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
+from harness.reports.series import quoted, series_lines
 from harness.results import ModeResult, RunResult
 from harness.run import judge_again, run
+from harness.trials import Tally, tallies, trials
 
 EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
 
@@ -32,7 +34,7 @@ def run_series(orders: Sequence[Order], *, times: int, quiet: bool, as_json: boo
         results = _each(
             _repeated(prepared, times), lambda one: run(one, judge, narrator), narrator, quiet=as_json
         )
-    return _finish(results, as_json=as_json)
+    return _finish(results, narrator, as_json=as_json)
 
 
 def check_series(runs: Sequence[str], results: Path, *, quiet: bool, as_json: bool) -> int:
@@ -41,7 +43,7 @@ def check_series(runs: Sequence[str], results: Path, *, quiet: bool, as_json: bo
     found = [find_run(results, name) for name in runs]
     with judging(_scratch(results)) as judge:
         done = [judge_again(one, judge, narrator) for one in found]
-    return _finish(done, as_json=as_json)
+    return _finish(done, narrator, as_json=as_json)
 
 
 def _scratch(results: Path) -> Path:
@@ -80,17 +82,24 @@ def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
     return EXIT_UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
 
 
-def _finish(results: Sequence[RunResult], *, as_json: bool) -> int:
+def _finish(results: Sequence[RunResult], narrator: Narrator, *, as_json: bool) -> int:
     modes = [mode for result in results for mode in result.modes]
     code, reason = exit_code(modes)
+    counted = tallies(trials(results))
     if as_json:
         json.dump(
-            {"exit": code, "reason": reason, "runs": [_tree(result) for result in results]},
+            {
+                "exit": code,
+                "reason": reason,
+                "runs": [_tree(result) for result in results],
+                "series": [_counts(tally) for tally in counted],
+            },
             sys.stdout,
             indent=1,
         )
         print()
         return code
+    narrator.lines(series_lines(counted))
     met = sum(mode.comparison.met for mode in modes)
     print(f"{met} of {len(modes)} mode runs as expected; exit {code}: {reason}")
     return code
@@ -105,4 +114,19 @@ def _tree(result: RunResult) -> dict[str, Any]:
             mode.mode: {**mode.verdict.as_json(), "comparison": asdict(mode.comparison)}
             for mode in result.modes
         },
+    }
+
+
+def _counts(tally: Tally) -> dict[str, Any]:
+    first = tally.first
+    return {
+        "scenario": first.scenario,
+        "mode": first.mode,
+        "releases": first.releases,
+        "settings": first.settings,
+        "of": tally.of,
+        "as_stated": tally.as_stated,
+        "unknown": tally.unknown,
+        "quoted": quoted(tally),
+        "sometimes": [asdict(shown) for shown in tally.sometimes()],
     }

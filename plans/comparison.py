@@ -43,7 +43,7 @@ class Comparison:
     ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
     client decided otherwise than stated; ``absent`` names the defects stated as ``sometimes`` that
     did not show this time. ``as_stated`` of ``rounds`` rounds came out as stated, none when that
-    is unknown. ``shown`` counts each stated anomaly, ``decisions`` is the table of decisions.
+    is unknown. ``shown`` counts each stated anomaly (in whole evidence), ``decisions`` is the table of decisions.
     """
 
     met: bool
@@ -108,7 +108,7 @@ def compare(
         contradicted=contradicted,
         rounds=rounds,
         as_stated=rounds - len(wrong) if whole else 0,
-        shown=tuple(one.counted for one in seen),
+        shown=tuple(one.counted for one in seen) if whole else (),
         decisions=table,
     )
 

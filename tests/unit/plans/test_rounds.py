@@ -82,7 +82,8 @@ def test_an_anomaly_without_a_ledger_speaks_of_every_round() -> None:
 
 
 def test_evidence_that_is_not_whole_leaves_no_round_as_stated() -> None:
-    assert compared([ALWAYS], lost(1, 2, 3, 4), whole=False).as_stated == 0
+    comparison = compared([ALWAYS], lost(1, 2, 3, 4), whole=False)
+    assert (comparison.as_stated, comparison.shown) == (0, ())
 
 
 def test_rounds_are_kept_with_the_run(load_steps: Callable[..., Plan], words: Any, workloads: Any) -> None:
