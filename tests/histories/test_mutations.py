@@ -10,7 +10,7 @@ from checkers.judge import judge
 from evidence.codes import Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import Verdict
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.story import chunk, convicted, deleted, run_facts, vanished
+from tests.histories.story import chunk, convicted, deleted, vanished
 from tests.histories.strategies import steady
 
 MUTATIONS = {}
@@ -221,7 +221,7 @@ def matches(found, expected):
 @steady(150)
 @given(lawful())
 def test_lawful_histories_are_valid(case):
-    verdict = judge([chunk(case.history)], run_facts())
+    verdict = judge([chunk(case.history)], case.run)
     assert not convicted(verdict)
     assert verdict.verdict is Verdict.VALID, verdict.headline
 
@@ -236,5 +236,5 @@ def pytest_generate_tests(metafunc):
 def test_a_mutation_convicts_exactly_when_it_is_illegal(name, data):
     case = data.draw(lawful())
     history, expected = MUTATIONS[name](case, data.draw)
-    verdict = judge([chunk(history)], run_facts())
+    verdict = judge([chunk(history)], case.run)
     assert matches(convicted(verdict), expected), (convicted(verdict), expected)
