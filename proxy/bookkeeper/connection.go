@@ -2,6 +2,7 @@ package bookkeeper
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"fencepost/proxy/frames"
 )
@@ -16,8 +17,9 @@ type connection struct {
 	streams [2]*flow
 	begun   [2]bool // guarded by the link's mutex
 
+	ended [2]atomic.Bool
+
 	mutex    sync.Mutex
-	ended    [2]bool
 	inFlight map[key]waiting
 	more     map[key][]request // beside the first, where a V2 key is in flight more than once
 }
@@ -105,10 +107,15 @@ func (c *connection) answered(header *frames.Header) (asked int64, found, ambigu
 	return first.asked, true, first.ambiguous
 }
 
-// end marks a stream as ended and tells whether both are.
-func (c *connection) end(way frames.Way) bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.ended[way] = true
-	return c.ended[0] && c.ended[1]
+// end marks a stream as ended.
+func (c *connection) end(way frames.Way) {
+	c.ended[way].Store(true)
+	if c.over() {
+		c.link.forget(c)
+	}
+}
+
+// over is true when both streams have ended.
+func (c *connection) over() bool {
+	return c.ended[frames.Requests].Load() && c.ended[frames.Answers].Load()
 }

@@ -1,14 +1,18 @@
 package bookkeeper
 
 import (
-	"github.com/Shopify/toxiproxy/v2/toxics"
+	"time"
 
-	"fencepost/proxy/frames"
+	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
 // How a stream ends. Its sender's close is passed on at once, so what is held then is discarded. What is
 // delayed is still delivered at its time and the close behind it, as on a slow network; unless the
-// other stream has ended too, for then both peers are gone.
+// other stream has ended too, for then both peers are gone. What waits for a receiver that does not
+// read has then lastPatience left: toxiproxy does not tell a toxic that nobody takes its frames any more.
+
+// lastPatience bounds handing on what is left when both peers have closed.
+const lastPatience = time.Second
 
 // inputEnded is called once, when the sender has closed.
 func (f *flow) inputEnded() {
@@ -34,10 +38,18 @@ func (f *flow) stop() {
 	if f.closing {
 		f.discardDelayed()
 	}
-	if f.connection.end(f.way) {
-		f.connection.link.forget(f.connection)
-		f.connection.streams[1-f.way].rouse()
+	f.connection.end(f.way)
+	f.connection.streams[1-f.way].rouse() // which may have waited for nothing else
+}
+
+// cut ends a stream whose sockets toxiproxy has closed: nothing of it can arrive any more.
+func (f *flow) cut() {
+	f.closing = true
+	if !f.ended {
+		f.stop()
 	}
+	f.discardDelayed()
+	f.out = nil
 }
 
 func (f *flow) discardDelayed() {
@@ -49,8 +61,8 @@ func (f *flow) discardDelayed() {
 
 // finish closes the stub when nothing is left to deliver, and tells whether the Pipe is over.
 func (f *flow) finish(stub *toxics.ToxicStub) bool {
-	if len(f.delayed) > 0 && f.connection.over() {
-		f.discardDelayed()
+	if f.connection.over() {
+		f.hurry()
 	}
 	if len(f.out) > 0 || len(f.delayed) > 0 {
 		return false
@@ -64,11 +76,17 @@ func (f *flow) finish(stub *toxics.ToxicStub) bool {
 	return true
 }
 
-// over is true when both streams have ended.
-func (c *connection) over() bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.ended[frames.Requests] && c.ended[frames.Answers]
+// hurry gives what is left to hand on its last time.
+func (f *flow) hurry() {
+	f.discardDelayed()
+	switch {
+	case len(f.out) == 0:
+	case f.deadline.IsZero():
+		f.deadline = time.Now().Add(lastPatience)
+		f.timer.Reset(lastPatience)
+	case !time.Now().Before(f.deadline):
+		f.out = nil
+	}
 }
 
 // abandon returns all bytes that are kept back, for the toxic is taken away. The Pipe must not run.
@@ -95,8 +113,6 @@ func (f *flow) abandon() [][]byte {
 		all = append(all, f.out[0].data)
 		f.sent()
 	}
-	if f.connection.end(f.way) {
-		f.connection.link.forget(f.connection)
-	}
+	f.connection.end(f.way)
 	return all
 }

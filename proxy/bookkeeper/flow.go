@@ -1,6 +1,7 @@
 package bookkeeper
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -42,13 +43,16 @@ type flow struct {
 	delayed []late // by due time
 	timer   *time.Timer
 	ended   bool // the input ended, or a rule closed the connection
-	closing bool // by a rule: the input is to be swallowed
+	closing bool // by a rule or by a cut: the input is to be swallowed
+
+	deadline time.Time // of handing on what is left when both streams have ended
 
 	wake  chan struct{}
 	mutex sync.Mutex
 	held  []heldParcel
 	ready []parcel // released, or forged for this stream
 	done  bool     // nothing is taken any more
+	gone  bool     // toxiproxy closed the sockets
 }
 
 func newFlow(c *connection, way frames.Way) *flow {
@@ -58,7 +62,8 @@ func newFlow(c *connection, way frames.Way) *flow {
 }
 
 // pipe is the loop of a stream. While something waits to go out nothing is read, so that a slow
-// receiver slows its sender; an interrupt and a release are obeyed all the same.
+// receiver slows its sender; an interrupt and a release are obeyed all the same. When the other stream
+// has ended, toxiproxy closes this one's sender, and that end must be read.
 func (f *flow) pipe(stub *toxics.ToxicStub) {
 	f.collect()
 	for {
@@ -70,7 +75,9 @@ func (f *flow) pipe(stub *toxics.ToxicStub) {
 		switch {
 		case len(f.out) > 0:
 			f.stamp(&f.out[0])
-			input = nil
+			if !f.connection.ended[1-f.way].Load() {
+				input = nil
+			}
 			chunk = &stream.StreamChunk{Data: f.out[0].data, Timestamp: time.Now()}
 		default:
 			output = nil
@@ -134,7 +141,11 @@ func (f *flow) collect() {
 	f.mutex.Lock()
 	f.out = append(f.out, f.ready...)
 	f.ready = nil
+	gone := f.gone
 	f.mutex.Unlock()
+	if gone && !f.closing {
+		f.cut()
+	}
 	now := time.Now()
 	n := 0
 	for n < len(f.delayed) && !f.delayed[n].due.After(now) {
@@ -161,16 +172,22 @@ func (f *flow) delay(p parcel, by time.Duration) {
 	f.timer.Reset(time.Until(f.delayed[0].due))
 }
 
-// hold keeps a parcel for its rule; false when that rule is no longer in force.
-func (f *flow) hold(p parcel, rule *rules.Rule) bool {
+// hold keeps a parcel for its rule. One whose rule was taken away meanwhile goes behind what that rule
+// held: released with it, or right away when that has happened.
+func (f *flow) hold(p parcel, rule *rules.Rule) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if rule.Removed() {
-		return false
+	if rule.Removed() && !slices.ContainsFunc(f.held, heldBy(rule)) {
+		f.ready = append(f.ready, f.letGo(p))
+		f.rouse()
+		return
 	}
 	f.held = append(f.held, heldParcel{p, rule})
 	f.countHeld(rule, 1)
-	return true
+}
+
+func heldBy(one *rules.Rule) func(heldParcel) bool {
+	return func(p heldParcel) bool { return p.rule == one }
 }
 
 func (f *flow) countHeld(rule *rules.Rule, n int64) {
@@ -178,19 +195,19 @@ func (f *flow) countHeld(rule *rules.Rule, n int64) {
 	f.connection.link.counters.held.Add(n)
 }
 
-// release lets go what a rule holds, in the order in which it came; any goroutine may call it.
-func (f *flow) release(rule *rules.Rule) int {
+// release lets go what some rules hold, in the order in which it came; any goroutine may call it.
+func (f *flow) release(some map[*rules.Rule]bool) int {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	kept := f.held[:0]
 	released := 0
 	for _, held := range f.held {
-		if held.rule != rule {
+		if !some[held.rule] {
 			kept = append(kept, held)
 			continue
 		}
 		f.ready = append(f.ready, f.letGo(held.parcel))
-		f.countHeld(rule, -1)
+		f.countHeld(held.rule, -1)
 		released++
 	}
 	clear(f.held[len(kept):])
@@ -209,6 +226,15 @@ func (f *flow) bring(p parcel) {
 		f.ready = append(f.ready, p)
 		f.rouse()
 	}
+}
+
+// cutOff tells the Pipe that toxiproxy has closed both sockets, which it cannot see itself while a
+// receiver does not read.
+func (f *flow) cutOff() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.gone = true
+	f.rouse()
 }
 
 func (f *flow) rouse() {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -128,8 +129,9 @@ func TestARuleThatWentWhileAFrameWasDecidedHoldsNothing(t *testing.T) {
 	if _, err := link.SetRules(nil); err != nil {
 		t.Fatal(err)
 	}
-	if asks.hold(parcel{data: []byte{1}}, hold) {
-		t.Fatal("nobody would release it")
+	asks.hold(parcel{data: []byte{1}}, hold) // nobody would release it
+	if asks.collect(); len(asks.out) != 1 || link.Counters().HeldNow != 0 {
+		t.Fatalf("%d go out, %+v", len(asks.out), link.Counters())
 	}
 }
 
@@ -160,5 +162,52 @@ func TestAFrameIsStampedBeforeItIsHandedOn(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("received at %d, forwarded at %d", received, forwarded)
 		}
+	}
+}
+
+// TestNothingOvertakesWhatIsReleased takes a rule that holds all away, and puts it back, as often as it
+// can while frames keep coming.
+func TestNothingOvertakesWhatIsReleased(t *testing.T) {
+	const total = 20_000
+	link := (&Registry{}).Link("x")
+	input, output := make(chan *stream.StreamChunk), make(chan *stream.StreamChunk)
+	go link.stream(0).pipe(toxics.NewToxicStub(input, output))
+	go func() {
+		for entry := range int64(total) {
+			input <- &stream.StreamChunk{Data: samples.ReadV3(uint64(entry), 5, entry, 0)}
+		}
+	}()
+	stop := make(chan struct{})
+	var toggled sync.WaitGroup
+	toggled.Add(1)
+	go func() {
+		defer toggled.Done()
+		for {
+			for _, list := range [][]rules.Spec{{{ID: "h", Way: "requests", Action: rules.Hold}}, nil} {
+				if _, err := link.SetRules(list); err != nil {
+					t.Error(err)
+				}
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	}()
+	var splitter frames.Splitter
+	for want := int64(0); want < total; {
+		splitter.Feed((<-output).Data)
+		for piece, more := splitter.Next(); more; piece, more = splitter.Next() {
+			if header, _ := frames.Parse(frames.Requests, frames.V3, piece.Payload()); header.Entry != want {
+				t.Fatalf("entry %d came instead of %d", header.Entry, want)
+			}
+			want++
+		}
+	}
+	close(stop)
+	toggled.Wait()
+	if found := link.Counters(); found.HeldNow != 0 {
+		t.Fatalf("%+v", found)
 	}
 }

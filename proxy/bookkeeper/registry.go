@@ -8,6 +8,7 @@
 package bookkeeper
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -43,6 +44,13 @@ func (r *Registry) Link(name string) *Link {
 	return link
 }
 
+// Known is the link that Link made under that name, nil when it made none.
+func (r *Registry) Known(name string) *Link {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.links[name]
+}
+
 // Link is what is known of one link beside its toxic: rules, counters, open connections.
 type Link struct {
 	registry *Registry
@@ -73,17 +81,16 @@ func (l *Link) SetRules(specs []rules.Spec) (released int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l.rules.Store(&list)
-	kept := map[*rules.Rule]bool{}
-	for _, rule := range list {
-		kept[rule] = true
-	}
+	removed := map[*rules.Rule]bool{}
 	for _, rule := range old {
-		if !kept[rule] {
+		if !slices.Contains(list, rule) {
 			rule.Remove()
-			released += l.release(rule)
+			removed[rule] = true
 		}
 	}
+	// In this order: what passes by the new list must find what was held on its way already.
+	released = l.release(removed)
+	l.rules.Store(&list)
 	return released, nil
 }
 
@@ -92,24 +99,36 @@ func (l *Link) SetRules(specs []rules.Spec) (released int, err error) {
 func (l *Link) Release(id string) (released int, known bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	some := map[*rules.Rule]bool{}
 	for _, rule := range l.Rules() {
 		if id == "" || rule.Spec.ID == id {
-			released += l.release(rule)
-			known = true
+			some[rule] = true
 		}
 	}
-	return released, known || id == ""
+	return l.release(some), len(some) > 0 || id == ""
 }
 
 // release needs the mutex.
-func (l *Link) release(rule *rules.Rule) int {
+func (l *Link) release(some map[*rules.Rule]bool) int {
 	released := 0
 	for _, connection := range l.connections {
 		for _, stream := range connection.streams {
-			released += stream.release(rule)
+			released += stream.release(some)
 		}
 	}
 	return released
+}
+
+// CutOff ends what is left of the link's connections, for toxiproxy has closed their sockets. It tells
+// its toxics nothing, and a stream with a receiver that did not read would wait for ever.
+func (l *Link) CutOff() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	for _, connection := range l.connections {
+		for _, stream := range connection.streams {
+			stream.cutOff()
+		}
+	}
 }
 
 // stream is the stream of the next connection that has none of that way yet: toxiproxy begins a

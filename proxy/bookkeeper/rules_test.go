@@ -196,15 +196,27 @@ func TestAConnectionThatARuleClosedLeavesNothingRunning(t *testing.T) {
 	r := newRig(t)
 	r.rules(`{"id": "c", "way": "requests", ` + add7 + `, "action": "close"}`)
 	first, server := r.connect()
-	first.send(ReadV3(1, 5, 0, 0))
-	server.frame()
-	server.send(ReadAnswerV3(1, 5, 0, 0, 9))
-	first.frame() // what serves any connection, both ways, runs from here on
+	first.exchange(server)
 	before := runtime.NumGoroutine()
 	client, bookie := r.connect()
 	_, _ = client.Write(Join(AddV3(2, 5, 7, 6, 0, 10), AddV3(3, 5, 8, 6, 0, 4_000_000)))
 	bookie.rest()
 	client.Close()
+	settle(t, before)
+}
+
+// exchange passes a frame each way: what serves a connection runs behind it.
+func (p *peer) exchange(with *peer) {
+	p.t.Helper()
+	p.send(ReadV3(1, 5, 0, 0))
+	with.gets(ReadV3(1, 5, 0, 0))
+	with.send(ReadAnswerV3(1, 5, 0, 0, 9))
+	p.gets(ReadAnswerV3(1, 5, 0, 0, 9))
+}
+
+// settle waits until there are no more goroutines than before.
+func settle(t *testing.T, before int) {
+	t.Helper()
 	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)

@@ -39,6 +39,9 @@ func (f *flow) take(data []byte) {
 	s.records, s.moves, s.counts = s.records[:0], s.moves[:0], counts{}
 	now := wirelog.Now()
 	list := c.link.Rules()
+	if len(f.wake) > 0 {
+		f.collect() // what was released goes before what passes now
+	}
 
 	f.splitter.Feed(data)
 	c.mutex.Lock()
@@ -220,9 +223,7 @@ func (f *flow) act(m *move, token wirelog.Token) {
 	case rules.Delay:
 		f.delay(p, time.Duration(m.rule.Spec.DelayMS)*time.Millisecond)
 	case rules.Hold:
-		if !f.hold(p, m.rule) {
-			f.out = append(f.out, f.letGo(p))
-		}
+		f.hold(p, m.rule)
 	case rules.Duplicate:
 		f.out = append(f.out, p, parcel{data: m.data})
 	case rules.Forge:

@@ -31,6 +31,7 @@ type Endpoint struct {
 // Attach adds the routes to router.
 func Attach(router *mux.Router, links *toxiproxy.ApiServer, registry *bookkeeper.Registry) {
 	e := &Endpoint{links, registry}
+	router.Use(e.afterCuts)
 	for _, route := range []struct {
 		method, path string
 		act          func(*http.Request) (int, any, error)
