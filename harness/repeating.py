@@ -18,5 +18,5 @@ def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
     if ordered is not None or rounds > 1:
         words += ["--rounds", str(rounds)]
     for name, value in sorted(facts["plan"].get("vary", {}).items()):
-        words += ["--set", f"{name}={value}"]
+        words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
     return shlex.join(words)

@@ -14,13 +14,16 @@ from evidence.findings import Verdict
 from harness.results import ModeResult, RunResult
 from plans.comparison import Shown
 
+ENDED_EARLY = "error"
+
 
 @dataclass(frozen=True)
 class Trial:
     """What one run showed in one mode: so many of its ``rounds`` came out as stated.
 
-    ``releases`` are those of its bookies, ``settings`` the plan's parameters as text. ``took_s`` is
-    the wall time with judging, 0 where it was not measured; ``error`` is what ended it early.
+    ``releases`` are those of its bookies, ``settings`` the plan's parameters as text. ``verdict`` is
+    :data:`ENDED_EARLY` for a run that did not come to one, ``why`` the first reason where it was not
+    as stated. ``took_s`` is the wall time with judging, 0 where it was not measured.
     """
 
     scenario: str
@@ -32,7 +35,7 @@ class Trial:
     verdict: str
     shown: tuple[Shown, ...] = ()
     took_s: float = 0.0
-    error: str = ""
+    why: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """A plain tree; :func:`from_json` reads it back."""
@@ -63,6 +66,7 @@ def trial(scenario: str, result: ModeResult) -> Trial:
         verdict=result.verdict.verdict.value,
         shown=result.comparison.shown,
         took_s=round(result.took_s, 1),
+        why="" if result.comparison.met else result.comparison.reasons[0],
     )
 
 
@@ -96,12 +100,13 @@ class Tally:
     @property
     def unknown(self) -> int:
         """How many say nothing, because the run proved too little or ended early."""
-        return sum(one.rounds for one in self.trials if one.error or one.verdict == Verdict.UNKNOWN)
+        return sum(one.rounds for one in self.trials if one.verdict in (Verdict.UNKNOWN, ENDED_EARLY))
 
     @property
     def unit(self) -> str:
         """Whether rounds or runs are counted."""
-        return "rounds" if any(one.rounds > 1 for one in self.trials) else "runs"
+        unit = "round" if any(one.rounds > 1 for one in self.trials) else "run"
+        return unit if self.of == 1 else f"{unit}s"
 
     def sometimes(self) -> list[Shown]:
         """How often each defect stated as ``sometimes`` showed, over all trials that were judged."""

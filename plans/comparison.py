@@ -43,7 +43,8 @@ class Comparison:
     ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
     client decided otherwise than stated; ``absent`` names the defects stated as ``sometimes`` that
     did not show this time. ``as_stated`` of ``rounds`` rounds came out as stated, none when that
-    is unknown. ``shown`` counts each stated anomaly (in whole evidence), ``decisions`` is the table of decisions.
+    is unknown. ``shown`` counts each stated anomaly (in whole evidence), ``decisions`` is the table
+    of decisions.
     """
 
     met: bool

@@ -189,10 +189,17 @@ def _varied(schema: Any) -> Any:
             key: {"anyOf": [inner, _ref("Vary")]} if _is_single(inner) else inner
             for key, inner in properties.items()
         }
+    if isinstance(varied.get("additionalProperties"), dict) and _is_single(varied["additionalProperties"]):
+        varied["additionalProperties"] = {"anyOf": [varied["additionalProperties"], _ref("Vary")]}
     return varied
 
 
 def _is_single(schema: Schema) -> bool:
     """Whether a schema is of a text, a number or a truth value, perhaps an optional one."""
     choices = schema.get("anyOf", [schema])
-    return all(choice.get("type") in (*_SINGLE, "null") for choice in choices)
+    return all(_kinds(choice) <= {*_SINGLE, "null"} for choice in choices)
+
+
+def _kinds(choice: Schema) -> set[str]:
+    kinds = choice.get("type", "any")
+    return set(kinds) if isinstance(kinds, list) else {kinds}

@@ -25,8 +25,8 @@ def test_all_modes_of_the_plan_need_no_mode() -> None:
 
 
 def test_one_mode_and_the_plan_s_parameters_are_named() -> None:
-    command = repeat_command([recorded("unprotected", for_s=20)])
-    assert command.endswith("--mode unprotected --set for_s=20")
+    command = repeat_command([recorded("unprotected", for_s=20, v2=True)])
+    assert command.endswith("--mode unprotected --set for_s=20 --set v2=true")
 
 
 def test_a_path_with_spaces_is_quoted() -> None:

@@ -35,7 +35,7 @@ def test_runs_as_stated_are_quoted_with_their_bound() -> None:
 
 
 def test_what_is_unknown_counts_as_otherwise_and_is_told() -> None:
-    runs = [*[trial()] * 8, trial(as_stated=0, verdict="unknown"), trial(as_stated=0, error="b1 died")]
+    runs = [*[trial()] * 8, trial(as_stated=0, verdict="unknown"), trial(as_stated=0, verdict="error")]
     said = quoted(Tally(runs))
     assert said.startswith("8 of 10 runs as stated (2 unknown); otherwise: below 5")
 

@@ -70,6 +70,7 @@ def test_a_single_value_may_be_a_reference_to_a_parameter(schema: Any) -> None:
     assert start["timeout_s"]["anyOf"][-1] == reference
     assert start["version"]["anyOf"][-1] == reference
     assert reference not in start["conf"].get("anyOf", [])
+    assert start["conf"]["additionalProperties"]["anyOf"][-1] == reference
     assert "anyOf" not in schema["properties"]["name"]
 
 

@@ -1,0 +1,63 @@
+"""What a series has measured so far: one file in its results folder, whole after every run.
+
+Killing the bench loses the run it was at and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evidence.folder import read_json, write_json
+from harness.bench.units import Unit
+from harness.trials import Trial, from_json
+from protocol.errors import UsageError
+
+STATE = "series.json"
+_LOCK = ".series.lock"
+
+
+class Kept:
+    """The results in one folder, by the key of their unit."""
+
+    def __init__(self, results: Path) -> None:
+        self._path = results / STATE
+        self._results = results
+        self._units: dict[str, Any] = read_json(self._path)["units"] if self._path.exists() else {}
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other bench out of the folder; ``UsageError`` when one is at work there."""
+        self._results.mkdir(parents=True, exist_ok=True)
+        with (self._results / _LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"another series is at work in {self._results}",
+                    remedy="wait for it, or name another folder with --results",
+                ) from None
+            yield
+
+    def has(self, unit: Unit) -> bool:
+        """Whether the unit was carried out already."""
+        return unit.key in self._units
+
+    def add(self, unit: Unit, trial: Trial) -> None:
+        """Keep what a unit showed; on disk when it returns."""
+        self._units[unit.key] = trial.as_json()
+        write_json(self._path, {"units": self._units})
+
+    def drop(self, units: Iterable[Unit]) -> int:
+        """Forget these units, so that they are carried out again; how many there were."""
+        dropped = [self._units.pop(unit.key) for unit in units if self.has(unit)]
+        if dropped:
+            write_json(self._path, {"units": self._units})
+        return len(dropped)
+
+    def trials(self, units: Iterable[Unit]) -> list[Trial]:
+        """What was kept of these units, in their order."""
+        return [from_json(self._units[unit.key]) for unit in units if self.has(unit)]

@@ -1,0 +1,136 @@
+"""``scripts/bench scenarios``: the series of all scenarios, one run after the other, until all are done.
+
+What is done is kept and never done again, also when it did not come out as stated: a run that is
+repeated until it fits proves nothing. A changed plan is another plan and is measured anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from harness.bench.kept import Kept
+from harness.bench.table import series_table, write_table
+from harness.bench.units import Unit, stated_units
+from harness.judging import judging
+from harness.narrator import Narrator
+from harness.order import default_results
+from harness.preparing import Prepared, prepare
+from harness.provenance import CHECKOUT
+from harness.run import run
+from harness.trials import ENDED_EARLY, Trial, settings_text, trials
+from plans.names import bookie_names
+from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
+
+EXIT_AS_STATED, EXIT_OTHERWISE = 0, 4
+_OURS = (PrerequisiteError, EvidenceError, JudgementError)
+"""Errors that say nothing of a scenario: the series ends and can be taken up again."""
+
+CarryOut = Callable[[Unit], Trial]
+
+
+@click.command("scenarios")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this scenario (repeatable).")
+@click.option("--quick", is_flag=True, help="Each once, with at most two rounds; writes no document.")
+@click.option("--table", "only_table", is_flag=True, help="Run nothing; make the table of what is kept.")
+@click.option("--again", is_flag=True, help="Forget what is kept of the scenarios named with --only.")
+@click.option("--bookkeeper", "versions", multiple=True, metavar="VERSION", help="A release (repeatable).")
+@click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/series.")
+@click.option(
+    "--document",
+    type=click.Path(path_type=Path),
+    default=CHECKOUT / "docs" / "series.md",
+    help="Where the table stands. Default: docs/series.md.",
+)
+def command(
+    only: tuple[str, ...],
+    quick: bool,
+    only_table: bool,
+    again: bool,
+    versions: tuple[str, ...],
+    results: Path | None,
+    document: Path,
+) -> None:
+    """Run every scenario as often as its `series` says, and make the table with bounds."""
+    place = results or default_results() / "series"
+    try:
+        if again and not only:
+            raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
+        kept = Kept(place)
+        units = stated_units(only=only, versions=versions, quick=quick)
+        if not only_table:
+            with kept.alone():
+                if again:
+                    click.echo(f"forgotten: {kept.drop(units)} runs")
+                for line in run_units(units, kept, lambda group: carrying_out(group, place)):
+                    click.echo(line)
+        found = kept.trials(units)
+        lines = series_table(kept.trials(stated_units(versions=versions, quick=quick)))
+        for line in lines:
+            click.echo(line)
+        if not quick:
+            write_table(document, lines)
+    except FencepostError as error:
+        raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
+    sys.exit(EXIT_AS_STATED if all(one.as_stated == one.rounds for one in found) else EXIT_OTHERWISE)
+
+
+def run_units(
+    units: Sequence[Unit], kept: Kept, carrying: Callable[[Sequence[Unit]], Iterator[tuple[Unit, Trial]]]
+) -> Iterator[str]:
+    """Carry out what is not kept yet, scenario by scenario; a line for each run."""
+    waiting = [unit for unit in units if not kept.has(unit)]
+    yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
+    done = 0
+    for _, group in groupby(waiting, key=lambda unit: unit.scenario):
+        for unit, trial in carrying(list(group)):
+            kept.add(unit, trial)
+            done += 1
+            stated = "as stated" if trial.as_stated == trial.rounds else f"NOT as stated: {trial.why}"
+            yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
+
+
+def carrying_out(units: Sequence[Unit], results: Path) -> Iterator[tuple[Unit, Trial]]:
+    """Run and judge units one after the other on one Spark session; an error of a run is its result.
+
+    Of runs that came out as stated only the first of each kind keeps its folder.
+    """
+    narrator = Narrator(quiet=True)
+    results.mkdir(parents=True, exist_ok=True)
+    with judging(results / ".judging-series") as judge:
+        for unit in units:
+            began = time.monotonic()
+            prepared = prepare(unit.order(results))
+            try:
+                result = run(prepared, judge, narrator)
+            except _OURS:
+                raise
+            except FencepostError as error:
+                yield unit, _ended_early(prepared, unit.mode, str(error), time.monotonic() - began)
+                continue
+            (trial,) = trials([result])
+            if trial.as_stated == trial.rounds and unit.number > 1:
+                shutil.rmtree(result.path)
+            yield unit, trial
+
+
+def _ended_early(prepared: Prepared, mode: str, why: str, took_s: float) -> Trial:
+    plan = prepared.plan
+    bookies = bookie_names(plan.cluster.bookies)
+    return Trial(
+        scenario=plan.name,
+        mode=mode,
+        releases=" ".join(sorted({plan.cluster.versions.get(one, prepared.version) for one in bookies})),
+        settings=settings_text(plan.vary),
+        rounds=plan.rounds,
+        as_stated=0,
+        verdict=ENDED_EARLY,
+        took_s=round(took_s, 1),
+        why=why,
+    )

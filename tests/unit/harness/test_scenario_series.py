@@ -1,0 +1,169 @@
+"""The series of all scenarios: what is to be done, what is kept, and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bench.kept import Kept
+from harness.bench.scenarios import run_units
+from harness.bench.table import BEGIN, END, series_table, write_table
+from harness.bench.units import Unit, stated_units
+from harness.trials import Trial
+from plans.comparison import Shown
+from protocol.errors import UsageError
+
+PLAN = """\
+name: try/{name}
+source: {{document: BP-46}}
+about: {about}
+clients: [writer]
+modes: [protected, journal]
+control: {{mode: unprotected}}
+{more}
+expect:
+  protected: [holds]
+  journal: [holds]
+  unprotected: [{{breaks: {{property: durability}}}}]
+steps:
+  - create: {{client: writer, ledger: main}}
+"""
+MESSAGES = "series: {rounds: 20}"
+CRASHES = "series: {times: 3}\nvary: {v2: false}\ncluster: {client_conf: {useV2WireProtocol: {vary: v2}}}"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Scenarios of each kind."""
+    place = tmp_path / "scenarios"
+    (place / "try").mkdir(parents=True)
+    for name, more in (("messages", MESSAGES), ("crashes", CRASHES), ("alone", "")):
+        (place / "try" / f"{name}.yaml").write_text(PLAN.format(name=name, about="A plan.", more=more))
+    return place
+
+
+def stated(unit: Unit, **more: Any) -> Trial:
+    settings = " ".join(f"{name}={value}" for name, value in unit.settings)
+    given = {"verdict": "valid", "took_s": 10.0 * unit.number, "as_stated": unit.rounds}
+    return Trial(unit.scenario, unit.mode, unit.version, settings, unit.rounds, **given | more)
+
+
+def doing(done: list[Unit], *, until: int = 1000) -> Any:
+    """Carries units out by name only, and is killed before the one of that number."""
+
+    def carry(units: Sequence[Unit]) -> Iterator[tuple[Unit, Trial]]:
+        for unit in units:
+            if len(done) == until:
+                raise KeyboardInterrupt
+            done.append(unit)
+            yield unit, stated(unit)
+
+    return carry
+
+
+def test_each_scenario_is_tried_as_its_series_says_in_every_mode_and_protocol(root: Path) -> None:
+    units = stated_units(root=root)
+    assert {unit.scenario for unit in units} == {"try/messages", "try/crashes"}
+    messages = [unit for unit in units if unit.scenario == "try/messages"]
+    assert [(unit.mode, unit.rounds, unit.number) for unit in messages] == [
+        ("protected", 20, 1),
+        ("journal", 20, 1),
+    ]
+    crashes = [unit for unit in units if unit.scenario == "try/crashes"]
+    assert len(crashes) == 2 * 2 * 3
+    assert {unit.settings for unit in crashes} == {(("v2", "false"),), (("v2", "true"),)}
+    assert len({unit.key for unit in units}) == len(units)
+
+
+def test_quick_is_once_with_two_rounds_and_releases_multiply(root: Path) -> None:
+    quick = stated_units(root=root, quick=True, only=["try/messages"], versions=["4.18.0", "4.17.3"])
+    assert [(unit.version, unit.mode, unit.rounds) for unit in quick] == [
+        ("4.18.0", "protected", 2),
+        ("4.18.0", "journal", 2),
+        ("4.17.3", "protected", 2),
+        ("4.17.3", "journal", 2),
+    ]
+
+
+def test_a_scenario_that_cannot_be_tried_is_refused_by_name(root: Path) -> None:
+    with pytest.raises(UsageError, match="try/messages"):
+        stated_units(root=root, only=["try/mesages"])
+    with pytest.raises(UsageError, match="try/alone states no series"):
+        stated_units(root=root, only=["try/alone"])
+
+
+def test_what_is_done_is_not_done_again(root: Path, tmp_path: Path) -> None:
+    units, done = stated_units(root=root), list[Unit]()
+    with pytest.raises(KeyboardInterrupt):
+        list(run_units(units, Kept(tmp_path), doing(done, until=5)))
+    lines = list(run_units(units, Kept(tmp_path), doing(done)))
+    assert done == units
+    assert lines[0] == f"{len(units)} runs, 5 of them done already"
+    assert list(run_units(units, Kept(tmp_path), doing(done))) == [
+        f"14 runs, {len(units)} of them done already"
+    ]
+    assert len(Kept(tmp_path).trials(units)) == len(units)
+
+
+def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path, tmp_path: Path) -> None:
+    before = stated_units(root=root, only=["try/messages"])
+    list(run_units(before, Kept(tmp_path), doing([])))
+    path = root / "try" / "messages.yaml"
+    path.write_text(PLAN.format(name="messages", about="Told otherwise.", more=MESSAGES))
+    assert stated_units(root=root, only=["try/messages"]) == before
+    path.write_text(PLAN.format(name="messages", about="A plan.", more=f"{MESSAGES}\nallowance: 1"))
+    after = stated_units(root=root, only=["try/messages"])
+    assert not any(Kept(tmp_path).has(unit) for unit in after)
+
+
+def test_what_is_forgotten_is_done_again(root: Path, tmp_path: Path) -> None:
+    units = stated_units(root=root)
+    kept = Kept(tmp_path)
+    list(run_units(units, kept, doing([])))
+    assert kept.drop(units[:2]) == 2
+    assert [Kept(tmp_path).has(unit) for unit in units[:3]] == [False, False, True]
+
+
+def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
+    def enter() -> None:
+        with Kept(tmp_path).alone():
+            pass
+
+    with Kept(tmp_path).alone(), pytest.raises(UsageError, match="another series is at work"):
+        enter()
+    enter()
+
+
+def test_the_table_has_a_row_for_each_mode_and_protocol_with_its_bound(root: Path) -> None:
+    units = stated_units(root=root)
+    table = series_table(stated(unit) for unit in units)
+    assert "| `try/messages` | protected | V3 | 4.18.0 | 20 rounds | 20 | below 14 % | 10 |" in table
+    assert "| `try/crashes` | journal | V2 | 4.18.0 | 3 runs | 3 | below 64 % | 20 |" in table
+    assert len(table) == 2 + 2 + 4
+
+
+def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
+    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
+    found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
+    found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended by itself"))
+    table = series_table(found)
+    assert "3 runs | 1 (2 unknown) | otherwise: below 99 %; defect fencing on main in 1 of 1" in table[2]
+    assert table[-2:] == [
+        "- `try/crashes` journal (v2=false): unknown: no census",
+        "- `try/crashes` journal (v2=false): error: b1 ended by itself",
+    ]
+
+
+def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
+    document = tmp_path / "series.md"
+    document.write_text(f"# Series\n\n{BEGIN}\n\nold\n\n{END}\n\nBelow.\n")
+    for _ in range(2):
+        write_table(document, ["| new |"])
+        assert document.read_text() == f"# Series\n\n{BEGIN}\n\n| new |\n\n{END}\n\nBelow.\n"
+    document.write_text("# Series\n")
+    with pytest.raises(UsageError, match="no place for the table"):
+        write_table(document, ["| new |"])
