@@ -33,7 +33,7 @@ from toxiproxy.toxic import Toxic
 
 from cluster import wirelog
 from cluster.interface import LinkState, Way
-from cluster.messages import Action, Rule, RuleState
+from cluster.messages import HOLDING, Rule, RuleState
 from cluster.rulebook import Rulebook
 from cluster.toxiproxy import Rest
 from cluster.wirelog import LogOrder
@@ -46,8 +46,6 @@ _START_TIMEOUT_S = 10.0
 _BYTES_PER_KILOBYTE = 1000
 _STREAMS = {Way.REQUESTS: "upstream", Way.ANSWERS: "downstream"}
 _HOLD, _LATENCY, _BANDWIDTH = "timeout", "latency", "bandwidth"
-_HOLDING = {way: Rule(f"hold.{way}", way, Action.HOLD) for way in _STREAMS}
-"""The rules by which a link to a bookie is held; no fault gives a rule such a name."""
 
 
 class ToxiproxyLinks:
@@ -82,7 +80,7 @@ class ToxiproxyLinks:
         with self._orders[source, destination]:
             for one in wanted - set(self.state(source, destination).held):
                 if self.filters(source, destination):
-                    self._rulebook.put(link_name(source, destination), _HOLDING[one])
+                    self._rulebook.put(link_name(source, destination), HOLDING[one])
                 else:
                     self._add(path, _HOLD, one, {"timeout": 0})
             held = set(self.state(source, destination).held)
@@ -118,7 +116,7 @@ class ToxiproxyLinks:
             self._remove(path, (_LATENCY, _BANDWIDTH))
             self._remove(path, (_HOLD,))
             for way in self._held_by_rule(source, destination):
-                self._rulebook.remove(link_name(source, destination), _HOLDING[way].id)
+                self._rulebook.remove(link_name(source, destination), HOLDING[way].id)
             self._rest.post(path, {"enabled": True})
             self._expect(source, destination, self.state(source, destination) == CLEAR, "healed")
 
@@ -176,7 +174,7 @@ class ToxiproxyLinks:
         if not self.filters(source, destination):
             return ()
         ids = {state.id for state in self._rulebook.states(link_name(source, destination))}
-        return tuple(way for way, rule in _HOLDING.items() if rule.id in ids)
+        return tuple(way for way, rule in HOLDING.items() if rule.id in ids)
 
     def _add(self, path: str, kind: str, way: Way, attributes: Mapping[str, int]) -> None:
         toxic = {"name": f"{kind}-{way}", "type": kind, "stream": _STREAMS[way], "attributes": attributes}

@@ -86,3 +86,7 @@ class RuleState:
     acted: int
     held_now: int
     released: int = 0
+
+
+HOLDING = {way: Rule(f"hold.{way}", way, Action.HOLD) for way in (Way.REQUESTS, Way.ANSWERS)}
+"""The rules by which a whole link is held (``Links.hold``); no other rule has such an id."""

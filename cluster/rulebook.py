@@ -22,6 +22,7 @@ class Rulebook:
     def __init__(self, rest: Rest, links: Iterable[str]) -> None:
         self._rest = rest
         self._rules: dict[str, list[Rule]] = {link: [] for link in links}
+        self._gone: dict[tuple[str, str], RuleState] = {}
         self._locks = {link: threading.Lock() for link in self._rules}
 
     def put(self, link: str, rule: Rule) -> RuleState:
@@ -56,14 +57,14 @@ class Rulebook:
     def remove(self, link: str, rule: str) -> RuleState:
         """Take a rule out of force and let go what it holds; its last counters.
 
-        Works again after an order whose answer did not come. ``LinkError`` when the link never had
-        the rule, or the proxy still lists it.
+        The same again when it was removed before, also when the proxy's answer to that did not
+        come. ``LinkError`` when the link never had the rule, or the proxy still lists it.
         """
         with self._locks[link]:
             if all(other.id != rule for other in self._rules[link]):
-                raise LinkError(f"the link {link} has no rule {rule!r} in force")
-            gone = RuleState(rule, 0, matched=0, acted=0, held_now=0)
-            last = next((state for state in self.states(link) if state.id == rule), gone)
+                return self._before(link, rule)
+            unseen = RuleState(rule, 0, matched=0, acted=0, held_now=0)
+            last = next((state for state in self.states(link) if state.id == rule), unseen)
             kept = [other for other in self._rules[link] if other.id != rule]
             told = self._order(link, kept)
             if any(one["id"] == rule for one in told["rules"]):
@@ -72,7 +73,15 @@ class Rulebook:
             released = int(told["released"])
             # What came between the counting and the removal has acted as well.
             acted = max(last.acted, released)
-            return replace(last, acted=acted, matched=max(last.matched, acted), held_now=0, released=released)
+            matched = max(last.matched, acted)
+            gone = replace(last, matched=matched, acted=acted, held_now=0, released=released)
+            self._gone[link, rule] = gone
+            return gone
+
+    def _before(self, link: str, rule: str) -> RuleState:
+        if (link, rule) not in self._gone:
+            raise LinkError(f"the link {link} never had a rule {rule!r}")
+        return self._gone[link, rule]
 
     def _order(self, link: str, rules: Sequence[Rule]) -> Any:
         return self._rest.put(f"{_path(link)}/rules", {"rules": [rule.as_json() for rule in rules]})

@@ -123,6 +123,15 @@ def acked(stage: Stage, step: Any) -> tuple[bool, str]:
     return count >= step.entries, f"{count} of {step.entries} adds to {step.ledger} acknowledged"
 
 
+@condition("acted")
+def acted(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The named fault has acted on at least so many messages; that confirms it."""
+    count = stage.faults.acted(step.fault)
+    if count is None:
+        return False, f"no fault named {step.fault} is in force"
+    return count >= step.times, f"{step.fault} has acted {count} of {step.times} times"
+
+
 @condition("quiet")
 def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
     """Every bookie is registered and answers; none is in limbo for a known ledger, none repairs."""

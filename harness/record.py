@@ -59,10 +59,9 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         with LocalBackend(spec).open() as cluster:
             narrator.event("all of them are ready")
             judge.wait_warm()
-            active = Active(cluster, faults.write)
-            stage = Stage(
-                cluster, active, Ledgers(steps, rounds=plan.plan.rounds), narrator, plan, folder, steps
-            )
+            ledgers = Ledgers(steps, rounds=plan.plan.rounds)
+            active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
+            stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
             try:
                 finals = _play(stage)
             finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 import nemesis.links  # registers its faults
+import nemesis.messages  # registers its faults
 import nemesis.processes  # noqa: F401  # registers its faults
 import workloads.append  # noqa: F401  # registers its workload
 from nemesis.registry import FAULTS

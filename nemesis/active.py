@@ -3,6 +3,9 @@
 Knows no single fault: kinds come from :mod:`nemesis.registry`. A thing (a process, a link) has at
 most one fault at a time, so that healing one never lifts another; only a fault that supersedes
 the other (a kill of a paused process) may follow it. Steps may run in parallel.
+
+A fault that lies in wait is confirmed when somebody asks and it has acted, at the latest when it is
+healed. One that never acted stays unconfirmed in the record.
 """
 
 from __future__ import annotations
@@ -12,18 +15,22 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from random import Random
 from typing import Any
 
 from pydantic import BaseModel
 
 from cluster.interface import Cluster
 from nemesis.processes import restart
-from nemesis.registry import FAULTS, Fault, Proof
+from nemesis.registry import FAULTS, Fault, LiesInWait, Occasion, Proof
+from plans.names import Nameable
 from plans.nearest import unknown
 from plans.steps import Start
-from protocol.errors import FaultError, FencepostError, UsageError
+from protocol.errors import FaultError, FencepostError, LinkError, UsageError
 
 Record = Callable[[Mapping[str, Any]], None]
+LedgerOf = Callable[[str], int]
+RandomOf = Callable[[str], Random]
 
 
 class _Life(Enum):
@@ -43,6 +50,14 @@ class InForce:
     claims: frozenset[str]
     injected: Proof = field(default_factory=dict)
     life: _Life = _Life.INJECTING
+    healed: Proof = field(default_factory=dict)
+    awaited: LiesInWait | None = None
+    """The fault itself while it lies in wait and was not yet seen to have acted."""
+
+    @property
+    def name(self) -> str | None:
+        """The name that the plan gave it, if any."""
+        return given_name(self.params)
 
     def __str__(self) -> str:
         return f"{self.fault.name} {self.target}"
@@ -51,14 +66,23 @@ class InForce:
 class Active:
     """All faults in force on one cluster; ``record`` takes each line of the fault log.
 
-    ``clock`` gives the monotonic time in ns.
+    ``ledger`` gives the id of a ledger by its name in the plan, ``random`` the run's random stream of
+    a name, ``clock`` the monotonic time in ns.
     """
 
     def __init__(
-        self, cluster: Cluster, record: Record, *, clock: Callable[[], int] = time.monotonic_ns
+        self,
+        cluster: Cluster,
+        record: Record,
+        *,
+        ledger: LedgerOf | None = None,
+        random: RandomOf = Random,
+        clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._cluster = cluster
         self._record = record
+        self._ledger = ledger or _no_ledger
+        self._random = random
         self._clock = clock
         self._lock = threading.Lock()
         self._numbered = 0
@@ -72,20 +96,25 @@ class Active:
     def refusal(self, name: str, params: BaseModel) -> str | None:
         """Why this fault could not be injected now, or None: not available, or its thing is taken."""
         fault = _kind(name)
-        return fault.available(params, self._cluster) or self._taken(fault, self._claims(fault, params))
+        reason = fault.available(params, self._cluster)
+        return reason or self._taken(fault, params, self._claims(fault, params))
 
     def inject(self, name: str, params: BaseModel) -> InForce:
         """Inject one fault and confirm that it took effect; it stays in force until healed.
 
+        One that lies in wait is confirmed later (:meth:`acted`, :meth:`heal`).
         ``UsageError`` when it is refused (see :meth:`refusal`). ``FaultError`` when it failed or
         was not confirmed; it is healed then, or stays in force when even that failed.
         """
         entry = self._enter(_kind(name), params)
         try:
             self._log(entry, "planned")
-            entry.injected = entry.fault.inject(params, self._cluster)
+            occasion = Occasion(entry.number, self._ledger, self._random)
+            entry.injected = entry.fault.inject(params, self._cluster, occasion)
             self._log(entry, "injected", entry.injected)
-            self._log(entry, "confirmed", entry.fault.confirm(params, self._cluster, entry.injected))
+            entry.awaited = _lying_in_wait(entry)
+            if entry.awaited is None:
+                self._log(entry, "confirmed", entry.fault.confirm(params, self._cluster, entry.injected))
             self._supersede(entry)
         except FencepostError as error:
             self._log(entry, "failed", {"error": str(error)})
@@ -99,13 +128,35 @@ class Active:
                 entry.life = _Life.IN_FORCE
         return entry
 
-    def heal(self, *, kind: str | None = None, target: str | None = None) -> list[str]:
+    def acted(self, name: str) -> int | None:
+        """How often the fault of that name has acted so far; None when it is not in force.
+
+        The first time that it has, it is confirmed. ``UsageError`` for a fault that cannot tell.
+        """
+        entry = next((one for one in self.in_force() if one.name == name), None)
+        if entry is None or entry.life is not _Life.IN_FORCE:
+            return None
+        fault: Any = entry.fault
+        if not isinstance(fault, LiesInWait):
+            raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
+        try:
+            proof = fault.acted(entry.params, self._cluster, entry.injected)
+        except LinkError:
+            if entry.life is not _Life.IN_FORCE or entry not in self.in_force():
+                return None  # Healed while it was asked.
+            raise
+        self._confirm_late(entry, proof)
+        return int(proof["acted"])
+
+    def heal(
+        self, *, kind: str | None = None, target: str | None = None, name: str | None = None
+    ) -> list[str]:
         """Heal the faults that match (all without arguments) and say which, in the order of healing.
 
         Links first, then ZooKeeper, bookies and clients, in each turn the newest first. Goes on
         after an error; ``FaultError`` then names every fault that is still in force.
         """
-        return self._heal_all(self._take(kind and (kind,), target))
+        return self._heal_all(self._take(kind and (kind,), target, name))
 
     def start(self, step: Start) -> list[str]:
         """Start a process that is down and wait until it is ready, with other settings if given.
@@ -133,8 +184,11 @@ class Active:
     def _claims(self, fault: Fault, params: BaseModel) -> frozenset[str]:
         return fault.claims(params, self._cluster)
 
-    def _taken(self, fault: Fault, claims: frozenset[str]) -> str | None:
+    def _taken(self, fault: Fault, params: BaseModel, claims: frozenset[str]) -> str | None:
+        name = given_name(params)
         for other in self._faults:
+            if name is not None and other.name == name:
+                return f"{other} has the name {name!r} already (fault {other.number})"
             shared = sorted(claims & other.claims)
             if shared and other.fault.name not in fault.supersedes:
                 return f"{shared[0]} is under {other} already (fault {other.number})"
@@ -145,7 +199,7 @@ class Active:
         reason = fault.available(params, self._cluster)
         claims = frozenset() if reason else self._claims(fault, params)
         with self._lock:
-            reason = reason or self._taken(fault, claims)
+            reason = reason or self._taken(fault, params, claims)
             if reason:
                 raise UsageError(f"{fault.name} {target} cannot be injected: {reason}")
             self._numbered += 1
@@ -164,7 +218,9 @@ class Active:
         for other in ended:
             self._log(other, "healed", {"ended_by": entry.number})
 
-    def _take(self, kinds: Collection[str] | None, target: str | None) -> list[InForce]:
+    def _take(
+        self, kinds: Collection[str] | None, target: str | None, name: str | None = None
+    ) -> list[InForce]:
         """The matching faults in the order of healing, reserved for this thread."""
         with self._lock:
             matching = [
@@ -173,6 +229,7 @@ class Active:
                 if entry.life is _Life.IN_FORCE
                 and (not kinds or entry.fault.name in kinds)
                 and target in (None, entry.target)
+                and name in (None, entry.name)
             ]
             for entry in matching:
                 entry.life = _Life.HEALING
@@ -182,7 +239,7 @@ class Active:
         errors = self._heal(entries, how)
         if errors:
             raise FaultError("; ".join(errors))
-        return [str(entry) for entry in entries]
+        return [_told(entry) for entry in entries]
 
     def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         """Heal each entry, by ``how`` if given; what went wrong, a sentence each."""
@@ -195,12 +252,23 @@ class Active:
                 self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
                 errors.append(f"{entry} was not healed: {error}")
             else:
+                self._confirm_late(entry, proof)
                 self._log(entry, "healed", {"began_ns": began_ns, **proof})
+                entry.healed = proof
                 with self._lock:
                     self._faults.remove(entry)
             finally:
                 entry.life = _Life.IN_FORCE
         return errors
+
+    def _confirm_late(self, entry: InForce, proof: Proof) -> None:
+        """Confirm a fault that lay in wait when its proof says that it has acted."""
+        if not proof.get("acted"):
+            return
+        with self._lock:
+            awaited, entry.awaited = entry.awaited, None
+        if awaited is not None:
+            self._log(entry, "confirmed", proof)
 
     def _log(self, entry: InForce, phase: str, proof: Proof | None = None) -> None:
         self._record(
@@ -214,6 +282,29 @@ class Active:
                 "proof": proof or {},
             }
         )
+
+
+def given_name(params: BaseModel) -> str | None:
+    """The name that a plan gives a fault with ``as``, None when it gives none."""
+    return params.name if isinstance(params, Nameable) else None
+
+
+def _lying_in_wait(entry: InForce) -> LiesInWait | None:
+    fault: Any = entry.fault
+    return fault if isinstance(fault, LiesInWait) and fault.waits(entry.params) else None
+
+
+def _told(entry: InForce) -> str:
+    """A healed fault with what it did, where it counted that."""
+    acted = entry.healed.get("acted")
+    if acted is None:
+        return str(entry)
+    times = {0: "never acted", 1: "acted once"}.get(acted, f"acted {acted} times")
+    return f"{entry} ({times})"
+
+
+def _no_ledger(name: str) -> int:
+    raise UsageError(f"ledger {name!r} was not created yet")
 
 
 def _kind(name: str) -> Fault:

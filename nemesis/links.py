@@ -1,11 +1,12 @@
-"""Faults of links: cut, hold, slow one link; isolate all links of one server.
+"""Faults of whole links: cut, silence, slow one link; isolate all links of one server.
 
 The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
 confirmed by what the proxy says of the link afterwards.
 
-A proxy cannot change what a link does while the receiver reads nothing: the order would wait for
-it, and all later ones with it. Holding and slowing are therefore refused while an end is paused,
-and slowness is healed after pauses. Cutting is always possible.
+Making a link slow waits until the receiver has read what is under way, and so does a hold of a link
+that understands no messages (to ZooKeeper). A paused receiver would be waited for without end, and
+all later orders with it: these are refused while an end is paused, and slowness is healed after
+pauses. Cutting is always possible, and so is holding a link that understands messages.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
-from nemesis.registry import Proof, Turn, register
+from cluster.interface import CanFilter, Cluster, Links, LinkState, ProcessState, Way
+from cluster.messages import HOLDING
+from nemesis.registry import Occasion, Proof, Turn, register
 from plans.names import DestinationName, Params, ServerName, SourceName
 from protocol.addresses import OBSERVER, link_name
-from protocol.errors import FaultError, LinkError
+from protocol.errors import FaultError, LinkError, UsageError
 
 Pair = tuple[str, str]
 _SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
@@ -38,12 +40,6 @@ class Link(Params):
         if self.source == self.destination and "-" not in self.source:
             raise ValueError(f"`{self.source}` has no link to itself")
         return self
-
-
-class HeldLink(Link):
-    """One link and the way that is held: requests, answers or both."""
-
-    way: Way = Way.BOTH
 
 
 class SlowLink(Link):
@@ -72,8 +68,9 @@ class _LinkFault(ABC):
     name: str
     supersedes: frozenset[str] = frozenset()
 
-    def keeps_connections(self, params: Any) -> bool:  # noqa: ARG002  # isolate does by its parameters
-        return True
+    @abstractmethod
+    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:
+        """Whether the order for one link waits until what is under way was read."""
 
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
         return [(params.source, params.destination)]
@@ -91,11 +88,10 @@ class _LinkFault(ABC):
         if not pairs:
             return f"{params.target} has no links that may be faulted"
         for pair in pairs:
-            if pair[0] == OBSERVER:
-                return "links of the observer are never faulted"
-            if pair not in cluster.links.pairs():
-                return f"there is no link {link_name(*pair)}"
-        return _paused_end(pairs, cluster) if self.keeps_connections(params) else None
+            if refusal := no_such_link(pair, cluster.links):
+                return refusal
+        waiting = [pair for pair in pairs if self.waits_for_receivers(params, cluster.links, pair)]
+        return _paused_end(waiting, cluster)
 
     def target(self, params: Any) -> str:
         return link_name(params.source, params.destination)
@@ -106,7 +102,7 @@ class _LinkFault(ABC):
     def turn(self, params: Any) -> Turn:  # noqa: ARG002  # the protocol's
         return Turn.LINKS
 
-    def inject(self, params: Any, cluster: Cluster) -> Proof:
+    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         pairs = self.pairs(params, cluster.links)
         for pair in pairs:
             self.apply(params, cluster.links, pair)
@@ -146,7 +142,7 @@ class _Cut(_LinkFault):
     about = "close a link's connections and refuse new ones"
     params: type[BaseModel] = Link
 
-    def keeps_connections(self, params: Any) -> bool:  # noqa: ARG002
+    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
         return False
 
     def apply(self, params: Any, links: Links, pair: Pair) -> None:  # noqa: ARG002
@@ -156,19 +152,31 @@ class _Cut(_LinkFault):
         return state.cut
 
 
-class _Hold(_LinkFault):
-    """A silent partition: connections stay, nothing passes that way."""
+class Silence(_LinkFault):
+    """A silent partition: connections stay, nothing passes. The part of ``hold`` for a whole link."""
 
     name = "hold"
-    about = "let nothing pass a link, one way or both, while its connections stay open"
-    params: type[BaseModel] = HeldLink
+
+    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
+        """True where toxiproxy itself holds."""
+        return not _understands_messages(links, pair)
 
     def apply(self, params: Any, links: Links, pair: Pair) -> None:
+        """Hold one way or both."""
         links.hold(*pair, params.way)
 
     def took(self, params: Any, state: LinkState) -> bool:
+        """Exactly the wanted ways are held."""
         wanted = {Way.REQUESTS, Way.ANSWERS} if params.way is Way.BOTH else {params.way}
         return set(state.held) == wanted
+
+    def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        """How many messages it has kept back, where the link can tell messages apart."""
+        pair, links = (params.source, params.destination), cluster.links
+        if not isinstance(links, CanFilter) or not links.filters(*pair):
+            raise UsageError(f"{link_name(*pair)} counts no messages; only links to bookies do")
+        ways = (Way.REQUESTS, Way.ANSWERS) if params.way is Way.BOTH else (params.way,)
+        return {"acted": sum(links.rule(*pair, HOLDING[way].id).acted for way in ways)}
 
 
 class _Slow(_LinkFault):
@@ -177,6 +185,9 @@ class _Slow(_LinkFault):
     name = "slow"
     about = "delay a link each way, or narrow it"
     params: type[BaseModel] = SlowLink
+
+    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
+        return True
 
     def turn(self, params: Any) -> Turn:  # noqa: ARG002
         return Turn.SLOWNESS
@@ -201,8 +212,8 @@ class _Isolate(_LinkFault):
     about = "cut or hold every link of one server, to it and from it"
     params: type[BaseModel] = Island
 
-    def keeps_connections(self, params: Any) -> bool:
-        return bool(params.by == "hold")
+    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:
+        return params.by == "hold" and not _understands_messages(links, pair)
 
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:
         return [pair for pair in links.pairs() if params.target in pair and pair[0] != OBSERVER]
@@ -220,6 +231,19 @@ class _Isolate(_LinkFault):
         return state.cut if params.by == "cut" else set(state.held) == {Way.REQUESTS, Way.ANSWERS}
 
 
+def no_such_link(pair: Pair, links: Links) -> str | None:
+    """Why no fault can hit this link: it is the observer's, or there is none; None when one can."""
+    if pair[0] == OBSERVER:
+        return "links of the observer are never faulted"
+    if pair not in links.pairs():
+        return f"there is no link {link_name(*pair)}"
+    return None
+
+
+def _understands_messages(links: Links, pair: Pair) -> bool:
+    return isinstance(links, CanFilter) and links.filters(*pair)
+
+
 def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:
     for name in sorted({end for pair in pairs for end in pair}):
         if cluster.process(name).state is ProcessState.PAUSED:
@@ -228,6 +252,5 @@ def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:
 
 
 register(_Cut())
-register(_Hold())
 register(_Slow())
 register(_Isolate())

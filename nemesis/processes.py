@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState
-from nemesis.registry import Proof, Turn, register
+from nemesis.registry import Occasion, Proof, Turn, register
 from plans.names import Params, ServerName
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
 from protocol.errors import FaultError, UsageError
@@ -98,7 +98,7 @@ class _Kill(_Ending):
     power = CanKill
     supersedes = frozenset({"pause"})
 
-    def inject(self, params: Target, cluster: Cluster) -> Proof:
+    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         return _proof(process.kill())
 
@@ -116,7 +116,7 @@ class _Stop(_Ending):
     params: type[BaseModel] = StopTarget
     power = CanStop
 
-    def inject(self, params: StopTarget, cluster: Cluster) -> Proof:
+    def inject(self, params: StopTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         return _proof(process.stop(params.timeout_s))
 
@@ -134,7 +134,7 @@ class _Pause(_ProcessFault):
     params: type[BaseModel] = Target
     power = CanPause
 
-    def inject(self, params: Target, cluster: Cluster) -> Proof:
+    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         process.pause()
         return {"boot": process.boot}

@@ -3,13 +3,17 @@
 A fault is one object registered under one name; its ``params`` model is the step's parameters in
 a plan. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
 or how servers are made. They keep nothing between calls: what injecting found out is handed to
-the later phases by :mod:`nemesis.active`.
+the later phases by :mod:`nemesis.active`. Most are confirmed at once; one that lies in wait is
+confirmed when it has acted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
+from random import Random
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -26,6 +30,19 @@ class Turn(IntEnum):
     BOOKIES = 2
     CLIENTS = 3
     SLOWNESS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """What a fault may know of the run that it is injected into.
+
+    ``number`` is its own in the fault log; ``ledger`` gives the id of a ledger that the plan names,
+    ``UsageError`` when it is not there yet; ``random`` the run's random stream of a name.
+    """
+
+    number: int
+    ledger: Callable[[str], int]
+    random: Callable[[str], Random]
 
 
 class Fault(Protocol):
@@ -53,7 +70,7 @@ class Fault(Protocol):
         """When it is healed among others."""
         ...
 
-    def inject(self, params: Any, cluster: Cluster) -> Proof:
+    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:
         """Do it; return when the order is given, with the facts that are known by then."""
         ...
 
@@ -67,6 +84,22 @@ class Fault(Protocol):
         Must work after an injection that broke off (``injected`` is then empty), and again after
         a healing that failed.
         """
+        ...
+
+
+@runtime_checkable
+class LiesInWait(Protocol):
+    """A fault that acts when something comes by (an optional power of ``Fault``).
+
+    Its order is confirmed when it is injected, but the fault only when it has acted.
+    """
+
+    def waits(self, params: Any) -> bool:
+        """Whether it does so with these parameters; if not, it is confirmed like any other."""
+        ...
+
+    def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+        """What it has done so far; ``acted`` says how often. ``heal`` returns the same at the end."""
         ...
 
 

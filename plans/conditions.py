@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from plans.names import BookieName, LedgerName, Params, ServerName
+from plans.names import BookieName, GivenFault, LedgerName, Params, ServerName
 
 
 class Condition(Params):
@@ -72,6 +72,14 @@ class Acked(Condition):
     entries: int = Field(ge=1)
 
 
+class Acted(Condition):
+    """The fault that was given that name with ``as`` has acted on (or holds) so many messages."""
+
+    condition: Literal["acted"] = "acted"
+    fault: GivenFault
+    times: int = Field(default=1, ge=1)
+
+
 class Quiet(Condition):
     """Every bookie is up, registered and answering, and none is in limbo or repairing."""
 
@@ -85,10 +93,11 @@ class Elapsed(Params):
     for_s: float = Field(gt=0)
 
 
-AnyCondition = Ready | Registered | Down | Limbo | NotLimbo | State | Acked | Quiet | Elapsed
+AnyCondition = Ready | Registered | Down | Limbo | NotLimbo | State | Acked | Acted | Quiet | Elapsed
 
 CONDITIONS: dict[str, type[AnyCondition]] = {
     "acked": Acked,
+    "acted": Acted,
     "down": Down,
     "elapsed": Elapsed,
     "limbo": Limbo,

@@ -31,14 +31,13 @@ def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
 def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
     for step in raw_steps(tree):
-        key = {"create": "ledger", "load": "as"}.get(step.name)
-        name = step.params.get(key) if key else None
-        if not isinstance(name, str) or key is None:
+        what, key = {"create": ("ledger", "ledger"), "load": ("load", "as")}.get(step.name, ("fault", "as"))
+        name = step.params.get(key)
+        if not isinstance(name, str) or step.name == "end_load":
             continue
-        if (step.name, name) in seen:
-            what = "ledger" if step.name == "create" else "load"
+        if (what, name) in seen:
             yield Problem((*step.path, key), f"the {what} `{name}` is already made by an earlier step")
-        seen.add((step.name, name))
+        seen.add((what, name))
 
 
 def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:

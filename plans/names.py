@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from plans.nearest import unknown
 from protocol.addresses import NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
@@ -33,6 +33,7 @@ class Params(BaseModel):
 class Names:
     """What a plan's steps may name; None for a group means that it is not checked.
 
+    ``faults`` are kinds of fault, ``given`` the names that the plan gives single ones with ``as``.
     ``chaos`` allows the placeholders ``any-bookie`` and ``any-client``, which a seed resolves.
     """
 
@@ -41,6 +42,7 @@ class Names:
     ledgers: tuple[str, ...] | None = None
     loads: tuple[str, ...] | None = None
     faults: tuple[str, ...] | None = None
+    given: tuple[str, ...] | None = None
     modes: tuple[str, ...] | None = None
     chaos: bool = False
 
@@ -140,6 +142,16 @@ def _fault(value: str, info: ValidationInfo) -> str:
     return _known(value, "fault", [names_in(info).faults])
 
 
+def _given(value: str, info: ValidationInfo) -> str:
+    return _known(_formed(value, "fault"), "name of a fault", [names_in(info).given])
+
+
+def _new_given(value: str, info: ValidationInfo) -> str:
+    if names_in(info).chaos:
+        raise ValueError("a fault inside chaos cannot have a name, for it may come several times")
+    return _formed(value, "fault")
+
+
 def _mode(value: str, info: ValidationInfo) -> str:
     return _known(value, "mode", [names_in(info).modes])
 
@@ -163,5 +175,13 @@ DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a 
 LedgerName = Annotated[str, AfterValidator(_ledger), _schema("a ledger of the plan, by its name")]
 LoadName = Annotated[str, AfterValidator(_load), _schema("the name a load was started under")]
 FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault")]
+GivenFault = Annotated[str, AfterValidator(_given), _schema("the name that a fault was given with `as`")]
+NewFault = Annotated[str, AfterValidator(_new_given), _schema("a name for this fault, once in a plan")]
 ModeName = Annotated[str, AfterValidator(_mode), _schema("the name of a mode")]
 TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]
+
+
+class Nameable(Params):
+    """Base of the parameters of faults that a plan may give a name."""
+
+    name: NewFault | None = Field(default=None, alias="as")

@@ -11,7 +11,16 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
 
-from plans.names import ClientName, FaultName, LedgerName, LoadName, Params, ServerName, TargetName
+from plans.names import (
+    ClientName,
+    FaultName,
+    GivenFault,
+    LedgerName,
+    LoadName,
+    Params,
+    ServerName,
+    TargetName,
+)
 from plans.settings import Settings
 from plans.shapes import LedgerShape
 from plans.versions import Version
@@ -135,6 +144,12 @@ class Heal(Params):
     target: TargetName | None = None
 
 
+class Release(Params):
+    """End the one fault that was given that name with ``as``; what it held goes on."""
+
+    fault: GivenFault
+
+
 class Load(Params):
     """Start a workload in the background; its own parameters stand beside these two keys."""
 
@@ -203,6 +218,7 @@ STEPS: dict[str, type[BaseModel]] = {
     "open": Open,
     "read": Read,
     "recover": Recover,
+    "release": Release,
     "resume": Resume,
     "start": Start,
     "tail": Tail,

@@ -17,6 +17,9 @@ from protocol.addresses import MAX_BOOKIES
 MODIFIERS = ("at_s", "when", "outcome", "note")
 """Keys that stand beside a step's name."""
 
+_LOADS = ("load", "end_load")
+"""Steps whose ``as`` names a load; elsewhere it names a fault."""
+
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
@@ -46,6 +49,7 @@ def names_of(tree: Any, *, faults: tuple[str, ...] | None, modes: tuple[str, ...
         ledgers=_texts([step.params.get("ledger") for step in steps if step.name == "create"]),
         loads=_texts([step.params.get("as") for step in steps if step.name == "load"]),
         faults=faults,
+        given=_texts([step.params.get("as") for step in steps if step.name not in _LOADS]),
         modes=modes,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.acts.registry import Done, act
 from harness.stage import Stage
+from protocol.errors import UsageError
 
 
 def inject(name: str, stage: Stage, step: Any) -> Done:
@@ -37,3 +38,16 @@ def heal(stage: Stage, step: Any) -> Done:
     """Undo the faults in force that match, newest first."""
     healed = stage.faults.heal(kind=step.kind, target=step.target)
     return Done(f"heal {', '.join(healed) if healed else 'nothing (no fault in force)'}")
+
+
+@act("release")
+def release(stage: Stage, step: Any) -> Done:
+    """Undo the fault of that name; what it held goes on."""
+    healed = stage.faults.heal(name=step.fault)
+    if not healed:
+        named = sorted(one.name for one in stage.faults.in_force() if one.name)
+        raise UsageError(
+            f"no fault named {step.fault!r} is in force (in force: {', '.join(named) or 'none with a name'})",
+            remedy="inject it in an earlier step, and heal it once",
+        )
+    return Done(f"release {step.fault}: {', '.join(healed)}")

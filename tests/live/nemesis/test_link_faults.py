@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-import nemesis.links  # noqa: F401  # registers its faults
+import nemesis.links
+import nemesis.messages  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
 from cluster.links import ToxiproxyLinks
 from nemesis.active import Active

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nemesis.links
+import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
 from cluster.local.backend import LocalBackend

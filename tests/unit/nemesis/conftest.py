@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import nemesis.links
+import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from nemesis.active import Active
 from tests.unit.nemesis.fake_cluster import FakeCluster

@@ -28,7 +28,11 @@ def test_a_name_is_registered_once() -> None:
 
 
 def test_every_fault_says_what_it_is_about() -> None:
-    assert set(FAULTS) == {"kill", "stop", "pause", "cut", "hold", "slow", "isolate"}
+    assert set(FAULTS) == {
+        *("kill", "stop", "pause"),
+        *("cut", "slow", "isolate"),
+        *("drop", "hold", "delay", "duplicate", "forge"),
+    }
     assert all(fault.about for fault in FAULTS.values())
 
 
@@ -138,7 +142,7 @@ def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, A
 
 
 def test_the_fault_log_has_parameters_as_the_plan_writes_them(active: Active, lines: Lines) -> None:
-    inject(active, "hold", **{"from": "writer", "to": "b2", "way": "answers"})
-    assert lines[0]["params"] == {"from": "writer", "to": "b2", "way": "answers"}
-    assert (lines[0]["kind"], lines[0]["target"]) == ("hold", "writer-b2")
+    inject(active, "slow", **{"from": "writer", "to": "b2", "latency_ms": 5})
+    assert lines[0]["params"] == {"from": "writer", "to": "b2", "latency_ms": 5, "rate_bytes_per_s": 0}
+    assert (lines[0]["kind"], lines[0]["target"]) == ("slow", "writer-b2")
     assert proof(lines, "injected") == {"links": ["writer-b2"]}
