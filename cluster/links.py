@@ -115,7 +115,8 @@ class ToxiproxyLinks:
         with self._orders[source, destination]:
             self._remove(path, (_LATENCY, _BANDWIDTH))
             self._remove(path, (_HOLD,))
-            for way in self._held_by_rule(source, destination):
+            # Answers first, so that answers to requests that are let go now are not kept back.
+            for way in reversed(self._held_by_rule(source, destination)):
                 self._rulebook.remove(link_name(source, destination), HOLDING[way].id)
             self._rest.post(path, {"enabled": True})
             self._expect(source, destination, self.state(source, destination) == CLEAR, "healed")

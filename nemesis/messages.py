@@ -79,7 +79,9 @@ class _MessageFault:
         if not injected:  # It broke off, and left no rule.
             return {}
         name, links, pair = injected["rule"], _links(cluster), _pair(params)
-        return _proof(params, name, [links.remove_rule(*pair, one) for one in _ids(params, name)])
+        # Answers first, so that answers to requests that are let go now are not kept back.
+        gone = [links.remove_rule(*pair, one) for one in reversed(_ids(params, name))]
+        return _proof(params, name, gone[::-1])
 
     def _rule(self, params: Any, name: str, way: Way, occasion: Occasion) -> Rule:
         first, last = params.occurrences or (1, 0)

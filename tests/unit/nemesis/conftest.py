@@ -11,8 +11,9 @@ import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from nemesis.active import Active
 from tests.unit.nemesis.fake_cluster import FakeCluster
+from tests.unit.nemesis.fake_rules import FakeWire
 
-pytest.register_assert_rewrite("tests.unit.nemesis.fault_stories")
+pytest.register_assert_rewrite("tests.unit.nemesis.fault_stories", "tests.unit.nemesis.message_stories")
 
 
 @pytest.fixture
@@ -27,4 +28,9 @@ def lines() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def active(cluster: Any, lines: list[dict[str, Any]]) -> Active:
-    return Active(cluster, lambda line: lines.append(dict(line)))
+    return Active(cluster, lambda line: lines.append(dict(line)), ledger={"main": 7}.__getitem__)
+
+
+@pytest.fixture
+def wire(cluster: FakeCluster) -> FakeWire:
+    return FakeWire(cluster.links.rules["writer", "b1"])

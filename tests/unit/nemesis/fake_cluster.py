@@ -13,7 +13,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from cluster.interface import Exit, LinkState, ProcessState, Way
+from cluster.messages import HOLDING, Rule, RuleState
 from protocol.errors import FencepostError, NotReadyError, UsageError
+from tests.unit.nemesis.fake_rules import FakeRules
 
 SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 
@@ -87,6 +89,7 @@ class FakeLinks:
     def __init__(self, pairs: Sequence[tuple[str, str]], orders: Orders) -> None:
         self._states = dict.fromkeys(pairs, SOUND)
         self._orders = orders
+        self.rules = {pair: FakeRules() for pair in pairs}
 
     def pairs(self) -> Sequence[tuple[str, str]]:
         return tuple(self._states)
@@ -104,6 +107,8 @@ class FakeLinks:
     def hold(self, source: str, destination: str, way: Way) -> None:
         held = (Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,)
         self._change("hold", source, destination, replace(self.state(source, destination), held=held))
+        for one in held:
+            self.rules[source, destination].put(HOLDING[one])
 
     def slow(self, source: str, destination: str, *, latency_ms: int = 0, rate_bytes_per_s: int = 0) -> None:
         state = replace(
@@ -112,7 +117,24 @@ class FakeLinks:
         self._change("slow", source, destination, state)
 
     def heal(self, source: str, destination: str) -> None:
+        held = self.state(source, destination).held
         self._change("heal", source, destination, SOUND)
+        for one in held:
+            self.rules[source, destination].remove(HOLDING[one].id)
+
+    def filters(self, source: str, destination: str) -> bool:
+        return destination != "zk1"
+
+    def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
+        self._orders.take(f"put {rule.id} {source}-{destination}")
+        return self.rules[source, destination].put(rule)
+
+    def rule(self, source: str, destination: str, name: str) -> RuleState:
+        return self.rules[source, destination].state(name)
+
+    def remove_rule(self, source: str, destination: str, name: str) -> RuleState:
+        self._orders.take(f"remove {name} {source}-{destination}")
+        return self.rules[source, destination].remove(name)
 
 
 class FakeCluster:

@@ -98,9 +98,9 @@ def test_an_island_is_healed_on_every_link_that_can_be(cluster: Any, active: Act
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        ("hold", {"from": "writer", "to": "b2"}),
-        ("slow", {"from": "b2", "to": "zk1", "latency_ms": 5}),
-        ("isolate", {"target": "b1", "by": "hold"}),
+        ("hold", {"from": "b2", "to": "zk1"}),
+        ("slow", {"from": "writer", "to": "b2", "latency_ms": 5}),
+        ("isolate", {"target": "b2", "by": "hold"}),
     ],
 )
 def test_a_link_keeps_doing_what_it_does_while_an_end_is_paused(
@@ -115,6 +115,13 @@ def test_a_link_to_a_paused_server_may_be_cut(active: Active) -> None:
     inject(active, "pause", target="b2")
     inject(active, "cut", **{"from": "writer", "to": "b2"})
     inject(active, "isolate", target="b1", by="cut")
+
+
+def test_a_link_that_understands_messages_may_be_held_while_an_end_is_paused(active: Active) -> None:
+    inject(active, "pause", target="b2")
+    inject(active, "hold", **{"from": "writer", "to": "b2"})
+    inject(active, "drop", **{"from": "writer", "to": "b2"}, kinds=("add",))
+    inject(active, "isolate", target="b1", by="hold")
 
 
 def test_slowness_is_healed_after_the_pause_and_not_before(active: Active) -> None:

@@ -1,0 +1,138 @@
+"""What faults of messages must do on any link to a bookie, a fake one and a real one.
+
+A test class that derives from these provides the fixtures of ``fault_stories`` and ``wire``: a client
+``writer`` that reads entries of ledger 7 (the plan's ``main``) from ``b1``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nemesis.active import Active
+from nemesis.registry import FAULTS
+from protocol.errors import UsageError
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+
+TO_B1 = {"from": "writer", "to": "b1"}
+LATE = {**TO_B1, "way": "answers", "as": "late"}
+
+
+class MessageStories:
+    def test_a_fault_is_confirmed_by_its_counter(self, wire: Any, active: Active, lines: Lines) -> None:
+        inject(active, "drop", **TO_B1, kinds=("read",), ledger="main", entries=(5, 6))
+        assert wire.read(4)
+        assert not wire.read(5)
+        assert wire.arrived == [4]
+        assert phases(lines) == ["planned", "injected"]
+        assert active.heal() == ["drop writer-b1 (acted once)"]
+        assert phases(lines) == WHOLE
+        told = proof(lines, "healed")
+        assert {key: told[key] for key in ("rule", "link", "matched", "acted", "released")} == {
+            "rule": "drop-1",
+            "link": "writer-b1",
+            "matched": 1,
+            "acted": 1,
+            "released": 0,
+        }
+        assert told["number"] == proof(lines, "injected")["number"] >= 1
+        assert wire.read(5)
+
+    def test_a_fault_that_never_acted_stays_unconfirmed(
+        self, wire: Any, active: Active, lines: Lines
+    ) -> None:
+        inject(active, "drop", **TO_B1, kinds=("recovery_read",))
+        inject(active, "forge", **TO_B1, kinds=("add",), status="EIO", may_idle=True)
+        assert wire.read(1)
+        assert active.heal() == ["forge writer-b1 (never acted)", "drop writer-b1 (never acted)"]
+        assert phases(lines, 1) == ["planned", "injected", "healed"]
+        assert phases(lines, 2) == WHOLE  # It may idle, so that its order is enough.
+
+    def test_what_is_held_arrives_when_the_fault_is_released(
+        self, wire: Any, active: Active, lines: Lines
+    ) -> None:
+        inject(active, "hold", **LATE, kinds=("read",), statuses=("EOK",))
+        assert active.acted("late") == 0
+        assert not wire.read(1)
+        assert not wire.read(2)
+        assert active.acted("late") == 2
+        assert phases(lines) == WHOLE[:3]
+        assert active.heal(name="late") == ["hold writer-b1 (acted 2 times)"]
+        assert wire.told(1)
+        assert wire.told(2)
+        assert (proof(lines, "healed")["rule"], proof(lines, "healed")["released"]) == ("late", 2)
+        assert phases(lines) == WHOLE
+        assert active.acted("late") is None
+
+    def test_a_hold_of_both_ways_is_two_rules(self, wire: Any, active: Active, lines: Lines) -> None:
+        inject(active, "hold", **TO_B1, way="both", entries=(1, 1), **{"as": "both"})
+        assert not wire.read(1)
+        assert wire.read(2)
+        assert wire.arrived == [2]
+        active.heal()
+        assert wire.told(1)
+        assert len(proof(lines, "healed")["number"]) == 2
+        assert proof(lines, "healed")["acted"] == 1
+
+    def test_occurrences_are_counted_from_one(self, wire: Any, active: Active) -> None:
+        inject(active, "drop", **TO_B1, kinds=("read",), occurrences=(2, 3))
+        assert [wire.read(entry) for entry in (1, 2, 3, 4)] == [True, False, False, True]
+
+    def test_a_duplicate_arrives_twice(self, wire: Any, active: Active) -> None:
+        inject(active, "duplicate", **TO_B1, kinds=("read",), occurrences=(1, 1))
+        assert wire.read(1)
+        assert wire.told(1)
+        assert wire.arrived == [1, 1]
+
+    def test_the_first_of_several_that_acts_wins(self, wire: Any, active: Active, lines: Lines) -> None:
+        inject(active, "drop", **TO_B1, entries=(1, 1))
+        inject(active, "hold", **TO_B1, kinds=("read",))
+        assert not wire.read(1)
+        assert not wire.read(2)
+        active.heal()
+        assert wire.told(2)
+        assert not wire.told(1)
+        assert [proof(lines, "healed", fault)["acted"] for fault in (1, 2)] == [1, 1]
+
+    def test_a_whole_link_is_silent_until_it_is_healed(self, wire: Any, active: Active, lines: Lines) -> None:
+        inject(active, "hold", **TO_B1, **{"as": "still"})
+        assert phases(lines) == WHOLE[:3]
+        assert not wire.read(1)
+        assert active.acted("still") == 1
+        assert wire.arrived == []
+        assert active.heal(name="still") == ["hold writer-b1"]
+        assert wire.told(1)
+        assert wire.arrived == [1]
+
+    def test_faults_of_a_link_and_of_its_messages_do_not_clash(
+        self, cluster: Any, active: Active, lines: Lines
+    ) -> None:
+        inject(active, "drop", **TO_B1, kinds=("add",), may_idle=True)
+        inject(active, "hold", **TO_B1)
+        inject(active, "delay", **TO_B1, delay_ms=5, may_idle=True)
+        inject(active, "isolate", target="b2")
+        active.heal(kind="hold")
+        inject(active, "cut", **TO_B1)
+        active.heal(kind="cut")
+        assert cluster.links.rule("writer", "b1", "drop-1").acted == 0
+        assert cluster.links.rule("writer", "b1", "delay-3").acted == 0
+        active.heal()
+        assert phases(lines, 1) == WHOLE
+
+    def test_a_name_is_in_force_once(self, active: Active) -> None:
+        inject(active, "hold", **LATE, kinds=("read",), may_idle=True)
+        with pytest.raises(UsageError, match="hold writer-b1 has the name 'late' already"):
+            inject(active, "drop", **TO_B1, **{"as": "late"})
+        active.heal()
+        inject(active, "drop", **TO_B1, **{"as": "late"}, may_idle=True)
+        active.heal()
+
+    def test_links_that_understand_no_messages_and_those_of_the_observer_are_refused(
+        self, active: Active, lines: Lines
+    ) -> None:
+        observed = FAULTS["drop"].params(**{"from": "observer", "to": "b1"})
+        assert active.refusal("drop", observed) == "links of the observer are never faulted"
+        gone = FAULTS["drop"].params(**{"from": "writer", "to": "b9"})
+        assert active.refusal("drop", gone) == "there is no link writer-b9"
+        assert lines == []
