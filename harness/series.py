@@ -22,6 +22,7 @@ from harness.reports.series import quoted, series_lines
 from harness.results import ModeResult, RunResult
 from harness.run import judge_again, run
 from harness.trials import Tally, tallies, trials
+from protocol.errors import FencepostError
 
 EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
 
@@ -58,11 +59,16 @@ def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
 def _each(
     prepared: Sequence[Prepared], do: Callable[[Prepared], RunResult], narrator: Narrator, *, quiet: bool
 ) -> list[RunResult]:
-    results = []
-    for number, one in enumerate(prepared, start=1):
-        if len(prepared) > 1 and not quiet:
-            narrator.line(f"run {number} of {len(prepared)}", style="bold")
-        results.append(do(one))
+    """Every result; when an error ends the series, what came out before it is told first."""
+    results: list[RunResult] = []
+    try:
+        for number, one in enumerate(prepared, start=1):
+            if len(prepared) > 1 and not quiet:
+                narrator.line(f"run {number} of {len(prepared)}", style="bold")
+            results.append(do(one))
+    except FencepostError:
+        narrator.lines(series_lines(tallies(trials(results))))
+        raise
     return results
 
 
