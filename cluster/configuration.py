@@ -54,7 +54,12 @@ CLIENT_BASE: Mapping[str, str] = {
     "firstSpeculativeReadTimeout": "200",  # recovery asks the next bookie soon when one is silent
     "numIOThreads": "2",
     "numWorkerThreads": "2",
+    # BookKeeper's own placement, but a plan may say which bookies a ledger begins with.
+    "ensemblePlacementPolicy": "fencepost.placement.ChosenEnsemble",
 }
+
+CHOSEN_ENSEMBLE = "fencepost.ensemble"
+"""Key of a new ledger's custom metadata: ids of its first ensemble, joined by commas."""
 
 CAPS: Mapping[str, int] = {
     f"{_DB}writeCacheMaxSizeMb": 512,

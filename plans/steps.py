@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
 
 from plans.names import (
+    BookieName,
     ClientName,
     FaultName,
     GivenFault,
@@ -35,13 +36,31 @@ class Act(Params):
 
 
 class Create(LedgerShape, Act):
-    """Create a ledger and name it; the handle stays open."""
+    """Create a ledger and name it; the handle stays open.
+
+    ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
+    """
 
     needs_handle: ClassVar[bool] = False
     digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
     deferred: bool = False
     adv: bool = False
     metadata: dict[str, str] = Field(default_factory=dict)
+    bookies: tuple[BookieName, ...] | None = None
+
+    @field_validator("bookies")
+    @classmethod
+    def _an_ensemble(
+        cls, value: tuple[BookieName, ...] | None, info: ValidationInfo
+    ) -> tuple[BookieName, ...] | None:
+        if value is None:
+            return value
+        ensemble = info.data.get("ensemble", len(value))
+        if len(value) != ensemble:
+            raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
+        if len(set(value)) != len(value):
+            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
+        return value
 
 
 class Append(Act):

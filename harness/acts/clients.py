@@ -6,11 +6,14 @@ reads a history.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from cluster.configuration import CHOSEN_ENSEMBLE
 from evidence.codes import Outcome
 from harness.acts.registry import Done, act, outcome_of, refusal, told
 from harness.stage import Stage
+from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600
 
@@ -34,13 +37,17 @@ def create(stage: Stage, step: Any) -> Done:
         digest=step.digest.upper(),
         deferred=step.deferred,
         adv=step.adv,
-        metadata=dict(step.metadata),
+        metadata={**step.metadata, **_chosen(step.bookies)},
     )
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
     if not reply.get("ok"):
         return _ended(reply, f"{step.client} creates {step.ledger} ({quorums})")
     stage.ledgers.name(step.ledger, int(reply["ledger"]))
     return Done(f"{step.client} creates {step.ledger}: ledger {reply['ledger']} ({quorums})")
+
+
+def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
+    return {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, bookies))} if bookies else {}
 
 
 @act("append")
