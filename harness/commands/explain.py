@@ -17,7 +17,7 @@ from harness.order import default_results
 def command(run: str, subject: str, results: Path | None) -> int:
     """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it."""
     from evidence.folder import find_run
-    from harness.explain import explain
+    from harness.explain.story import explain
 
     matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
     if not matched:

@@ -84,6 +84,7 @@ def adds(ledgers: Mapping[int, int], *, links: int = 3, began_ns: int = 1_000_00
 def write_log(folder: Path, run_id: int, records: Records, names: Mapping[int, str]) -> dict[str, Any]:
     """Number, seal and write the records as a log that was closed; return ``wire`` of ``end.json``."""
     folder.mkdir(parents=True, exist_ok=True)
+    records = _laid_out(records)
     records["seq"] = 1 + np.arange(len(records))
     for number, first in enumerate(range(0, max(1, len(records)), SEGMENT), start=1):
         write_segment(folder, run_id, records[first : first + SEGMENT], number)
@@ -99,6 +100,14 @@ def write_log(folder: Path, run_id: int, records: Records, names: Mapping[int, s
         for link, name in names.items()
     }
     return {"log": log | {"links": {name: link for link, name in names.items()}}, "links": links}
+
+
+def _laid_out(records: Records) -> Records:
+    """The same fields with the places of the format: NumPy packs them when it joins arrays."""
+    rows = np.zeros(len(records), dtype=RECORD)
+    for name in RECORD.names or ():
+        rows[name] = records[name]
+    return rows
 
 
 def write_segment(folder: Path, run_id: int, records: Records, number: int) -> None:

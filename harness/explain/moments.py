@@ -1,0 +1,61 @@
+"""One line of a story: when, who, what; and how many such lines become text.
+
+Knows nothing of tables and of BookKeeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+_WIDEST_NAME = 28
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """At ``at_ns`` (monotonic), ``who`` did ``what``; ``to`` is who it was sent to, if anybody.
+
+    ``order`` decides between equal times. Neighbours that ``join`` become one line when they say
+    the same: of one sender to several, or of several who say it by themselves.
+    """
+
+    at_ns: int
+    order: int
+    who: str
+    what: str
+    to: str = ""
+    join: bool = False
+
+    @property
+    def subject(self) -> str:
+        """``writer -> b1``, or just who."""
+        return f"{self.who} -> {self.to}" if self.to else self.who
+
+
+def told(moments: Iterable[Moment], began_ns: int) -> Iterator[str]:
+    """The lines of a story in order of time, in seconds since ``began_ns``."""
+    lines = list(_joined(sorted(moments)))
+    width = min(_WIDEST_NAME, max((len(line.subject) for line in lines), default=0))
+    for line in lines:
+        yield f"  {(line.at_ns - began_ns) / 1e9:10.4f} s  {line.subject:{width}}  {line.what}"
+
+
+def _joined(moments: Iterable[Moment]) -> Iterator[Moment]:
+    held: Moment | None = None
+    for moment in moments:
+        if held is not None and (both := _both(held, moment)):
+            held = both
+            continue
+        if held is not None:
+            yield held
+        held = moment
+    if held is not None:
+        yield held
+
+
+def _both(one: Moment, other: Moment) -> Moment | None:
+    if not (one.join and other.join and one.what == other.what and bool(one.to) == bool(other.to)):
+        return None
+    if one.to:
+        return replace(one, to=f"{one.to}, {other.to}") if one.who == other.who else None
+    return replace(one, who=f"{one.who}, {other.who}")
