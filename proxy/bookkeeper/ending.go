@@ -110,7 +110,7 @@ func (f *flow) abandon() [][]byte {
 	var all [][]byte
 	for len(f.out) > 0 {
 		f.stamp(&f.out[0])
-		all = append(all, f.out[0].data)
+		all = append(all, f.out[0].front())
 		f.sent()
 	}
 	f.connection.end(f.way)

@@ -78,7 +78,7 @@ func (f *flow) pipe(stub *toxics.ToxicStub) {
 			if !f.connection.ended[1-f.way].Load() {
 				input = nil
 			}
-			chunk = &stream.StreamChunk{Data: f.out[0].data, Timestamp: time.Now()}
+			chunk = &stream.StreamChunk{Data: f.out[0].front(), Timestamp: time.Now()}
 		default:
 			output = nil
 		}
@@ -104,8 +104,22 @@ func (f *flow) pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// sent takes the first parcel off.
+// chunkBytes is the most that is handed on at once. It is the size of the buffer with which toxiproxy
+// takes the bytes, whose reader (2.12, stream.ChanReader) loses the end of a chunk that is longer when
+// another one waits behind it.
+const chunkBytes = 32 << 10
+
+// front is what is handed on next of a parcel.
+func (p *parcel) front() []byte {
+	return p.data[:min(len(p.data), chunkBytes)]
+}
+
+// sent takes the front of the first parcel off.
 func (f *flow) sent() {
+	first := &f.out[0]
+	if first.data = first.data[len(first.front()):]; len(first.data) > 0 {
+		return
+	}
 	f.out[0] = parcel{}
 	if f.out = f.out[1:]; len(f.out) == 0 {
 		f.out = nil

@@ -45,7 +45,7 @@ func through(f *flow, data []byte, n int) (out []byte) {
 		f.inputEnded()
 	}
 	for len(f.out) > 0 {
-		out = append(out, f.out[0].data...)
+		out = append(out, f.out[0].front()...)
 		f.sent()
 	}
 	return out

@@ -105,6 +105,22 @@ func TestBytesPassUnchangedHoweverTheyAreCut(t *testing.T) {
 	}
 }
 
+func TestFramesOfAnySizePassUnchanged(t *testing.T) {
+	r := newRig(t)
+	client, bookie := r.connect()
+	var sent []byte
+	for i := range int64(300) {
+		sent = append(sent, AddV3(uint64(i), 5, i, i-1, 0, 30_000+int(i)*307)...)
+	}
+	go func() {
+		_, _ = client.Write(sent)
+		client.Close()
+	}()
+	if got := bookie.rest(); !bytes.Equal(got, sent) {
+		t.Fatalf("%d bytes became %d", len(sent), len(got))
+	}
+}
+
 func TestAToxicWithoutALinkIsRefused(t *testing.T) {
 	r := newRig(t)
 	for attributes, reason := range map[string]string{
