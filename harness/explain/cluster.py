@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from checkers.wording import counted
 from evidence.codes import NEVER, Holding
 from harness.explain.moments import Moment
 from harness.explain.rows import Names, fault_name
@@ -49,7 +50,16 @@ def fault_moments(faults: Iterable[Row], ledger: str, until_ns: int) -> Iterator
             continue
         yield Moment(row["injected_ns"], 0, "nemesis", fault_name(row))
         if row["healed_ns"] != NEVER:
-            yield Moment(row["healed_ns"], 0, "nemesis", f"{fault_name(row)} healed")
+            text = f"{fault_name(row)} healed{_acted(row)}"
+            yield Moment(row["healed_ns"], 0, "nemesis", text)
+
+
+def _acted(fault: Row) -> str:
+    """How often a message fault's rule acted, as its healing found it."""
+    acted = (json.loads(fault["proof"]).get("healed") or {}).get("acted")
+    if acted is None:
+        return ""
+    return f", its rule acted on {counted(acted, 'message')}" if acted else ", its rule never acted"
 
 
 def server_moments(

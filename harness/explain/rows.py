@@ -101,9 +101,9 @@ class Names:
 
 
 def fault_name(fault: Row) -> str:
-    """``drop writer-b1`` with the name that the plan gave it, if it gave one."""
-    given = json.loads(fault["params"]).get("as")
-    return f"{fault['kind']} {fault['target']}" + (f" ({given})" if given else "")
+    """``drop writer-b1 (late)`` with the name that the plan gave it, or its number."""
+    given = json.loads(fault["params"]).get("as") or f"fault {fault['fault']}"
+    return f"{fault['kind']} {fault['target']} ({given})"
 
 
 def _rules_of(fault: Row) -> set[int]:

@@ -31,13 +31,18 @@ Row = Mapping[str, Any]
 
 
 def deciding_moments(rows: Sequence[Row], names: Names) -> Iterator[Moment]:
-    """Every message that fences or recovers; where they are very many, entries that went alike as one."""
+    """Every message that fences or recovers; where they are very many, entries that went alike as one.
+
+    Recovery asks the bookies of a write set in turn, so a bookie's entries may be as far apart as
+    there are bookies and still follow each other.
+    """
     if len(rows) <= _MOST_LINES:
         yield from frame_moments(rows, names, None)
         return
+    step = len({row["bookie"] for row in rows})
     ordered = sorted(rows, key=lambda row: (*_stream(row), row["entry"], row["seq"]))
     for _, frames in groupby(ordered, key=_stream):
-        for stretch in _stretches(list(frames), names):
+        for stretch in _stretches(list(frames), names, step):
             if len(stretch) < _SHORTEST_STRETCH:
                 yield from frame_moments(stretch, names, None)
             else:
@@ -57,11 +62,11 @@ def _text(row: Row, names: Names) -> str:
     return request_fate(plain, names) if row["way"] == Direction.REQUEST else f": {answer_text(plain, names)}"
 
 
-def _stretches(frames: list[Row], names: Names) -> Iterator[list[Row]]:
-    """Neighbours with the same fate and ids that follow each other (or are asked again)."""
+def _stretches(frames: list[Row], names: Names, step: int) -> Iterator[list[Row]]:
+    """Neighbours with the same fate whose ids follow each other, at most ``step`` apart."""
     stretch = [frames[0]]
     for row in frames[1:]:
-        follows = row["entry"] - stretch[-1]["entry"] in (0, 1)
+        follows = row["entry"] - stretch[-1]["entry"] <= step
         if follows and _text(row, names) == _text(stretch[-1], names):
             stretch.append(row)
         else:
@@ -73,10 +78,15 @@ def _stretches(frames: list[Row], names: Names) -> Iterator[list[Row]]:
 def _as_one(stretch: list[Row], names: Names) -> Moment:
     first = min(stretch, key=lambda row: (row["received_ns"], row["seq"]))
     took_s = (max(row["received_ns"] for row in stretch) - first["received_ns"]) / 1e9
-    what = f"{kind_text(first['kind'])} of entries {stretch[0]['entry']}..{stretch[-1]['entry']}"
-    text = f"{what}{_text(first, names)} ({len(stretch)} frames in {took_s:.4f} s)"
+    entries = sorted({row["entry"] for row in stretch})
+    span = f"entries {entries[0]}..{entries[-1]}"
+    if len(entries) <= entries[-1] - entries[0]:
+        span = f"{len(entries)} of {span}"
+    frames = f"{len(stretch)} frames in {took_s:.4f} s"
     (line,) = frame_moments([first], names, None)
-    return replace(line, what=text, join=False)
+    return replace(
+        line, what=f"{kind_text(first['kind'])} of {span}{_text(first, names)} ({frames})", join=False
+    )
 
 
 def traffic(frames: pa.Table, names: Names) -> Iterator[str]:

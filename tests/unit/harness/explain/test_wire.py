@@ -16,12 +16,14 @@ RUN = {"clients": {"writer": 101, "observer": 250}, "bookies": {"b1": 1, "b2": 2
 SERVERS = [{"server": "b1", "boot": 1}, {"server": "b1", "boot": 2}, {"server": "b2", "boot": 1}]
 FAULTS = [
     {
+        "fault": 5,
         "kind": "drop",
         "target": "writer-b1",
         "params": "{}",
         "proof": json.dumps({"healed": {"rule": "drop-1", "number": 4}}),
     },
     {
+        "fault": 6,
         "kind": "hold",
         "target": "writer-b2",
         "params": json.dumps({"as": "late"}),
@@ -79,7 +81,7 @@ def line(row: dict[str, Any], entry: int | None = 7) -> str:
         ),
         (
             request(flags=FrameFlag.DROPPED, rule=4, forwarded_ns=NEVER),
-            "writer -> b1: add (LAC 6), dropped by drop writer-b1",
+            "writer -> b1: add (LAC 6), dropped by drop writer-b1 (fault 5)",
         ),
         (
             answer(flags=FrameFlag.HELD, rule=8, forwarded_ns=2_000_001_000),
@@ -96,15 +98,16 @@ def line(row: dict[str, Any], entry: int | None = 7) -> str:
         (request(forwarded_ns=NEVER), "writer -> b1: add (LAC 6), never passed on: the connection ended"),
         (
             answer(flags=FrameFlag.FORGED, rule=4, delivered=403),
-            "b1 boot 1 -> writer: add: EOK, but ENOENTRY is delivered, forged by drop writer-b1",
+            "b1 boot 1 -> writer: add: EOK, but ENOENTRY is delivered, forged by drop writer-b1 (fault 5)",
         ),
         (
             answer(flags=FrameFlag.FORGED, rule=4, status=Status.NONE, delivered=504, boot=0),
-            "b1 boot unknown -> writer: add: EFENCED, forged by drop writer-b1: the bookie was never asked",
+            "b1 boot unknown -> writer: add: EFENCED, forged by drop writer-b1 (fault 5): "
+            "the bookie was never asked",
         ),
         (
             request(flags=FrameFlag.FORGED | FrameFlag.DROPPED, rule=4, forwarded_ns=NEVER),
-            "writer -> b1: add (LAC 6): swallowed, drop writer-b1 answers in the bookie's place",
+            "writer -> b1: add (LAC 6): swallowed, drop writer-b1 (fault 5) answers in the bookie's place",
         ),
         (
             answer(flags=FrameFlag.AMBIGUOUS, status=100_009, delivered=100_009),
