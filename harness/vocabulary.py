@@ -11,7 +11,11 @@ from pydantic import BaseModel
 import nemesis.links  # registers its faults
 import nemesis.messages  # registers its faults
 import nemesis.processes  # noqa: F401  # registers its faults
-import workloads.append  # noqa: F401  # registers its workload
+import workloads.append
+import workloads.failover
+import workloads.forced
+import workloads.recovery
+import workloads.striped  # noqa: F401  # each registers its workload
 from nemesis.registry import FAULTS
 from plans.steps import Vocabulary, vocabulary
 from workloads.registry import WORKLOADS

@@ -82,6 +82,12 @@ class Sayings:
             self._say(f"{self._who}: {what}")
 
 
+def next_life(asker: Asker, sayings: Sayings) -> None:
+    """Say that the client is gone, and wait until it is there again or the load ends."""
+    sayings.say("its process ended; waiting for its next start")
+    asker.wait_for_next_life()
+
+
 def refused(reply: Reply) -> str:
     """``LedgerFenced (-101)`` of a reply that is not ok."""
     code = reply.get("code")

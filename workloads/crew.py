@@ -1,4 +1,4 @@
-"""What the writers, readers and closers of one append load share: ledgers, totals, handle names.
+"""What the members of one load share: ledgers, totals, handle names, and their end.
 
 Thread-safe. Knows no client command.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+from random import Random
 
 
 @dataclass(eq=False)
@@ -54,26 +56,30 @@ class Totals:
 class Crew:
     """The shared part of one load.
 
-    ``tag`` makes its handles differ from those of other loads on the same clients; ``heirs`` maps
-    each writer to the inbox of whoever recovers what it leaves open.
+    ``kind`` is the load's, ``random`` gives the tag that makes its handles differ from those of other
+    loads on the same clients, ``totals`` names what is counted beside the ledgers. ``heirs`` maps
+    each writer to the inbox of whoever recovers what it leaves open; ``followers`` are told of every
+    ledger.
     """
 
     def __init__(
         self,
-        tag: str,
+        kind: str,
+        *,
+        random: Random,
         stop: threading.Event,
         say: Callable[[str], None],
         opened: Callable[[str, int], None],
+        totals: Sequence[str],
     ) -> None:
         self.stop = stop
         self.say = say
-        self.totals = Totals(
-            ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
-        )
+        self.totals = Totals(("ledgers", *totals))
         self.heirs: dict[str, Inbox] = {}
         self.followers: list[Inbox] = []
+        self._kind = kind
         self._opened = opened
-        self._tag = tag
+        self._tag = f"{random.getrandbits(32):08x}"
         self._handles = 0
         self._lock = threading.Lock()
 
@@ -81,7 +87,7 @@ class Crew:
         """A handle's name that nobody uses."""
         with self._lock:
             self._handles += 1
-            return f"append.{self._tag}.{client}.{self._handles}"
+            return f"{self._kind}.{self._tag}.{client}.{self._handles}"
 
     def created(self, writer: str, ledger: int) -> Rolled:
         """A writer has a new ledger: named for the evidence, announced to every reader."""
@@ -95,3 +101,18 @@ class Crew:
     def leave(self, rolled: Rolled) -> None:
         """A writer leaves a ledger open: its heir shall recover it."""
         self.heirs[rolled.writer].put(rolled)
+
+    def work(self, jobs: Sequence[Callable[[], None]]) -> dict[str, int]:
+        """Do all jobs at the same time until the load ends; what one raises ends it and is raised."""
+        with ThreadPoolExecutor(len(jobs), thread_name_prefix=self._kind) as pool:
+            futures = [pool.submit(self._ending_all, job) for job in jobs]
+        for future in futures:
+            future.result()
+        return self.totals.counts()
+
+    def _ending_all(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except BaseException:
+            self.stop.set()
+            raise

@@ -1,4 +1,4 @@
-"""A tailing reader of an append load: follows every ledger from its creation to its end."""
+"""A tailing reader of a load: follows every ledger from its creation to its end."""
 
 from __future__ import annotations
 

@@ -17,22 +17,31 @@ from protocol.errors import ClientError
 
 BREAK, SILENCE = "break", "silence"
 Reply = dict[str, Any]
+FENCED = {"ok": False, "error": "LedgerFenced", "code": -101}
+NO_BOOKIES = {"ok": False, "error": "NotEnoughBookies", "code": -6}
+NOT_YET = {"ok": False, "error": "Timeout", "code": None}
+_A_MOMENT_S = 0.01
 
 
 class FakeLedgers:
-    """What all clients see: ledger id to its state and entries."""
+    """What all clients see: ledger id to its state, entries, and how often its ensemble changed."""
 
     def __init__(self) -> None:
         self._ids = count(1)
         self.lock = threading.RLock()
         self.state: dict[int, str] = {}
         self.entries: dict[int, int] = {}
+        self.changes: dict[int, int] = {}
 
     def create(self) -> int:
         with self.lock:
             ledger = next(self._ids)
             self.state[ledger], self.entries[ledger] = "open", 0
             return ledger
+
+    def ledger(self, ledger: int) -> tuple[Any, int]:
+        """As the cluster's metadata gives it."""
+        return SimpleNamespace(fragments=(None,) * (1 + self.changes.get(ledger, 0))), 0
 
 
 class FakeClient:
@@ -44,7 +53,9 @@ class FakeClient:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.handles: dict[str, int] = {}
         self.used: list[str] = []
+        self.wrote: set[str] = set()
         self._ledgers = ledgers
+        self._silent: list[tuple[Future[Reply], str, dict[str, Any]]] = []
         self._lock = threading.RLock()
 
     def submit(self, do: str, **parameters: Any) -> Future[Reply]:
@@ -56,10 +67,22 @@ class FakeClient:
                 self.die()
             if self.state is ProcessState.DOWN:
                 future.set_exception(ClientError(f"{self.name} is down"))
-            elif scripted != SILENCE:
-                reply = scripted or getattr(self, f"_do_{do}")(**parameters)
-                future.set_result({"ok": True, **reply})
+            elif scripted == SILENCE:
+                self._silent.append((future, do, parameters))
+            else:
+                future.set_result(self._reply(do, parameters, scripted))
         return future
+
+    def resume(self) -> None:
+        """Replies at last to what it was silent about, and to whatever comes."""
+        with self._lock:
+            self.script = {do: scripted for do, scripted in self.script.items() if scripted != SILENCE}
+            for future, do, parameters in self._silent:
+                future.set_result(self._reply(do, parameters, None))
+            self._silent.clear()
+
+    def _reply(self, do: str, parameters: dict[str, Any], scripted: Any) -> Reply:
+        return {"ok": True, **(scripted or getattr(self, f"_do_{do}")(**parameters))}
 
     def die(self) -> None:
         with self._lock:
@@ -92,18 +115,37 @@ class FakeClient:
     def _do_create(self, handle: str, **_: Any) -> Reply:
         ledger = self._ledgers.create()
         self._take(handle, ledger)
+        self.wrote.add(handle)
         return {"ledger": ledger}
 
-    def _do_append(self, handle: str, entries: int, **_: Any) -> Reply:
-        self._ledgers.entries[self.handles[handle]] = entries
-        return {"started": True}
+    def _do_append(self, handle: str, entries: int = 10, background: bool = False, **_: Any) -> Reply:
+        """In the background all is there at once; a ledger that was recovered takes nothing."""
+        if self._fenced(handle):
+            return {**FENCED, "acked": 0, "unknown": entries, "failed": 0, "outstanding": 0}
+        self._ledgers.entries[self.handles[handle]] += entries
+        if background:
+            return {"started": True}
+        return {"acked": entries, "unknown": 0, "failed": 0, "outstanding": 0}
 
-    def _do_await_acked(self, **_: Any) -> Reply:
-        return {}
+    def _fenced(self, handle: str) -> bool:
+        return handle in self.wrote and self._ledgers.state[self.handles[handle]] == "recovered"
+
+    def _do_await_acked(self, handle: str, entries: int, **_: Any) -> Reply:
+        acked = {"acked": self._ledgers.entries[self.handles[handle]]}
+        if self._fenced(handle):
+            return {**FENCED, **acked}
+        if acked["acked"] < entries:
+            threading.Event().wait(_A_MOMENT_S)
+            return {**NOT_YET, **acked}
+        return acked
 
     def _do_stop(self, handle: str, **_: Any) -> Reply:
         entries = self._ledgers.entries[self.handles[handle]]
-        return {"acked": entries, "unknown": 0, "failed": 0, "outstanding": 0, "read": entries}
+        broke = FENCED if self._fenced(handle) else {}
+        return {**broke, "acked": entries, "unknown": 0, "failed": 0, "outstanding": 0, "read": entries}
+
+    def _do_force(self, handle: str) -> Reply:
+        return {"lac": self._ledgers.entries[self.handles[handle]] - 1}
 
     def _do_close(self, handle: str) -> Reply:
         self._ledgers.state[self.handles.pop(handle)] = "closed"
@@ -111,10 +153,9 @@ class FakeClient:
 
     def _do_open(self, handle: str, ledger: int, recovery: bool) -> Reply:
         self._take(handle, ledger)
-        if recovery:
-            assert self._ledgers.state[ledger] == "open"
+        if recovery and self._ledgers.state[ledger] == "open":
             self._ledgers.state[ledger] = "recovered"
-        return {"ledger": ledger}
+        return {"ledger": ledger, "last_entry": self._ledgers.entries[ledger] - 1}
 
     def _do_tail(self, **_: Any) -> Reply:
         return {"started": True}
@@ -126,4 +167,5 @@ class FakeClient:
 
 def fake_cluster(*names: str) -> Any:
     ledgers = FakeLedgers()
-    return SimpleNamespace(clients={name: FakeClient(name, ledgers) for name in names}, ledgers=ledgers)
+    clients = {name: FakeClient(name, ledgers) for name in names}
+    return SimpleNamespace(clients=clients, ledgers=ledgers, metadata=ledgers)

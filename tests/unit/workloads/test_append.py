@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from random import Random
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -17,54 +13,15 @@ import workloads.append  # registers its load
 import workloads.asking
 from plans.names import Names
 from protocol.errors import UsageError
-from tests.unit.workloads.fake_clients import BREAK, SILENCE, fake_cluster
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
+from tests.unit.workloads.running import Running, load_of
 from workloads.registry import WORKLOADS
 
-FENCED = {"ok": False, "error": "LedgerFenced", "code": -101}
-NO_BOOKIES = {"ok": False, "error": "NotEnoughBookies", "code": -6}
-NOT_YET = {"ok": False, "error": "Timeout", "code": None}
 APPEND = WORKLOADS["append"]
 
 
-class Running:
-    """A load that runs in a thread, and what it said and opened so far."""
-
-    def __init__(self, cluster: Any, seed: int, params: dict[str, Any]) -> None:
-        self.stop = threading.Event()
-        self.said: list[str] = []
-        self.named: dict[str, int] = {}
-        self._pool = ThreadPoolExecutor(1)
-        self._future = self._pool.submit(
-            APPEND.run,
-            APPEND.params(**params),
-            cluster,
-            random=Random(seed),
-            stop=self.stop,
-            say=self.said.append,
-            opened=self.named.__setitem__,
-        )
-
-    def end(self) -> dict[str, int]:
-        self.stop.set()
-        return self._future.result(10)
-
-    def until(self, true: Callable[[], Any]) -> None:
-        pause = threading.Event()
-        for _ in range(1000):
-            if true():
-                return
-            pause.wait(0.01)
-        raise AssertionError("it never came")
-
-
-@contextmanager
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> Iterator[Running]:
-    load = Running(cluster, seed, {"entries_per_ledger": 10, **params})
-    try:
-        yield load
-    finally:
-        load.stop.set()
-        load._pool.shutdown()
+def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
+    return load_of(APPEND, cluster, seed, {"entries_per_ledger": 10, **params})
 
 
 def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> None:
@@ -277,7 +234,7 @@ def test_what_one_member_raises_ends_the_load() -> None:
 
     cluster.clients["w2"].submit = broken
     with running(cluster, writers=["w1", "w2"]) as load, pytest.raises(UsageError, match="a wrong answer"):
-        load._future.result(10)
+        load.totals()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""A load that runs in a thread on fake clients, and waiting for what it does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+from workloads.registry import Workload
+
+
+class Running:
+    """A load that runs in a thread, and what it said and opened so far."""
+
+    def __init__(self, workload: Workload, cluster: Any, seed: int, params: dict[str, Any]) -> None:
+        self.stop = threading.Event()
+        self.said: list[str] = []
+        self.named: dict[str, int] = {}
+        self._pool = ThreadPoolExecutor(1)
+        self._future = self._pool.submit(
+            workload.run,
+            workload.params(**params),
+            cluster,
+            random=Random(seed),
+            stop=self.stop,
+            say=self.said.append,
+            opened=self.named.__setitem__,
+        )
+
+    def end(self) -> dict[str, int]:
+        self.stop.set()
+        return self.totals()
+
+    def totals(self) -> dict[str, int]:
+        """Wait for its end; raises what it raised."""
+        return self._future.result(10)
+
+    def until(self, true: Callable[[], Any]) -> None:
+        pause = threading.Event()
+        for _ in range(1000):
+            if true():
+                return
+            pause.wait(0.01)
+        raise AssertionError(f"it never came; said: {self.said}")
+
+
+@contextmanager
+def load_of(workload: Workload, cluster: Any, seed: int, params: dict[str, Any]) -> Iterator[Running]:
+    load = Running(workload, cluster, seed, params)
+    try:
+        yield load
+    finally:
+        load.stop.set()
+        load._pool.shutdown()

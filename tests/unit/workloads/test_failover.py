@@ -1,0 +1,180 @@
+"""The failover load on clients that keep ledgers in memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import workloads.failover  # noqa: F401  # registers its load
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
+from tests.unit.workloads.running import Running, load_of
+from workloads.office import Office
+from workloads.registry import WORKLOADS
+
+FAILOVER = WORKLOADS["failover"]
+
+
+def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
+    quick = {"writers": ["w1", "w2"], "entries_per_ledger": 10, "patience_s": 0.2, "late_entries": 3}
+    return load_of(FAILOVER, cluster, seed, {**quick, **params})
+
+
+def hang(client: Any) -> None:
+    """Its adds go on without an acknowledgement."""
+    client.script["await_acked"] = {**NOT_YET, "acked": 0}
+
+
+def test_one_writes_and_closes_its_ledgers_and_the_other_waits() -> None:
+    cluster = fake_cluster("w1", "w2")
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: len(cluster.ledgers.state) > 4)
+        totals = load.end()
+    assert not cluster.clients["w2"].asked
+    assert totals["closed"] >= 4
+    assert totals["acked"] == 10 * totals["ledgers"]
+    assert totals["takeovers"] == 0
+
+
+def test_another_recovers_and_goes_on_when_the_writer_hangs() -> None:
+    cluster = fake_cluster("w1", "w2")
+    hang(cluster.clients["w1"])
+    with running(cluster) as load:
+        load.until(lambda: "w2: takes" in str(load.said) or "w2 takes over from w1" in load.said)
+        load.until(lambda: cluster.clients["w2"].did("create"))
+        load.end()
+    assert cluster.ledgers.state[1] == "recovered"
+    assert cluster.clients["w2"].did("open")[0] == {
+        "handle": cluster.clients["w2"].did("open")[0]["handle"],
+        "ledger": 1,
+        "recovery": True,
+    }
+
+
+def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first = cluster.clients["w1"]
+    hang(first)
+    with running(cluster) as load:
+        load.until(lambda: any("was replaced" in line for line in load.said))
+        totals = load.end()
+    begun, late = first.did("append")[:2]
+    assert late["handle"] == begun["handle"]
+    assert late["entries"] == 3
+    assert (totals["late_acked"], totals["late_refused"]) == (0, 3)
+    assert "w1: was replaced and goes on in ledger 1: 0 acknowledged, 3 not" in load.said
+
+
+def test_late_adds_that_are_acknowledged_are_counted() -> None:
+    """Judging them is the verdict's; the load only tells how many there were."""
+    cluster = fake_cluster("w1", "w2")
+    first = cluster.clients["w1"]
+    hang(first)
+    first.script["append"] = [None, {"acked": 3, "unknown": 0, "failed": 0, "outstanding": 0}]
+    with running(cluster) as load:
+        load.until(lambda: any("was replaced" in line for line in load.said))
+        assert load.end()["late_acked"] == 3
+
+
+def test_a_paused_writer_finds_out_when_it_is_resumed_and_then_waits_for_its_turn() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first, second = cluster.clients["w1"], cluster.clients["w2"]
+    first.script["await_acked"] = SILENCE
+    with running(cluster) as load:
+        load.until(lambda: second.did("create"))
+        assert len(first.did("append")) == 1
+        first.resume()
+        load.until(lambda: len(first.did("append")) > 1)
+        second.script["await_acked"] = {**NOT_YET, "acked": 0}
+        load.until(lambda: len(first.did("create")) > 1)
+        load.end()
+
+
+def test_a_dead_writer_is_replaced_at_once_and_comes_back() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first, second = cluster.clients["w1"], cluster.clients["w2"]
+    first.script["await_acked"] = [BREAK]
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: second.did("create"))
+        first.restart()
+        second.script["await_acked"] = [BREAK]
+        load.until(lambda: len(first.did("create")) > 1)
+        totals = load.end()
+    assert totals["takeovers"] == 2, load.said
+    assert totals["late_acked"] + totals["late_refused"] == 0
+
+
+def test_a_takeover_that_is_refused_is_tried_again() -> None:
+    cluster = fake_cluster("w1", "w2")
+    hang(cluster.clients["w1"])
+    cluster.clients["w2"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
+    with running(cluster) as load:
+        load.until(lambda: cluster.clients["w2"].did("create"))
+        totals = load.end()
+    assert totals["takeovers"] == 1
+    assert "w2: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
+
+
+def test_a_writer_whose_ledger_breaks_recovers_it_and_stays_in_office() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first = cluster.clients["w1"]
+    first.script["await_acked"] = [{**FENCED, "acked": 4}]
+    first.script["stop"] = [{**FENCED, "acked": 4, "unknown": 6, "failed": 0, "outstanding": 0}]
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: len(first.did("create")) > 1)
+        totals = load.end()
+    assert cluster.ledgers.state[1] == "recovered"
+    assert (totals["rolled"], totals["unknown"], totals["takeovers"]) == (1, 6, 0)
+
+
+def test_a_load_ends_although_everybody_is_dead() -> None:
+    cluster = fake_cluster("w1", "w2")
+    with running(cluster) as load:
+        load.until(lambda: cluster.ledgers.state)
+        for client in cluster.clients.values():
+            client.die()
+        assert load.end()["ledgers"] > 0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"writers": ["w1"]}, "at least 2"),
+        ({"writers": ["w1", "w1"]}, "a client is named twice: w1, w1"),
+        ({"rate_per_s": 0.1, "patience_s": 2}, "rate_per_s 0.1 is less than one add in patience_s 2"),
+        ({"patience_s": 0}, "greater than 0"),
+        ({"late_entries": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        FAILOVER.params(**{"writers": ["w1", "w2"], **params})
+
+
+def test_an_office_has_one_claimant_at_a_time() -> None:
+    office = Office("w1", patience_s=0)
+    assert office.claim("w2", 0.01) is None
+    first = office.claim("w1", 0.01)
+    assert first is not None
+    turn = office.begin("w1", first, None)
+    assert turn is not None
+    assert office.works(turn, 1, 0)
+    claimed = office.claim("w2", 0.01)
+    assert claimed is turn
+    assert office.claim("w3", 0.01) is None
+    office.give_back(claimed)
+    assert office.claim("w3", 0.01) is turn
+    assert office.begin("w3", turn, 1)
+    assert not office.works(turn, 1, 5)
+
+
+def test_a_slow_writer_that_went_on_is_replaced_only_in_its_newest_ledger() -> None:
+    office = Office("w1", patience_s=0)
+    turn = office.begin("w1", office.claim("w1", 0.01), None)
+    office.works(turn, 1, 7)
+    assert office.claim("w2", 0.01) is turn
+    office.works(turn, 2, 0)
+    assert office.begin("w2", turn, 1) is None
+    assert office.begin("w2", turn, 2)

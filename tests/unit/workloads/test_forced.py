@@ -1,0 +1,103 @@
+"""The forced load on clients that keep ledgers in memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import workloads.forced  # noqa: F401  # registers its load
+from protocol.errors import UsageError
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
+from tests.unit.workloads.running import Running, load_of
+from workloads.registry import WORKLOADS
+
+FORCED = WORKLOADS["forced"]
+
+
+def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
+    quick = {"writers": ["writer"], "entries_per_ledger": 10, "entries_per_force": 4, "unforced_fraction": 0}
+    return load_of(FORCED, cluster, seed, {**quick, **params})
+
+
+def doings(cluster: Any, handle: str) -> list[Any]:
+    """What was asked of a handle: the number of entries of an append, else the command."""
+    return [
+        asked.get("entries", do) for do, asked in cluster.clients["writer"].asked if asked["handle"] == handle
+    ]
+
+
+def first_handle(cluster: Any) -> str:
+    return str(cluster.clients["writer"].did("create")[0]["handle"])
+
+
+def test_a_force_follows_so_many_adds_and_the_rest() -> None:
+    cluster = fake_cluster("writer")
+    with running(cluster, close_fraction=1) as load:
+        load.until(lambda: len(cluster.ledgers.state) > 2)
+        totals = load.end()
+    assert doings(cluster, first_handle(cluster)) == ["create", 4, "force", 4, "force", 2, "force", "close"]
+    assert all(created["deferred"] for created in cluster.clients["writer"].did("create"))
+    assert totals["forced"] >= 10
+    assert totals["acked"] >= totals["forced"]
+    assert totals["forces"] == len(cluster.clients["writer"].did("force"))
+
+
+def test_the_last_adds_of_some_ledgers_are_not_forced() -> None:
+    cluster = fake_cluster("writer")
+    with running(cluster, unforced_fraction=1, close_fraction=1) as load:
+        load.until(lambda: len(cluster.ledgers.state) > 2)
+        load.end()
+    assert doings(cluster, first_handle(cluster)) == ["create", 4, "force", 4, "force", 2, "close"]
+
+
+@pytest.mark.parametrize("do", ["append", "force"])
+def test_what_is_refused_makes_the_writer_roll_over_and_the_ledger_is_recovered(do: str) -> None:
+    cluster = fake_cluster("writer")
+    cluster.clients["writer"].script[do] = [FENCED]
+    with running(cluster) as load:
+        load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
+        totals = load.end()
+    assert totals["rolled"] == 1
+    assert "writer: ledger 1 broke, rolls over: LedgerFenced (-101)" in load.said
+
+
+def test_a_cluster_without_enough_bookies_is_tried_again() -> None:
+    cluster = fake_cluster("writer")
+    cluster.clients["writer"].script["create"] = [NO_BOOKIES]
+    with running(cluster) as load:
+        load.until(lambda: cluster.ledgers.state)
+
+
+def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
+    cluster = fake_cluster("writer")
+    writer = cluster.clients["writer"]
+    writer.script["force"] = [BREAK]
+    with running(cluster) as load:
+        load.until(lambda: writer.did("force"))
+        writer.restart()
+        load.until(lambda: len(cluster.ledgers.state) > 2)
+        load.until(lambda: cluster.ledgers.state[1] == "recovered")
+
+
+def test_a_client_that_speaks_v2_is_told_to_the_user() -> None:
+    cluster = fake_cluster("writer")
+    cluster.clients["writer"].script["append"] = {"ok": False, "error": "IllegalOp", "code": -100}
+    with running(cluster) as load, pytest.raises(UsageError, match="protocol V2 does not know it") as caught:
+        load.totals()
+    assert "useV2WireProtocol" in caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"entries_per_force": 0}, "greater than or equal to 1"),
+        ({"unforced_fraction": 1.5}, "less than or equal to 1"),
+        ({"writers": ["w", "w"]}, "a client is named twice: w, w"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        FORCED.params(**{"writers": ["writer"], **params})

@@ -1,0 +1,137 @@
+"""The recovery load on clients that keep ledgers in memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import workloads.recovery  # noqa: F401  # registers its load
+from plans.names import Names
+from tests.unit.workloads.fake_clients import BREAK, NO_BOOKIES, fake_cluster
+from tests.unit.workloads.running import Running, load_of
+from workloads.registry import WORKLOADS
+
+RECOVERY = WORKLOADS["recovery"]
+CREW = {"writers": ["writer"], "recoverers": ["r1", "r2"]}
+
+
+def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
+    return load_of(RECOVERY, cluster, seed, {**CREW, "entries_per_ledger": 10, **params})
+
+
+def opened(cluster: Any, name: str) -> list[int]:
+    return [asked["ledger"] for asked in cluster.clients[name].did("open")]
+
+
+def test_every_recoverer_recovers_every_ledger_in_the_same_order() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    with running(cluster) as load:
+        load.until(lambda: len(opened(cluster, "r1")) > 4 and len(opened(cluster, "r2")) > 4)
+        totals = load.end()
+    assert opened(cluster, "r1")[:5] == opened(cluster, "r2")[:5] == [1, 2, 3, 4, 5]
+    assert all(asked["recovery"] for asked in cluster.clients["r1"].did("open"))
+    assert totals["agreed"] >= 4
+    assert totals["disagreed"] == 0
+    assert totals["recovered"] == len(opened(cluster, "r1")) + len(opened(cluster, "r2"))
+    assert totals["rolled"] >= 4
+
+
+def test_the_writer_still_writes_when_the_recoverers_begin() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    with running(cluster) as load:
+        load.until(lambda: opened(cluster, "r1"))
+        load.end()
+    begun = cluster.clients["writer"].did("append")[0]
+    assert begun["background"]
+    assert "entries" not in begun
+    first = cluster.clients["writer"].did("await_acked")[0]["entries"]
+    assert 0 <= first <= 10
+
+
+def test_the_seed_decides_when_the_recoverers_begin() -> None:
+    def begin(seed: int) -> list[int]:
+        cluster = fake_cluster("writer", "r1", "r2")
+        with running(cluster, seed=seed, entries_per_ledger=1000) as load:
+            load.until(lambda: cluster.clients["writer"].did("await_acked"))
+            load.end()
+        return [asked["entries"] for asked in cluster.clients["writer"].did("await_acked")][:1]
+
+    assert begin(7) == begin(7)
+    assert begin(7) != begin(8)
+
+
+def test_different_ends_are_counted_and_said() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    cluster.clients["r2"].script["open"] = [{"ledger": 1, "last_entry": 77}]
+    cluster.clients["r2"].script["release"] = [{"ok": True}]
+    with running(cluster) as load:
+        load.until(lambda: any("different ends" in line for line in load.said))
+        totals = load.end()
+    assert totals["disagreed"] == 1
+    assert any(line.startswith("ledger 1 was recovered to different ends: r1 ") for line in load.said)
+
+
+def test_a_recovery_that_is_refused_is_tried_again() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    cluster.clients["r1"].script["open"] = [NO_BOOKIES, NO_BOOKIES]
+    with running(cluster) as load:
+        load.until(lambda: opened(cluster, "r1")[:4] == [1, 1, 1, 2])
+        totals = load.end()
+    assert totals["refused"] == 2
+    assert "r1: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
+
+
+def test_a_dead_recoverer_holds_nobody_up_and_comes_back_to_where_it_was() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    cluster.clients["r1"].script["open"] = [BREAK]
+    with running(cluster) as load:
+        load.until(lambda: len(opened(cluster, "r2")) > 2)
+        cluster.clients["r1"].restart()
+        load.until(lambda: len(opened(cluster, "r1")) > 3)
+        load.end()
+    assert opened(cluster, "r1")[:3] == [1, 1, 2]
+
+
+def test_a_writer_that_dies_leaves_its_ledger_to_the_recoverers_and_goes_on() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    writer = cluster.clients["writer"]
+    writer.script["append"] = [BREAK]
+    with running(cluster) as load:
+        load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
+        writer.restart()
+        load.until(lambda: len(cluster.ledgers.state) > 2)
+        load.end()
+    assert "writer: its process ended; waiting for its next start" in load.said
+
+
+def test_a_load_ends_although_everybody_is_dead() -> None:
+    cluster = fake_cluster("writer", "r1", "r2")
+    with running(cluster) as load:
+        load.until(lambda: cluster.ledgers.state)
+        for client in cluster.clients.values():
+            client.die()
+        assert load.end()["ledgers"] > 0
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"recoverers": ["r1"]}, "at least 2"),
+        ({"recoverers": ["r1", "r1"]}, "a client is named twice: r1, r1"),
+        ({"writers": []}, "at least 1"),
+        ({"rate_per_s": 0}, "greater than 0"),
+        ({"write_quorum": 2, "ack_quorum": 3}, "AQ"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        RECOVERY.params(**{**CREW, **params})
+
+
+def test_names_are_checked_against_the_plan() -> None:
+    names = Names(bookies=("b1", "b2", "b3"), clients=("writer", "r1", "r2"))
+    with pytest.raises(ValidationError, match="did you mean `r1`"):
+        RECOVERY.params.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())

@@ -1,0 +1,82 @@
+"""The striped load on clients that keep ledgers in memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import workloads.striped  # noqa: F401  # registers its load
+from plans.names import Names, bookie_names
+from protocol.errors import ServerError
+from tests.unit.workloads.fake_clients import fake_cluster
+from tests.unit.workloads.running import Running, load_of
+from workloads.registry import WORKLOADS
+
+STRIPED = WORKLOADS["striped"]
+
+
+def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
+    return load_of(STRIPED, cluster, seed, {"writers": ["writer"], "entries_per_ledger": 10, **params})
+
+
+def never_full(cluster: Any) -> None:
+    """Only changes of the ensemble end a ledger."""
+    cluster.clients["writer"].script["append"] = {"started": True}
+
+
+def test_ledgers_are_wider_than_their_write_quorum() -> None:
+    cluster = fake_cluster("writer")
+    with running(cluster) as load:
+        load.until(lambda: len(cluster.ledgers.state) > 2)
+        totals = load.end()
+    created = cluster.clients["writer"].did("create")[0]
+    assert (created["ensemble"], created["write_quorum"], created["ack_quorum"]) == (4, 3, 2)
+    assert totals["acked"] == 10 * totals["ledgers"]
+    assert totals["changes"] == 0
+
+
+def test_a_ledger_ends_after_so_many_ensemble_changes() -> None:
+    cluster = fake_cluster("writer")
+    never_full(cluster)
+    with running(cluster, changes_per_ledger=3, close_fraction=1) as load:
+        load.until(lambda: cluster.clients["writer"].did("await_acked"))
+        cluster.ledgers.changes[1] = 2
+        seen = len(cluster.clients["writer"].did("await_acked"))
+        load.until(lambda: len(cluster.clients["writer"].did("await_acked")) > seen + 2)
+        assert list(cluster.ledgers.state) == [1]
+        cluster.ledgers.changes[1] = 3
+        load.until(lambda: len(cluster.ledgers.state) == 2)
+        totals = load.end()
+    assert cluster.ledgers.state[1] == "closed"
+    assert totals["changes"] == 3
+
+
+def test_metadata_that_cannot_be_read_ends_no_ledger() -> None:
+    cluster = fake_cluster("writer")
+    never_full(cluster)
+
+    def away(_ledger: int) -> Any:
+        raise ServerError("ZooKeeper is away")
+
+    cluster.metadata.ledger = away
+    with running(cluster) as load:
+        load.until(lambda: len(cluster.clients["writer"].did("await_acked")) > 5)
+        assert load.end()["ledgers"] == 1
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"ensemble": 3}, "write quorum 3 is not less than ensemble 3: nothing is striped"),
+        ({"ensemble": 5}, "ensemble 5 leaves none of the plan's 5 bookies to take another's place"),
+        ({"ensemble": 6}, "ensemble 6 is more than the plan's 5 bookies"),
+        ({"changes_per_ledger": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    names = Names(bookies=bookie_names(5), clients=("writer",))
+    with pytest.raises(ValidationError, match=message):
+        STRIPED.params.model_validate({"writers": ["writer"], **params}, context=names.context())

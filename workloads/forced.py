@@ -1,0 +1,107 @@
+"""The ``forced`` load: adds with DEFERRED_SYNC, made durable by a force after every so many.
+
+A ledger's last adds may stay without a force (a seeded choice): then the writer's close cuts them off,
+and recovery may keep them; both are right. BookKeeper replaces no bookie in such a ledger and a force
+needs every bookie of the ensemble, so whatever breaks one bookie breaks the ledger. Source: BP-14 as
+the client carries it out (releases 4.14 to 4.18). Only protocol V3 knows DEFERRED_SYNC.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from random import Random
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, Field
+
+from cluster.interface import Cluster
+from protocol.errors import UsageError
+from workloads.asking import Reply
+from workloads.crew import Crew, Rolled
+from workloads.registry import register
+from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, jobs
+
+_ILLEGAL_OPERATION = -100
+
+
+class ForcedLoad(RollingLoad):
+    """Who writes, reads and closes, and what the ledgers are like; rates are for each writer."""
+
+    rate_per_s: float | None = Field(default=None, gt=0)
+    entries_per_force: int = Field(default=50, ge=1)
+    unforced_fraction: float = Field(default=0.5, ge=0, le=1)
+
+
+class _Writer(RollingWriter[ForcedLoad]):
+    """Adds some, forces them, and so on."""
+
+    options: ClassVar[dict[str, Any]] = {"deferred": True}
+
+    def fill(self, rolled: Rolled, handle: str) -> bool:
+        """As many adds as a ledger takes; whether all were acknowledged and every force came back ok."""
+        left = self.params.entries_per_ledger
+        leaves_last = self._random.random() < self.params.unforced_fraction
+        while left and not self.crew.stop.is_set():
+            entries = min(left, self.params.entries_per_force)
+            left -= entries
+            if not self._add(rolled, handle, entries):
+                return False
+            if not (leaves_last and not left) and not self._force(rolled, handle, entries):
+                return False
+        return not left
+
+    def _add(self, rolled: Rolled, handle: str, entries: int) -> bool:
+        pace = {} if self.params.rate_per_s is None else {"rate_per_s": self.params.rate_per_s}
+        reply = self.asker.ask(
+            "append",
+            handle=handle,
+            entries=entries,
+            entry_bytes=self.params.entry_bytes,
+            outstanding=self.params.outstanding,
+            **pace,
+        )
+        count(self.crew, reply)
+        return self._goes_on(rolled, reply)
+
+    def _force(self, rolled: Rolled, handle: str, entries: int) -> bool:
+        reply = self.asker.ask("force", handle=handle)
+        if reply["ok"]:
+            self.crew.totals.add(forces=1, forced=entries)
+        return self._goes_on(rolled, reply)
+
+    def _goes_on(self, rolled: Rolled, reply: Reply) -> bool:
+        if reply.get("code") == _ILLEGAL_OPERATION:
+            raise UsageError(
+                "load `forced`: DEFERRED_SYNC was refused (IllegalOp); protocol V2 does not know it",
+                remedy="take `useV2WireProtocol` out of the plan's client_conf",
+            )
+        if not reply["ok"]:
+            self.broke(rolled, reply)
+        return bool(reply["ok"])
+
+
+class _Forced:
+    """The registered load."""
+
+    name = "forced"
+    about = "deferred adds that a force makes durable after every so many, one ledger after the other"
+    params: type[BaseModel] = ForcedLoad
+
+    def run(
+        self,
+        params: ForcedLoad,
+        cluster: Cluster,
+        *,
+        random: Random,
+        stop: threading.Event,
+        say: Callable[[str], None],
+        opened: Callable[[str, int], None],
+    ) -> dict[str, int]:
+        """Work until ``stop``; ``UsageError`` with a client that speaks V2."""
+        totals = (*TOTALS, "forces", "forced")
+        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=totals)
+        return crew.work(jobs(params, cluster, crew, random, _Writer))
+
+
+register(_Forced())

@@ -1,0 +1,86 @@
+"""Who of several clients writes now: one is in office until it shows no progress for too long.
+
+Thread-safe. Knows no client command; a client that lost its office finds out when it reports progress.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class Turn:
+    """One client's time in office: its ledger at work and when that last made progress."""
+
+    writer: str
+    ledger: int | None = None
+    acked: int = 0
+    progress_s: float = field(default_factory=time.monotonic)
+    left: bool = False
+    claimed: bool = False
+
+
+class Office:
+    """The present turn; before the first there is one that ``first`` may claim."""
+
+    def __init__(self, first: str, patience_s: float) -> None:
+        self._turn = Turn(first, left=True)
+        self._first = first
+        self._begun = False
+        self._patience_s = patience_s
+        self._changed = threading.Condition()
+
+    def claim(self, name: str, timeout_s: float) -> Turn | None:
+        """The present turn when ``name`` may end it; None when there is no reason to, after a moment."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._free_for(name), timeout_s):
+                return None
+            self._turn.claimed = True
+            return self._turn
+
+    def begin(self, name: str, claimed: Turn, recovered: int | None) -> Turn | None:
+        """A new turn replaces the one that was claimed, if ``recovered`` is the ledger it works on.
+
+        None when its writer was only slow and has begun another one meanwhile.
+        """
+        with self._changed:
+            if claimed.ledger != recovered:
+                return None
+            self._begun = True
+            self._turn = Turn(name)
+            return self._turn
+
+    def holds(self, turn: Turn) -> bool:
+        """Whether the turn is not over."""
+        with self._changed:
+            return turn is self._turn
+
+    def works(self, turn: Turn, ledger: int, acked: int) -> bool:
+        """Note what the writer has done so far; whether it is still in office, if not nothing is noted."""
+        with self._changed:
+            if turn is not self._turn:
+                return False
+            if (ledger, acked) != (turn.ledger, turn.acked):
+                turn.ledger, turn.acked, turn.progress_s = ledger, acked, time.monotonic()
+            return True
+
+    def leave(self, turn: Turn) -> None:
+        """A writer ends its own turn: anybody may take over at once."""
+        with self._changed:
+            turn.left = True
+            self._changed.notify_all()
+
+    def give_back(self, turn: Turn) -> None:
+        """A claim that could not be carried out is another's to make."""
+        with self._changed:
+            turn.claimed = False
+            self._changed.notify_all()
+
+    def _free_for(self, name: str) -> bool:
+        turn = self._turn
+        if turn.claimed or (not self._begun and name != self._first):
+            return False
+        hangs = time.monotonic() - turn.progress_s > self._patience_s
+        return turn.left or (hangs and turn.writer != name)

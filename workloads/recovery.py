@@ -1,0 +1,194 @@
+"""The ``recovery`` load: several recoverers open a ledger at the same time while its writer still writes.
+
+A writer begins a ledger and adds; at a seeded count of acknowledged adds every recoverer is told of it,
+and all open it with recovery at once. The writer goes on until it is fenced, then rolls over to the next.
+All recoveries of a ledger must end with the same last entry (*Closing Ledgers Safely*; concurrent
+recovery in the replication protocol). The load counts how they ended; judging is the verdict's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from random import Random
+
+from pydantic import BaseModel, Field, field_validator
+
+from cluster.interface import Cluster
+from plans.names import ClientName
+from plans.shapes import LedgerShape
+from protocol.errors import ClientError
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.contests import Contest, Contests
+from workloads.crew import Crew
+from workloads.registry import register
+from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, still_going
+
+_END_S = 10.0
+_WITHOUT_END = 2**62
+_TOTALS = ("acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
+
+
+class RecoveryLoad(LedgerShape):
+    """Who writes, who recovers, and what the ledgers are like; rates are for each writer.
+
+    Recoverers begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the
+    ledger broke before.
+    """
+
+    writers: tuple[ClientName, ...] = Field(min_length=1)
+    recoverers: tuple[ClientName, ...] = Field(min_length=2)
+    entries_per_ledger: int = Field(default=500, ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
+
+    @field_validator("writers", "recoverers")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value)
+
+
+class _Recoverer:
+    """A client that recovers one ledger after the other, each until it succeeds."""
+
+    def __init__(self, crew: Crew, asker: Asker, contests: Contests) -> None:
+        self._crew = crew
+        self._asker = asker
+        self._contests = contests
+        self._sayings = Sayings(asker.name, crew.say)
+
+    def run(self) -> None:
+        """Recover until the load ends."""
+        place = 0
+        while not self._crew.stop.is_set():
+            contest = self._contests.at(place)
+            if contest is None:
+                continue
+            try:
+                contest.meet()
+                while not self._recover(contest) and not self._crew.stop.wait(RETRY_S):
+                    pass
+                place += 1
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self._asker, self._sayings)
+
+    def _recover(self, contest: Contest) -> bool:
+        handle = self._crew.new_handle(self._asker.name)
+        reply = self._asker.ask("open", handle=handle, ledger=contest.ledger, recovery=True)
+        if not reply["ok"]:
+            self._crew.totals.add(refused=1)
+            self._sayings.say(f"ledger {contest.ledger} is not recovered yet: {refused(reply)}")
+            return False
+        self._crew.totals.add(recovered=1)
+        self._contests.ended(contest, self._asker.name, int(reply["last_entry"]))
+        self._asker.ask("release", handle=handle)
+        return True
+
+
+class _Writer:
+    """A client whose ledgers are taken from it."""
+
+    def __init__(
+        self, crew: Crew, asker: Asker, contests: Contests, params: RecoveryLoad, random: Random
+    ) -> None:
+        self._crew = crew
+        self._asker = asker
+        self._contests = contests
+        self._params = params
+        self._random = random
+        self._sayings = Sayings(asker.name, crew.say)
+
+    def run(self) -> None:
+        """Write until the load ends."""
+        while not self._crew.stop.is_set():
+            try:
+                self._write_ledger()
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self._asker, self._sayings)
+
+    def _write_ledger(self) -> None:
+        """Add until the ledger breaks; when nobody fenced it, until a moment after all recovered it."""
+        taken_at = self._random.randint(0, self._params.entries_per_ledger)
+        handle = self._crew.new_handle(self._asker.name)
+        ledger = create(self._asker, self._sayings, handle, self._params)
+        if ledger is None:
+            self._crew.stop.wait(RETRY_S)
+            return
+        self._crew.created(self._asker.name, ledger)
+        contest: Contest | None = None
+        try:
+            self._begin_adds(handle)
+            self._await(handle, taken_at)
+            contest = self._contests.begin(ledger)
+            self._await(handle, _WITHOUT_END, contest.over.is_set)
+            self._asker.ask("await_acked", handle=handle, entries=_WITHOUT_END, timeout_s=LOOK_S)
+            self._end(ledger, handle)
+        finally:
+            if contest is None:  # the writer died first: its ledger is recovered all the same
+                self._contests.begin(ledger)
+
+    def _begin_adds(self, handle: str) -> None:
+        """Adds without an end: only a fence or the end of the load stops them."""
+        pace = {} if self._params.rate_per_s is None else {"rate_per_s": self._params.rate_per_s}
+        self._asker.ask(
+            "append",
+            handle=handle,
+            entry_bytes=self._params.entry_bytes,
+            outstanding=self._params.outstanding,
+            background=True,
+            **pace,
+        )
+
+    def _await(self, handle: str, entries: int, enough: Callable[[], bool] = lambda: False) -> None:
+        """Until so many adds are acknowledged, the ledger broke, the load ends or it is enough."""
+        while not self._crew.stop.is_set() and not enough():
+            reply = self._asker.ask("await_acked", handle=handle, entries=entries, timeout_s=LOOK_S)
+            if not still_going(reply):
+                return
+
+    def _end(self, ledger: int, handle: str) -> None:
+        added = self._asker.ask("stop", handle=handle, timeout_s=_END_S)
+        count(self._crew, added)
+        if "error" in added:
+            self._crew.totals.add(rolled=1)
+            self._sayings.say(f"ledger {ledger} broke, rolls over: {refused(added)}")
+        self._asker.ask("release", handle=handle)
+
+
+class _Recovery:
+    """The registered load."""
+
+    name = "recovery"
+    about = "several recoverers open a ledger at the same time while its writer still writes"
+    params: type[BaseModel] = RecoveryLoad
+
+    def run(
+        self,
+        params: RecoveryLoad,
+        cluster: Cluster,
+        *,
+        random: Random,
+        stop: threading.Event,
+        say: Callable[[str], None],
+        opened: Callable[[str, int], None],
+    ) -> dict[str, int]:
+        """Work until ``stop``; what one member of the crew raises ends the load and is raised."""
+        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=_TOTALS)
+        contests = Contests(crew, params.recoverers)
+
+        def asker(name: str) -> Asker:
+            return Asker(cluster.clients[name], stop)
+
+        jobs = [_Recoverer(crew, asker(name), contests).run for name in params.recoverers]
+        for name in params.writers:
+            own = Random(random.getrandbits(64))
+            jobs.append(_Writer(crew, asker(name), contests, params, own).run)
+        return crew.work(jobs)
+
+
+register(_Recovery())

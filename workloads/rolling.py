@@ -1,0 +1,235 @@
+"""Writers that roll from ledger to ledger, and whoever recovers the ledgers that they leave open.
+
+A writer fills a ledger, closes it or leaves it open (a seeded choice), and begins the next. What
+breaks a ledger (fencing, lost bookies, the writer's own death) makes it roll over early. Ledgers left
+open are recovered by the closer, or without one by the next writer. How a ledger is created and
+filled is a load's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import Field, field_validator
+
+from cluster.interface import Cluster
+from plans.names import ClientName
+from plans.shapes import LedgerShape
+from protocol.errors import ClientError
+from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
+from workloads.crew import Crew, Inbox, Rolled, next_in
+from workloads.tailing import Tailer
+
+LOOK_S = 1.0
+RETRY_S = 0.25
+_END_S = 10.0
+TOTALS = ("acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
+
+
+class RollingLoad(LedgerShape):
+    """Who writes, reads and closes, and what the ledgers are like."""
+
+    writers: tuple[ClientName, ...] = Field(min_length=1)
+    readers: tuple[ClientName, ...] = ()
+    closer: ClientName | None = None
+    entries_per_ledger: int = Field(default=1000, ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    close_fraction: float = Field(default=0.5, ge=0, le=1)
+
+    @field_validator("writers", "readers")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value)
+
+
+def named_once(value: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, if none comes twice; ``ValueError`` says which are given."""
+    if len(set(value)) < len(value):
+        raise ValueError(f"a client is named twice: {', '.join(value)}")
+    return value
+
+
+class _Heir:
+    """Recovers ledgers that others left open."""
+
+    def __init__(self, crew: Crew, asker: Asker, inbox: Inbox) -> None:
+        self.crew = crew
+        self.asker = asker
+        self.sayings = Sayings(asker.name, crew.say)
+        self._inbox = inbox
+
+    def recover(self, rolled: Rolled) -> bool:
+        """Open it with recovery, once; it goes back to the inbox when that does not succeed."""
+        done = False
+        try:
+            handle = self.crew.new_handle(self.asker.name)
+            reply = self.asker.ask("open", handle=handle, ledger=rolled.ledger, recovery=True)
+            done = bool(reply["ok"])
+            if done:
+                self.crew.totals.add(recovered=1)
+                rolled.settled.set()
+                self.asker.ask("release", handle=handle)
+            else:
+                self.sayings.say(f"ledger {rolled.ledger} is not recovered yet: {refused(reply)}")
+        finally:
+            if not done:
+                self._inbox.put(rolled)
+        return done
+
+
+class _Closer(_Heir):
+    """A client that does nothing else."""
+
+    def run(self) -> None:
+        """Recover what comes in until the load ends; the rest stays open."""
+        while not self.crew.stop.is_set():
+            rolled = next_in(self._inbox, RETRY_S)
+            try:
+                if rolled is not None and not self.recover(rolled):
+                    self.crew.stop.wait(RETRY_S)
+            except LoadEndedError:
+                return
+            except ClientError:
+                self.asker.wait_for_next_life()
+
+
+LoadT = TypeVar("LoadT", bound=RollingLoad)
+
+
+class RollingWriter(_Heir, Generic[LoadT]):
+    """A client that fills ledger after ledger; a load says how by ``fill``, and by ``options`` of create."""
+
+    options: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, crew: Crew, asker: Asker, inbox: Inbox, params: LoadT, random: Random) -> None:
+        super().__init__(crew, asker, inbox)
+        self.params = params
+        self._random = random
+
+    def fill(self, rolled: Rolled, handle: str) -> bool:
+        """Add entries until the ledger is full, broken, or the load ends; whether it is full."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        """Write until the load ends."""
+        while not self.crew.stop.is_set():
+            try:
+                inherited = next_in(self._inbox)
+                if inherited is not None:
+                    self.recover(inherited)
+                self._write_ledger()
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self.asker, self.sayings)
+
+    def _write_ledger(self) -> None:
+        closes = self._random.random() < self.params.close_fraction
+        handle = self.crew.new_handle(self.asker.name)
+        ledger = create(self.asker, self.sayings, handle, self.params, **self.options)
+        if ledger is None:
+            self.crew.stop.wait(RETRY_S)
+            return
+        rolled = self.crew.created(self.asker.name, ledger)
+        try:
+            whole = self.fill(rolled, handle)
+            self._end(rolled, handle, close=whole and closes)
+        finally:
+            if not rolled.settled.is_set():
+                self.crew.leave(rolled)
+
+    def append_in_background(self, handle: str, entries: int, rate_per_s: float | None) -> bool:
+        """Begin to add; whether the client does."""
+        pace = {} if rate_per_s is None else {"rate_per_s": rate_per_s}
+        reply = self.asker.ask(
+            "append",
+            handle=handle,
+            entries=entries,
+            entry_bytes=self.params.entry_bytes,
+            outstanding=self.params.outstanding,
+            background=True,
+            **pace,
+        )
+        return bool(reply["ok"])
+
+    def stop_and_count(self, rolled: Rolled, handle: str) -> Reply:
+        """End the adds of a handle and wait for what is in flight; what came of them."""
+        added = self.asker.ask("stop", handle=handle, timeout_s=_END_S)
+        count(self.crew, added)
+        if "error" in added:
+            self.broke(rolled, added)
+        return added
+
+    def broke(self, rolled: Rolled, reply: Reply) -> None:
+        """The ledger takes no more; said and counted."""
+        self.crew.totals.add(rolled=1)
+        self.sayings.say(f"ledger {rolled.ledger} broke, rolls over: {refused(reply)}")
+
+    def _end(self, rolled: Rolled, handle: str, *, close: bool) -> None:
+        if close:
+            reply = self.asker.ask("close", handle=handle)
+            if reply["ok"]:
+                self.crew.totals.add(closed=1)
+                rolled.settled.set()
+                return
+            self.sayings.say(f"ledger {rolled.ledger} is not closed: {refused(reply)}")
+        self.asker.ask("release", handle=handle)
+
+
+def create(asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, **options: Any) -> int | None:
+    """A new ledger of that shape under the handle's name, or None when there can be none now."""
+    reply = asker.ask(
+        "create",
+        handle=handle,
+        ensemble=shape.ensemble,
+        write_quorum=shape.write_quorum,
+        ack_quorum=shape.ack_quorum,
+        **options,
+    )
+    if not reply["ok"]:
+        sayings.say(f"no ledger can be created: {refused(reply)}")
+        return None
+    return int(reply["ledger"])
+
+
+def count(crew: Crew, added: Reply) -> None:
+    """Add what a reply says of adds to the totals; what is still in flight is unknown."""
+    unknown = added.get("unknown", 0) + added.get("outstanding", 0)
+    crew.totals.add(acked=added.get("acked", 0), unknown=unknown, failed=added.get("failed", 0))
+
+
+def still_going(reply: Reply) -> bool:
+    """Whether ``await_acked`` only ran out of time; BookKeeper's own time-out has a code."""
+    return reply.get("error") == "Timeout" and reply.get("code") is None
+
+
+def jobs(
+    params: LoadT,
+    cluster: Cluster,
+    crew: Crew,
+    random: Random,
+    writer: Callable[[Crew, Asker, Inbox, LoadT, Random], RollingWriter[LoadT]],
+) -> list[Callable[[], None]]:
+    """What the members of a load do: writers in a ring of heirs, or with a closer; readers that tail."""
+
+    def asker(name: str) -> Asker:
+        return Asker(cluster.clients[name], crew.stop)
+
+    inboxes: dict[str, Inbox] = {name: Inbox() for name in params.writers}
+    found: list[Callable[[], None]] = []
+    for number, name in enumerate(params.writers):
+        following = params.writers[(number + 1) % len(params.writers)]
+        crew.heirs[name] = inboxes[following]
+        own = Random(random.getrandbits(64))
+        found.append(writer(crew, asker(name), inboxes[name], params, own).run)
+    if params.closer is not None:
+        inbox = Inbox()
+        crew.heirs.update(dict.fromkeys(params.writers, inbox))
+        found.append(_Closer(crew, asker(params.closer), inbox).run)
+    for name in params.readers:
+        crew.followers.append(inbox := Inbox())
+        found.append(Tailer(crew, asker(name), inbox, at_once=2 * len(params.writers) + 2).run)
+    return found
