@@ -57,7 +57,7 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
             f"{folder.run_json} is not the one with which the evidence was closed",
             remedy=f"put that one back; its SHA-256 is in {folder.end_json}",
         )
-    files, wires = segment_files(folder.operations), wire_files(folder.raw / "frames")
+    files, wires = segment_files(folder.operations), wire_files(folder.frames)
     size = sum(file.slots for file in files) + sum(file.records for file in wires)
     buckets = min(MOST_BUCKETS, max(1, -(-size // ROWS_IN_BUCKET)))
     servers = _servers(folder, run, end)

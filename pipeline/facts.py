@@ -26,7 +26,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         required=tuple(plan.get("required") or ()),
         allowance=int(plan.get("allowance") or 0),
         complete=bool(end and end.get("complete")),
-        wire=is_logged(folder.raw / "frames", end),
+        wire=is_logged(folder.frames, end),
         guarded=guarded_bookies(run),
         damage=collection.damage,
     )

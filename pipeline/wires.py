@@ -98,7 +98,7 @@ class WireLog:
 
         ``spoiled`` are the files that are not what they were when the evidence was closed.
         """
-        folder = self.folder.raw / "frames"
+        folder = self.folder.frames
         if not is_logged(folder, self.end):
             return 0, []
         bookies = self.run["bookies"]

@@ -95,7 +95,7 @@ def _of_entry(
 
 def _doubts(tables: Tables) -> Iterator[str]:
     """Why messages may be missing from the story."""
-    if not is_logged(tables.folder.raw / "frames", tables.folder.end()):
+    if not is_logged(tables.folder.frames, tables.folder.end()):
         yield "  this run kept no wire log: what went over its links is not known"
     damage = [what for what in read_collection(tables.folder).damage if what.startswith("frames: ")]
     for what in damage[:_MOST_DAMAGES]:

@@ -62,7 +62,7 @@ def story(path: Path, recovered: range, *, logged: bool = True) -> RunFolder:
         ]
         with folder.faults.open("a") as file:
             file.write("".join(json.dumps(line) + "\n" for line in lines))
-        return write_log(folder.raw / "frames", RUN_ID, records, NAMES)
+        return write_log(folder.frames, RUN_ID, records, NAMES)
 
     folder = make(path, Story({7: ENTRIES}, closed_below={7: 9}), logged=write if logged else None)
     collect(INLINE, folder)
@@ -124,7 +124,7 @@ def test_a_run_without_a_log_says_so(tmp_path: Path) -> None:
 
 def test_a_log_that_is_not_whole_is_told(tmp_path: Path) -> None:
     folder = story(tmp_path, range(10, 11))
-    (folder.raw / "frames" / "frames-000001.wire").unlink()
+    (folder.frames / "frames-000001.wire").unlink()
     collect(INLINE, folder)
     assert "  the wire log is not whole: frames-000001.wire: it is missing" in lines(folder, 5)
 

@@ -47,7 +47,7 @@ def logged(
 
     def write(folder: RunFolder) -> dict[str, Any]:
         rows = adds(story.ledgers) if records is None else records
-        wire = write_log(folder.raw / "frames", RUN_ID, rows, names)
+        wire = write_log(folder.frames, RUN_ID, rows, names)
         change(wire)
         return wire
 
@@ -64,7 +64,7 @@ def table(folder: RunFolder) -> pa.Table:
 
 
 def first(folder: RunFolder) -> Path:
-    return folder.raw / "frames" / "frames-000001.wire"
+    return folder.frames / "frames-000001.wire"
 
 
 def test_every_frame_is_a_row(session: Session, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_the_proxy_says_it_lacks_is_damage(
 
 def test_a_change_anywhere_in_a_closed_log_is_named(tmp_path: Path) -> None:
     folder = logged(tmp_path)
-    for path in (first(folder), folder.raw / "frames" / "links.jsonl"):
+    for path in (first(folder), folder.frames / "links.jsonl"):
         whole = path.read_bytes()
         for at in range(0, len(whole), len(whole) // 9):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
@@ -186,7 +186,7 @@ def test_a_log_that_a_kill_cut_off_is_whole_up_to_its_last_record(tmp_path: Path
     folder.end_json.unlink()
     whole = first(folder).read_bytes()
     first(folder).write_bytes(whole[: 128 + 112 * 2099 + 48] + bytes(64 + 112 * 5000))
-    (folder.raw / "frames" / "frames-000003.wire.new").write_bytes(bytes(1000))
+    (folder.frames / "frames-000003.wire.new").write_bytes(bytes(1000))
     collection = collect(INLINE, folder)
     assert (collection.rows["frames"], collection.damage) == (2099, ())
 
