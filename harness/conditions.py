@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cluster.interface import ProcessState
+from cluster.waiting import wait_until
 from harness.acts.registry import Done, act
 from harness.stage import Stage
-from harness.waiting import wait_until
 from plans.conditions import Elapsed
 
 Condition = Callable[[Stage, Any], tuple[bool, str]]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from harness.acts.loads import end_all
 from harness.attempts import highest_attempts
 from harness.conditions import alive_and, quiet
 from harness.stage import Stage
-from harness.waiting import wait_until
 from protocol.errors import ClientError, NotReadyError
 
 _QUIET_TIMEOUT_S = 90

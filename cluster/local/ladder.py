@@ -7,9 +7,8 @@ rung, the last line of the log and where the log is. Knows no kind of server.
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,21 +100,3 @@ def tail(log: Path, lines: int) -> list[str]:
     except FileNotFoundError:
         return []
     return [line for line in text.splitlines() if line.strip()][-lines:]
-
-
-def wait_until(condition: Callable[[], bool], *, timeout_s: float, what: Callable[[], str]) -> None:
-    """Poll until the condition holds; ``NotReadyError`` with ``what()`` after ``timeout_s``."""
-    deadline = time.monotonic() + timeout_s
-    for pause_s in _pauses():
-        if condition():
-            return
-        if time.monotonic() > deadline:
-            raise NotReadyError(f"not within {timeout_s:g} s: {what()}")
-        threading.Event().wait(pause_s)
-
-
-def _pauses() -> Iterator[float]:
-    pause_s = 0.001
-    while True:
-        yield pause_s
-        pause_s = min(2 * pause_s, POLL_S)

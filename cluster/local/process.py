@@ -16,7 +16,8 @@ from pathlib import Path
 
 from cluster.interface import Exit, ProcessState
 from cluster.keeping import Keeper, Spawned
-from cluster.local.ladder import Climber, Rung, climb, death, wait_until
+from cluster.local.ladder import Climber, Rung, climb, death
+from cluster.waiting import wait_until
 from evidence.recorders import Recorder
 from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
 
@@ -233,17 +234,17 @@ class LocalProcess(ABC):
             raise
 
     def _await_threads(self, boot: int, *, stopped: bool) -> None:
-        def reached() -> bool:
+        wanted = "stopped" if stopped else "running"
+
+        def reached() -> tuple[bool, str]:
             if boot in self._exits:
                 self._running("be paused or resumed")
             states = list(_thread_states(self.pid))
-            return all((state in _STOPPED_STATES) == stopped for state in states)
-
-        def what() -> str:
-            return f"{self._name}'s threads {'stopped' if stopped else 'running'}"
+            there = sum((state in _STOPPED_STATES) == stopped for state in states)
+            return there == len(states), f"{there} of {len(states)} are {wanted}"
 
         try:
-            wait_until(reached, timeout_s=_PAUSE_TIMEOUT_S, what=what)
+            wait_until(reached, _PAUSE_TIMEOUT_S, f"{self._name}'s threads to be {wanted}")
         except NotReadyError as error:
             raise ServerError(str(error)) from error
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster.configuration import CHOSEN_ENSEMBLE
 from evidence.codes import Outcome
-from harness.acts.registry import Done, act, outcome_of, refusal, told
+from harness.acts.registry import Act, Done, act, outcome_of, refusal, told
 from harness.stage import Stage
 from protocol.addresses import bookie_id
 
@@ -107,13 +107,6 @@ def open_(stage: Stage, step: Any) -> Done:
     return _ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
 
 
-@act("close")
-def close(stage: Stage, step: Any) -> Done:
-    """The writer closes its ledger."""
-    reply = stage.call(step.client, "close", handle=stage.ledgers.handle(step.client, step.ledger))
-    return _ended(reply, f"{step.client} closes {step.ledger} at {reply.get('last_entry', '-')}")
-
-
 @act("read")
 def read(stage: Stage, step: Any) -> Done:
     """Read a range, by default all up to the LAC that the handle knows."""
@@ -127,31 +120,26 @@ def read(stage: Stage, step: Any) -> Done:
     return _ended(reply, f"{step.client} reads {reply.get('entries', 0)} entries of {step.ledger}")
 
 
-@act("lac")
-def lac(stage: Stage, step: Any) -> Done:
-    """Ask for the last add confirmed."""
-    reply = stage.call(step.client, "lac", handle=stage.ledgers.handle(step.client, step.ledger))
-    return _ended(reply, f"{step.client} is told LAC {reply.get('lac', '-')} of {step.ledger}")
-
-
-@act("tail")
-def tail(stage: Stage, step: Any) -> Done:
-    """Follow a ledger in the background until it is closed."""
-    reply = stage.call(
-        step.client, "tail", handle=stage.ledgers.handle(step.client, step.ledger), background=True
-    )
-    return _ended(reply, f"{step.client} tails {step.ledger}")
-
-
-@act("force")
-def force(stage: Stage, step: Any) -> Done:
-    """Make deferred adds durable."""
-    reply = stage.call(step.client, "force", handle=stage.ledgers.handle(step.client, step.ledger))
-    return _ended(reply, f"{step.client} forces {step.ledger}")
-
-
 @act("delete")
 def delete(stage: Stage, step: Any) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
     reply = stage.call(step.client, "delete", ledger=stage.ledgers.id(step.ledger))
     return _ended(reply, f"{step.client} deletes {step.ledger}")
+
+
+def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
+    """An act that is one command on the client's present handle; ``sentence`` tells what came of it."""
+
+    def carry_out(stage: Stage, step: Any) -> Done:
+        handle = stage.ledgers.handle(step.client, step.ledger)
+        reply = stage.call(step.client, do, handle=handle, **parameters)
+        heard = {key: reply.get(key, "-") for key in ("lac", "last_entry")}
+        return _ended(reply, sentence.format(client=step.client, ledger=step.ledger, **heard))
+
+    return carry_out
+
+
+act("close")(_on_handle("close", "{client} closes {ledger} at {last_entry}"))
+act("force")(_on_handle("force", "{client} forces {ledger}"))
+act("lac")(_on_handle("lac", "{client} is told LAC {lac} of {ledger}"))
+act("tail")(_on_handle("tail", "{client} tails {ledger}", background=True))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.interface import Exit
-from cluster.local.ladder import Climber, Rung, climb, telling_lines, wait_until
+from cluster.local.ladder import Climber, Rung, climb, telling_lines
+from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
 
 
@@ -47,8 +48,10 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
 
 
 def test_waiting_says_what_it_saw_last() -> None:
-    with pytest.raises(NotReadyError, match="not within 0 s: 3 threads still run"):
-        wait_until(lambda: False, timeout_s=0, what=lambda: "3 threads still run")
+    states = iter([(False, "1 of 3 threads"), (False, "2 of 3 threads"), (True, "all threads")])
+    assert wait_until(lambda: next(states), 60, "the threads") == "all threads"
+    with pytest.raises(NotReadyError, match="waited 0 s for the threads; last seen: 2 of 3 run"):
+        wait_until(lambda: (False, "2 of 3 run"), 0, "the threads")
 
 
 def test_errors_are_told_rather_than_what_happens_to_be_last(tmp_path: Path) -> None:

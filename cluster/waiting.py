@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from protocol.errors import NotReadyError
 
-_POLL_S = 0.05
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.05
 
 
 def wait_until(condition: Callable[[], tuple[bool, str]], timeout_s: float, what: str) -> str:
@@ -16,6 +16,7 @@ def wait_until(condition: Callable[[], tuple[bool, str]], timeout_s: float, what
     ``NotReadyError`` names what was waited for and the last state seen.
     """
     deadline = time.monotonic() + timeout_s
+    pause_s = _FIRST_PAUSE_S
     while True:
         met, state = condition()
         if met:
@@ -25,4 +26,5 @@ def wait_until(condition: Callable[[], tuple[bool, str]], timeout_s: float, what
                 f"waited {timeout_s:g} s for {what}; last seen: {state}",
                 remedy="look at the servers' logs under servers/ in the run folder",
             )
-        time.sleep(_POLL_S)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
