@@ -196,6 +196,10 @@ class Metadata(Protocol):
         """A ledger's metadata and its version, or None when there is none."""
         ...
 
+    def touch(self, ledger: int) -> int:
+        """Write a ledger's metadata anew, unchanged; its new version. ``ServerError`` when it cannot be."""
+        ...
+
     def ledgers(self) -> list[int]:
         """The ids of all ledgers, ascending."""
         ...

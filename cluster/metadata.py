@@ -104,6 +104,16 @@ class ZooKeeperMetadata:
                 return None
         return decode_metadata(data), int(stat.version)
 
+    def touch(self, ledger: int) -> int:
+        """Write a ledger's metadata anew, unchanged; returns its new version.
+
+        Raises ``ServerError`` when there is none, or when somebody else writes at the same time.
+        """
+        with self._translated(f"write the metadata of ledger {ledger} anew"):
+            path = ROOT + ledger_path(ledger)
+            data, stat = self._ask("get", path)
+            return int(self._ask("set", path, data, stat.version).version)
+
     def ledgers(self) -> list[int]:
         """The ids of all ledgers, ascending."""
         with self._translated("list the ledgers"):

@@ -64,6 +64,14 @@ class State(Condition):
     state: Literal["open", "in_recovery", "closed"] = Field(alias="is")
 
 
+class Fragments(Condition):
+    """The ledger's metadata has fragments with just these first entries."""
+
+    condition: Literal["fragments"] = "fragments"
+    ledger: LedgerName
+    first_entries: tuple[int, ...] = Field(min_length=1)
+
+
 class Acked(Condition):
     """At least so many adds of the ledger are acknowledged to the client that created it."""
 
@@ -93,13 +101,14 @@ class Elapsed(Params):
     for_s: float = Field(gt=0)
 
 
-AnyCondition = Ready | Registered | Down | Limbo | NotLimbo | State | Acked | Acted | Quiet | Elapsed
+AnyCondition = Ready | Registered | Down | Limbo | NotLimbo | State | Fragments | Acked | Acted | Quiet | Elapsed
 
 CONDITIONS: dict[str, type[AnyCondition]] = {
     "acked": Acked,
     "acted": Acted,
     "down": Down,
     "elapsed": Elapsed,
+    "fragments": Fragments,
     "limbo": Limbo,
     "not_limbo": NotLimbo,
     "quiet": Quiet,

@@ -141,6 +141,12 @@ class Census(Params):
     ledger: LedgerName | None = None
 
 
+class Touch(Params):
+    """Write a ledger's metadata anew, unchanged: its version grows, as after a change by somebody else."""
+
+    ledger: LedgerName
+
+
 class Start(Params):
     """Start a server or a client that is down, and wait until it is ready."""
 
@@ -241,6 +247,7 @@ STEPS: dict[str, type[BaseModel]] = {
     "resume": Resume,
     "start": Start,
     "tail": Tail,
+    "touch": Touch,
 }
 """Steps whose parameters are one model."""
 

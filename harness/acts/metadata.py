@@ -1,0 +1,30 @@
+"""Acts and conditions on a ledger's metadata, straight at the metadata store.
+
+What other parties do to a ledger's metadata while its writer is at work is done here by the
+harness, one compare-and-swap at a time; ZooKeeper's transaction log records it like any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.acts.registry import Done, act
+from harness.conditions import condition
+from harness.stage import Stage
+
+
+@act("touch")
+def touch(stage: Stage, step: Any) -> Done:
+    """Write the metadata anew, unchanged, so that whoever knows the former version loses its next write."""
+    version = stage.cluster.metadata.touch(stage.ledgers.id(step.ledger))
+    return Done(f"touch {step.ledger}: metadata version {version}")
+
+
+@condition("fragments")
+def fragments(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The first entries of the ledger's fragments are those."""
+    found = stage.cluster.metadata.ledger(stage.ledgers.id(step.ledger))
+    if found is None:
+        return False, f"{step.ledger} has no metadata"
+    firsts = tuple(fragment.first_entry for fragment in found[0].fragments)
+    return firsts == step.first_entries, f"{step.ledger} has fragments from {', '.join(map(str, firsts))}"
