@@ -1,0 +1,223 @@
+"""Faults of messages on a real cluster, as BookKeeper's own client and bookies take them, in V3 and V2."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import nemesis.links
+import nemesis.messages
+import nemesis.processes  # noqa: F401  # registers its faults
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from evidence.codes import ErrorCode, Status
+from evidence.folder import RunFolder
+from nemesis.active import Active
+from protocol.modes import MODES
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+
+QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
+PROTOCOLS = {"v3": {}, "v2": {"useV2WireProtocol": "true"}}
+ANSWERED = {"way": "answers", "kinds": ("add",), "ledger": "main"}
+
+
+@pytest.fixture(scope="module", params=PROTOCOLS)
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = RunFolder.create(tmp_path_factory.mktemp("messages"), "journal")
+    # There is no fourth bookie to put in the place of one that does not answer.
+    conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "30", "readEntryTimeoutSec": "30"}
+    spec = LocalSpec(
+        folder,
+        MODES["journal"],
+        clients=("writer", "other"),
+        client_conf=conf | PROTOCOLS[request.param],
+        observed=False,
+    )
+    with LocalBackend(spec).open() as running:
+        yield running
+        wire = running.wire()
+    assert wire is not None
+    assert sum(link["requests"] for link in wire["links"].values()) > 0
+    hidden = ("raw_streams", "oversize", "unparsed", "uncorrelated", "discarded", "unforgeable")
+    for name, link in wire["links"].items():
+        assert {counter: link[counter] for counter in hidden} == dict.fromkeys(hidden, 0), name
+
+
+class Writing:
+    """One ledger of the writer, known as ``main``."""
+
+    def __init__(self, cluster: Any, handle: str) -> None:
+        self._cluster = cluster
+        self._handle = handle
+        self._writer = cluster.clients["writer"]
+        self.ledger = int(self._call("create", **QUORUMS)["ledger"])
+
+    def append(self, entries: int, **more: Any) -> dict[str, Any]:
+        asked = {"entries": entries, "entry_bytes": 128, "outstanding": 50, **more}
+        return self._call("append", **asked)
+
+    def acked(self) -> int:
+        return int(self._call("status")["acked"])
+
+    def statuses(self, bookie: str, *entries: int) -> list[int | None]:
+        """What a bookie answers when it is asked for entries, past every link."""
+        return [self._cluster.answer(bookie, self.ledger, entry) for entry in entries]
+
+    def wait_for_statuses(self, bookie: str, *entries: int) -> None:
+        """Wait until a bookie has the entries."""
+        deadline = time.monotonic() + 20
+        while (said := self.statuses(bookie, *entries)) != [Status.EOK] * len(entries):
+            assert time.monotonic() < deadline, f"{bookie} says {said}"
+
+    def _call(self, do: str, **more: Any) -> dict[str, Any]:
+        return dict(self._writer.call(do, timeout_s=60, handle=self._handle, **more))
+
+
+@pytest.fixture
+def writing(cluster: Any, request: pytest.FixtureRequest) -> Writing:
+    return Writing(cluster, request.node.name.partition("[")[0])
+
+
+@pytest.fixture
+def lines() -> Lines:
+    return []
+
+
+@pytest.fixture
+def active(cluster: Any, writing: Writing, lines: Lines) -> Iterator[Active]:
+    ledger = {"main": writing.ledger}.__getitem__
+    with Active(cluster, lambda line: lines.append(dict(line)), ledger=ledger) as faults:
+        yield faults
+    assert cluster.unplanned() == []
+
+
+def to(bookie: str) -> dict[str, str]:
+    return {"from": "writer", "to": bookie}
+
+
+def until(active: Active, name: str, times: int) -> None:
+    """Wait until a fault has acted so often."""
+    deadline = time.monotonic() + 20
+    while (active.acted(name) or 0) < times:
+        assert time.monotonic() < deadline, f"{name} acted {active.acted(name)} times"
+
+
+def test_a_dropped_add_is_not_at_that_bookie_and_not_acknowledged_by_it(
+    writing: Writing, active: Active, lines: Lines
+) -> None:
+    inject(active, "drop", **to("b1"), kinds=("add",), ledger="main", entries=(2, 3))
+    assert writing.append(6)["acked"] == 6
+    active.heal()
+    assert (proof(lines, "healed")["matched"], proof(lines, "healed")["acted"]) == (2, 2)
+    writing.wait_for_statuses("b1", 5)
+    assert writing.statuses("b1", 1, 2, 3, 4) == [Status.EOK, Status.ENOENTRY, Status.ENOENTRY, Status.EOK]
+    writing.wait_for_statuses("b2", 2, 3)
+
+
+def test_an_add_waits_for_its_ack_quorum_while_answers_are_held(
+    writing: Writing, active: Active, lines: Lines
+) -> None:
+    inject(active, "hold", **to("b1"), **ANSWERED, **{"as": "first"})
+    inject(active, "hold", **to("b2"), **ANSWERED, **{"as": "second"})
+    writing.append(5, background=True)
+    until(active, "first", 5)
+    until(active, "second", 5)
+    assert writing.acked() == 0
+    assert writing.statuses("b1", 0, 4) == [Status.EOK, Status.EOK]  # Stored, but nobody was told.
+    active.heal(name="first")
+    deadline = time.monotonic() + 20
+    while writing.acked() < 5:
+        assert time.monotonic() < deadline
+    assert [str(entry) for entry in active.in_force()] == ["hold writer-b2"]
+    active.heal()
+    assert [proof(lines, "healed", fault)["released"] for fault in (1, 2)] == [5, 5]
+    assert writing.append(1)["acked"] == 1
+
+
+def test_duplicates_do_no_harm(writing: Writing, active: Active, lines: Lines, cluster: Any) -> None:
+    for number, bookie in enumerate(("b1", "b2", "b3")):
+        way = "answers" if number == 2 else "requests"
+        inject(active, "duplicate", **to(bookie), kinds=("add",), way=way, **{"as": f"twice{bookie}"})
+    assert writing.append(40)["acked"] == 40
+    for bookie in ("b1", "b2", "b3"):  # The last answers come when two of three were enough.
+        until(active, f"twice{bookie}", 40)
+    active.heal()
+    assert [proof(lines, "healed", fault)["acted"] for fault in (1, 2, 3)] == [40, 40, 40]
+    other = cluster.clients["other"]
+    opened = other.call("open", timeout_s=60, handle="twice", ledger=writing.ledger, recovery=True)
+    assert opened["last_entry"] == 39
+    assert other.call("read", timeout_s=60, handle="twice", first=0, last=39)["entries"] == 40
+
+
+def test_a_forged_fence_ends_the_writer(writing: Writing, active: Active, lines: Lines) -> None:
+    for bookie in ("b2", "b3"):  # With one of them the ack quorum could be full before it is heard.
+        inject(active, "forge", **to(bookie), **ANSWERED, entries=(7, 7), status="EFENCED")
+    ended = writing.append(20, outstanding=1)
+    assert (ended["ok"], ended["code"], ended["acked"]) == (False, ErrorCode.LEDGER_FENCED, 7)
+    assert sum(counted["acted"] for counted in healed(active, lines)) >= 1
+    writing.wait_for_statuses("b3", 7)  # The bookie had said yes.
+
+
+def test_a_forged_answer_stands_for_a_bookie_that_was_not_asked(
+    writing: Writing, active: Active, lines: Lines, cluster: Any
+) -> None:
+    assert writing.append(3, outstanding=1)["acked"] == 3
+    for bookie in ("b1", "b2", "b3"):
+        forged = {"from": "other", "to": bookie, "kinds": ("read",), "entries": (0, 0)}
+        inject(active, "forge", **forged, status="ENOENTRY")
+    other = cluster.clients["other"]
+    other.call("open", timeout_s=60, handle="denied", ledger=writing.ledger, recovery=False)
+    denied = other.call("read", timeout_s=60, handle="denied", first=0, last=0)
+    assert (denied["ok"], denied["code"]) == (False, ErrorCode.NO_SUCH_ENTRY)
+    assert sum(proof_of["acted"] for proof_of in healed(active, lines)) == 3
+    assert other.call("read", timeout_s=60, handle="denied", first=0, last=0)["ok"]
+
+
+def healed(active: Active, lines: Lines) -> list[Any]:
+    count = len(active.in_force())
+    active.heal()
+    return [proof(lines, "healed", fault) for fault in range(1, count + 1)]
+
+
+def test_delayed_answers_make_an_add_late(writing: Writing, active: Active, lines: Lines) -> None:
+    for bookie in ("b1", "b2"):
+        inject(active, "delay", **to(bookie), **ANSWERED, entries=(3, 3), delay_ms=700)
+    began = time.monotonic()
+    assert writing.append(3)["acked"] == 3
+    assert time.monotonic() - began < 0.7
+    assert writing.append(1)["acked"] == 1
+    assert time.monotonic() - began >= 0.7
+    active.heal()
+    assert [phases(lines, fault) for fault in (1, 2)] == [WHOLE, WHOLE]
+
+
+def test_a_lost_fence_lets_the_writer_go_on_at_that_bookie(
+    writing: Writing, active: Active, lines: Lines, cluster: Any
+) -> None:
+    assert writing.append(3)["acked"] == 3
+    lost = {"from": "other", "kinds": ("fencing_lac_read", "recovery_read"), "ledger": "main"}
+    inject(active, "drop", **lost, to="b3")
+    other = cluster.clients["other"]
+    assert other.call("open", timeout_s=60, handle="fence", ledger=writing.ledger, recovery=True)["ok"]
+    assert writing.append(1)["code"] == ErrorCode.LEDGER_FENCED
+    writing.wait_for_statuses("b3", 3)  # It was not told of the fence and takes the add.
+    assert writing.statuses("b1", 3) != [Status.EOK]
+    active.heal()
+    assert proof(lines, "healed")["acted"] >= 1
+
+
+def test_a_silent_link_lets_go_what_it_held_when_it_is_healed(
+    writing: Writing, active: Active, lines: Lines
+) -> None:
+    inject(active, "pause", target="b2")
+    inject(active, "hold", **to("b2"), **{"as": "silent"})  # also while the bookie reads nothing
+    active.heal(kind="pause")
+    assert writing.append(10)["acked"] == 10
+    assert active.acted("silent") == 10
+    assert set(writing.statuses("b2", *range(10))) <= {Status.ENOENTRY, Status.ENOLEDGER}
+    active.heal()
+    writing.wait_for_statuses("b2", *range(10))
+    assert phases(lines, 2) == WHOLE
