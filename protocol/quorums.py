@@ -88,3 +88,19 @@ def fenced(known: Collection[int], quorums: Quorums) -> bool:
         sum(position not in answered for position in write_set) < quorums.ack
         for write_set in quorums.write_sets()
     )
+
+
+def unrecoverable(denied: Collection[int], quorums: Quorums, entry: int) -> bool:
+    """Whether explicit negatives from ensemble positions ``denied`` end the ledger before ``entry``.
+
+    QC bookies of the entry's write set must have denied it, each counted once: then no ack quorum can
+    have it (*Closing Ledgers Safely*, "Quorum Coverage"; BP-46, "Recovery read"; ``ReadOpBase``).
+    """
+    return len(set(denied).intersection(quorums.write_set(entry))) >= quorums.coverage
+
+
+def unknown_in(known: Collection[int], quorums: Quorums) -> tuple[int, ...]:
+    """Of the write set with the most positions that did not answer, those positions, ascending."""
+    answered = set(known)
+    sets = (tuple(sorted(set(write_set) - answered)) for write_set in quorums.write_sets())
+    return max(sets, key=len)

@@ -1,0 +1,219 @@
+"""Answers: a bookie that must have an entry does not deny it.
+
+Sources: *Closing Ledgers Safely* ("Beware of Ledger Truncation": one wrong "no such entry" is enough),
+BP-46 ("A note on Response Codes", limbo). Only explicit negatives to reads of an entry are denials;
+they count as the bookie gave them, whatever became of them on their way. Each rule is one function
+with a line in ``RULES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from checkers.capping import capped
+from checkers.contract import Chunk, RunFacts
+from checkers.damage import damage_to, shortcomings
+from checkers.denials import ACKS, DENIALS, Said, Sayings, scan_sayings
+from checkers.duties import Duties
+from checkers.moments import Index, Pieces, pairs
+from checkers.obliged import merge_earliest
+from checkers.spans import Bools, Ints, Spans
+from checkers.versions import Histories, Versions, scan_versions
+from checkers.wire import code, decoded
+from checkers.wording import bookie_name, entries_text, ledger_text
+from evidence.codes import Kind, Outcome
+from evidence.findings import Finding, Judgement, Verdict
+
+_WORDS = {Said.NO_ENTRY: "no such entry", Said.NO_LEDGER: "no such ledger"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The summary; ``released`` is ledger -> first delete that may have been sent (ns)."""
+
+    sayings: Sayings
+    versions: Versions
+    released: Mapping[int, int]
+
+
+class Answers:
+    """Convicts a boot that denies what it acknowledged, or denies where limbo was due."""
+
+    name = "answers"
+    tables: tuple[str, ...] = ("frames", "ledgers", "operations")
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Told:  # noqa: ARG002  # as agreed
+        """Frames, metadata and deletes of one chunk."""
+        rows = chunk.operations
+        pick = (rows["kind"] == Kind.DELETE) & (rows["outcome"] != Outcome.FAIL)
+        released: dict[int, int] = {}
+        for ledger, at_ns in zip(
+            rows["ledger"][pick].tolist(), rows["invoked_ns"][pick].tolist(), strict=True
+        ):
+            released[ledger] = min(released.get(ledger, at_ns), at_ns)
+        return Told(scan_sayings(chunk.frames), scan_versions(chunk), released)
+
+    def merge(self, left: Told, right: Told) -> Told:
+        """Both."""
+        return Told(
+            left.sayings | right.sayings,
+            left.versions | right.versions,
+            merge_earliest(left.released, right.released),
+        )
+
+    def conclude(self, summary: Told, run: RunFacts) -> Judgement:
+        """Needs an answer to a read that can be laid at the door of one boot."""
+        trial = Trial(summary, run)
+        findings = [finding for name in RULES for finding in trial.findings(name)] if run.wire else []
+        lacking = shortcomings(run, (*self.tables, "servers"))
+        enough = run.wire and summary.sayings.reads > 0 and not lacking
+        idle = not run.wire or not (summary.sayings.reads or lacking)
+        verdict = Verdict.VALID if enough else Verdict.UNKNOWN
+        if idle and self.name not in run.required:
+            verdict = Verdict.NOT_JUDGED
+        notes = (
+            [*lacking] if run.wire else ["the run kept no wire log, so nobody knows what bookies answered"]
+        )
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if findings else verdict,
+            needed="whole evidence with a wire log, and an answer to a read from a known boot of a bookie",
+            seen={
+                "acknowledged": summary.sayings.acks,
+                "read": summary.sayings.reads,
+                "denied": summary.sayings.denials,
+            },
+            findings=capped(findings),
+            counts={
+                kind: sum(finding.count for finding in findings if finding.kind == kind) for kind in RULES
+            },
+            notes=tuple(notes),
+        )
+
+
+class Hit(NamedTuple):
+    """A range of entries that one boot denied and must not have: the denial's times, and why not."""
+
+    first: int
+    last: int
+    received_ns: int
+    asked_ns: int
+    said: Said
+    why: str
+
+
+Life = tuple[int, int, int]
+"""(ledger, bookie, boot)."""
+
+
+class Trial:
+    """What the rules look into: who denied something of which ledger, and when."""
+
+    def __init__(self, summary: Told, run: RunFacts) -> None:
+        """Of one run."""
+        self.run = run
+        self._index = Index(summary.sayings.moments)
+        known = [(ledger, *decoded(who)) for ledger, who in self._index.known()]
+        answered = {(bookie, boot) for _, _, bookie, boot in known}
+        self.duties = Duties(
+            Histories(summary.versions),
+            summary.released,
+            run,
+            lambda bookie, boot: (bookie, boot) in answered,
+        )
+        self.lives: list[Life] = sorted(
+            {(ledger, bookie, boot) for ledger, said, bookie, boot in known if said in DENIALS}
+        )
+
+    def heard(self, life: Life, kinds: tuple[Said, ...]) -> Iterator[tuple[Said, Pieces]]:
+        """The moments of each of these kinds."""
+        ledger, bookie, boot = life
+        for said in kinds:
+            pieces = self._index.of(ledger, code(said, bookie, boot))
+            if len(pieces.first):
+                yield said, pieces
+
+    def findings(self, name: str) -> Iterator[Finding]:
+        """What one rule finds, a finding for each span of entries of one life."""
+        rule = RULES[name]
+        for life in self.lives:
+            hits = sorted(rule.hits(self, life))
+            spans = Spans.of_ranges(life[0], [hit.first for hit in hits], [hit.last for hit in hits])
+            for _, first, last in spans if hits else ():
+                example = next(hit for hit in hits if hit.first == first)
+                yield self._finding(name, life, (first, last), example, rule.text)
+
+    def _finding(self, name: str, life: Life, part: tuple[int, int], hit: Hit, text: str) -> Finding:
+        ledger, bookie, boot = life
+        first, last = part
+        who = f"{bookie_name(self.run, bookie)} (boot {boot})"
+        return Finding(
+            property=Answers.name,
+            kind=name,
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=last - first + 1,
+            text=f"{ledger_text(self.run, ledger)}: {who} denied {entries_text(first, last)}{text}",
+            proof=(
+                hit.why,
+                f"{who} answered {_WORDS[hit.said]} for entry {first}: asked not before {hit.asked_ns} ns, "
+                f"received by {hit.received_ns} ns",
+            ),
+        )
+
+
+def own_acks_denied(trial: Trial, life: Life) -> Iterator[Hit]:
+    """Denials asked for after the same boot's EOK to an add of the entry had been received."""
+    if damage_to(trial.run, ("ledgers", "servers")):
+        return
+    until_ns = trial.duties.until_ns(life[0], life[1])
+    for (said, denials), (kind, acks) in product(trial.heard(life, DENIALS), trial.heard(life, ACKS)):
+        firsts = acks.firsts()
+        both = pairs(denials, firsts)
+        early, late = denials.early[both.left], denials.late[both.left]
+        acked = firsts.late[both.right]
+        wrong = (acked < early) & (late < until_ns)
+        word = "add" if kind is Said.ADDED else "recovery add"
+        columns = (both.first, both.last, late, early, acked)
+        for first, last, late_ns, early_ns, acked_ns in _rows(columns, wrong):
+            why = f"the same boot answered EOK to the {word} of entry {first}, received by {acked_ns} ns"
+            yield Hit(first, last, late_ns, early_ns, said, why)
+
+
+def limbo_hidden(trial: Trial, life: Life) -> Iterator[Hit]:
+    """Denials in a boot that owed "unknown" for the ledger."""
+    ledger, bookie, boot = life
+    if shortcomings(trial.run, ("ledgers", "servers")):
+        return
+    until_ns = trial.duties.limbo_until_ns(ledger, bookie, boot)
+    crashed = trial.duties.crashed_before(bookie, boot)
+    if not until_ns or crashed is None:
+        return
+    why = (
+        f"boot {crashed.number} had not ended in order, {ledger_text(trial.run, ledger)} was not closed and "
+        f"had {bookie_name(trial.run, bookie)} in its last ensemble: limbo was due"
+    )
+    for said, denials in trial.heard(life, DENIALS):
+        for first, last, early_ns, late_ns in _rows(denials, denials.late < until_ns):
+            yield Hit(first, last, late_ns, early_ns, said, why)
+
+
+def _rows(columns: tuple[Ints, ...], pick: Bools) -> Iterator[tuple[int, ...]]:
+    return zip(*(column[pick].tolist() for column in columns), strict=True)
+
+
+class Rule(NamedTuple):
+    """One kind of finding: what is told of the denied entries, and the denials that break it."""
+
+    text: str
+    hits: Callable[[Trial, Life], Iterable[Hit]]
+
+
+RULES: Mapping[str, Rule] = {
+    "denied_own_ack": Rule(" that it had acknowledged", own_acks_denied),
+    "limbo_not_shown": Rule(" where limbo was due", limbo_hidden),
+}

@@ -1,0 +1,133 @@
+"""Tiny builders of ``frames``: who asked which bookie what, and what came back.
+
+``asked("reader", "b1", read(10))`` is a recovery read at the proxy; ``answered("reader", "b1", read(10),
+ENOENTRY)`` its answer, given by the bookie's first boot and passed on as it was. Times are ``at`` (5
+when nothing is said): a frame is received and passed on at once, and its request was asked just before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from tests.histories.story import BOOKIES, CLIENTS, Fact
+
+EOK, ENOENTRY, ENOLEDGER = Status.EOK, Status.ENOENTRY, Status.ENOLEDGER
+UNKNOWN_STATE, EIO, TOO_MANY = Status.EUNKNOWNLEDGERSTATE, Status.EIO, Status.ETOOMANYREQUESTS
+What = tuple[Message, int]
+SOURCES = {**CLIENTS, **BOOKIES}
+BLANK = {
+    "ledger": 1,
+    "entry": -1,
+    "seq": 0,
+    "connection": 1,
+    "source": 0,
+    "bookie": 0,
+    "boot": 1,
+    "way": int(Direction.REQUEST),
+    "protocol": 3,
+    "kind": 0,
+    "flags": 0,
+    "status": int(Status.NONE),
+    "delivered": int(Status.NONE),
+    "lac": -1,
+    "txn": -1,
+    "asked_ns": NEVER,
+    "received_ns": 5,
+    "forwarded_ns": 5,
+    "rule": 0,
+    "size_bytes": 60,
+}
+
+
+def fencing() -> What:
+    return Message.FENCING_LAC_READ, -1
+
+
+def read(entry: int) -> What:
+    """A recovery read."""
+    return Message.RECOVERY_READ, entry
+
+
+def plain_read(entry: int) -> What:
+    return Message.READ, entry
+
+
+def add(entry: int) -> What:
+    return Message.ADD, entry
+
+
+def write_back(entry: int) -> What:
+    """A recovery add."""
+    return Message.RECOVERY_ADD, entry
+
+
+def frame(source: str, bookie: str, what: What, **columns: Any) -> Fact:
+    row = {
+        **BLANK,
+        "source": SOURCES[source],
+        "bookie": BOOKIES[bookie],
+        "kind": what[0],
+        "entry": what[1],
+        **columns,
+    }
+    assert set(row) == set(BLANK), set(row) - set(BLANK)
+    return "frames", {name: int(value) for name, value in row.items()}
+
+
+def asked(source: str, bookie: str, what: What, *, at: int = 5, **columns: Any) -> Fact:
+    return frame(source, bookie, what, **{"received_ns": at, "forwarded_ns": at, "seq": at, **columns})
+
+
+def answered(
+    source: str, bookie: str, what: What, status: Status = EOK, *, at: int = 5, **columns: Any
+) -> Fact:
+    """The bookie's answer, passed on as it was."""
+    given = {
+        "way": Direction.ANSWER,
+        "status": status,
+        "delivered": status,
+        "asked_ns": at - 1,
+        "received_ns": at,
+        "forwarded_ns": at,
+        "seq": at,
+    }
+    return frame(source, bookie, what, **{**given, **columns})
+
+
+def swallowed(source: str, bookie: str, what: What, status: Status = EOK, **columns: Any) -> Fact:
+    """An answer that a rule of ours kept from its client."""
+    lost = {"delivered": Status.NONE, "forwarded_ns": NEVER, "flags": FrameFlag.DROPPED, "rule": 1}
+    return answered(source, bookie, what, status, **{**lost, **columns})
+
+
+def forged(source: str, bookie: str, what: What, status: Status = ENOENTRY, **columns: Any) -> Fact:
+    """An answer that a rule of ours made where the bookie said EOK."""
+    made = {"delivered": status, "flags": FrameFlag.FORGED, "rule": 1}
+    return answered(source, bookie, what, EOK, **{**made, **columns})
+
+
+def exchange(source: str, bookie: str, what: What, status: Status = EOK, *, at: int = 5) -> list[Fact]:
+    """A request and its answer, one nanosecond later."""
+    return [asked(source, bookie, what, at=at), answered(source, bookie, what, status, at=at + 1)]
+
+
+def recovery(
+    end: int,
+    *,
+    source: str = "reader",
+    fenced: tuple[str, ...] = ("b1", "b2"),
+    found: tuple[int, ...] = (),
+    denied: tuple[str, ...] = ("b1", "b2"),
+    at: int = 10,
+) -> list[Fact]:
+    """A lawful recovery: fence, read and write back ``found``, be denied the entry after ``end``."""
+    facts = [one for bookie in fenced for one in exchange(source, bookie, fencing(), at=at)]
+    for entry in found:
+        at += 10
+        facts += exchange(source, "b1", read(entry), at=at)
+        for bookie in ("b1", "b2", "b3"):
+            facts += exchange(source, bookie, write_back(entry), at=at + 2)
+    for bookie in denied:
+        facts += exchange(source, bookie, read(end + 1), ENOENTRY, at=at + 10)
+    return facts

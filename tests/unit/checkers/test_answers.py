@@ -1,0 +1,251 @@
+"""A bookie that must have an entry does not deny it."""
+
+import json
+
+import pytest
+
+from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
+from evidence.findings import Verdict
+from tests.histories.asking import (
+    EIO,
+    ENOENTRY,
+    ENOLEDGER,
+    UNKNOWN_STATE,
+    add,
+    answered,
+    asked,
+    plain_read,
+    read,
+    swallowed,
+    write_back,
+)
+from tests.histories.story import closed, created, deleted, judged, kinds, recovering, vanished
+
+OWN = [("denied_own_ack", 3, 3)]
+LIMBO = [("limbo_not_shown", 3, 3)]
+ACK = answered("writer", "b1", add(3), at=10)
+
+
+def told(*parts, **run):
+    return judged(*parts, **{"wire": True, **run}).judgements["answers"]
+
+
+def found(*parts, **run):
+    return kinds(judged(*parts, **{"wire": True, **run}), "answers")
+
+
+def denied(what=None, status=ENOENTRY, *, at=20, **columns):
+    return answered("reader", "b1", what or plain_read(3), status, at=at, **columns)
+
+
+@pytest.mark.parametrize("ack", [add(3), write_back(3)])
+@pytest.mark.parametrize("what", [plain_read(3), read(3)])
+@pytest.mark.parametrize("status", [ENOENTRY, ENOLEDGER])
+def test_a_boot_that_denies_what_it_acknowledged_is_convicted(ack, what, status):
+    assert found(answered("writer", "b1", ack, at=10), denied(what, status)) == OWN
+
+
+def test_the_proof_has_the_acknowledgement_and_the_denial():
+    judgement = told(ACK, denied())
+    assert judgement.findings[0].text == "ledger 1: b1 (boot 1) denied entry 3 that it had acknowledged"
+    assert judgement.findings[0].proof == (
+        "the same boot answered EOK to the add of entry 3, received by 10 ns",
+        "b1 (boot 1) answered no such entry for entry 3: asked not before 19 ns, received by 20 ns",
+    )
+    assert judgement.counts["denied_own_ack"] == 1
+
+
+def test_a_boot_that_shows_what_it_acknowledged_is_right():
+    judgement = told(ACK, answered("reader", "b1", plain_read(3), at=20))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen == {"acknowledged": 1, "read": 1, "denied": 0}
+
+
+def test_a_denial_of_what_was_never_acknowledged_is_right():
+    assert told(denied()).verdict is Verdict.VALID
+    assert not found(answered("writer", "b1", add(4), at=10), denied())
+    assert not found(answered("writer", "b2", add(3), at=10), denied())
+    assert not found(answered("writer", "b1", add(3), Status.EFENCED, at=10), denied())
+    assert not found(asked("writer", "b1", add(3), at=10), denied())
+
+
+def test_the_acknowledgement_must_have_come_before_the_question_was_passed_on():
+    assert not found(ACK, denied(at=20, asked_ns=10))
+    assert found(ACK, denied(at=20, asked_ns=11)) == OWN
+
+
+def test_another_boot_may_have_lost_it():
+    assert not found(ACK, denied(boot=2))
+
+
+@pytest.mark.parametrize("status", [EIO, UNKNOWN_STATE, Status.ETOOMANYREQUESTS])
+def test_an_unknown_answer_denies_nothing(status):
+    assert not found(ACK, denied(status=status))
+
+
+def test_a_question_about_the_lac_denies_no_entry():
+    lac = [answered("writer", "b1", (Message.ADD, -1), at=10), denied((Message.FENCING_LAC_READ, -1))]
+    assert not found(lac, denied((Message.READ, -1)))
+
+
+@pytest.mark.parametrize(
+    "flag", [FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED]
+)
+def test_what_may_not_be_the_bookies_own_word_proves_nothing(flag):
+    assert not found(ACK, denied(flags=flag))
+    assert not found(answered("writer", "b1", add(3), at=10, flags=flag), denied())
+
+
+def test_an_answer_of_no_known_boot_or_question_proves_nothing():
+    assert not found(answered("writer", "b1", add(3), at=10, boot=0), denied(boot=0))
+    assert not found(ACK, denied(asked_ns=NEVER))
+
+
+def test_a_bookie_answers_for_its_word_even_where_it_was_kept_from_the_client():
+    assert found(ACK, swallowed("reader", "b1", plain_read(3), ENOENTRY, at=20)) == OWN
+    held = FrameFlag.HELD | FrameFlag.DELAYED | FrameFlag.DUPLICATED
+    assert found(ACK, denied(flags=held)) == OWN
+
+
+def test_a_denial_that_was_changed_on_its_way_is_still_the_bookies():
+    assert found(ACK, denied(delivered=Status.EOK)) == OWN
+    assert not found(ACK, denied(status=Status.EOK, delivered=ENOENTRY))
+
+
+def test_a_deleted_ledger_may_be_forgotten_from_the_delete_on():
+    assert not found(ACK, denied(), deleted(invoked_ns=20))
+    assert found(ACK, denied(), deleted(invoked_ns=21)) == OWN
+    assert found(ACK, denied(), deleted(invoked_ns=5, outcome=Outcome.FAIL)) == OWN
+    assert found(ACK, denied(), deleted(invoked_ns=5, ledger=2)) == OWN
+
+
+def test_a_ledger_whose_metadata_is_gone_may_be_forgotten():
+    assert not found(ACK, denied(), created(), vanished(1, earliest_ns=20))
+    assert found(ACK, denied(), created(), vanished(1, earliest_ns=21)) == OWN
+
+
+def test_a_closed_ledger_that_names_a_bookie_no_more_may_be_forgotten_by_it():
+    moved = {"fragments": {0: ("b4", "b2", "b3")}}
+    closes = [created(), closed(9, 1)]
+    assert not found(ACK, denied(), closes, closed(9, 2, earliest_ns=20, **moved))
+    assert found(ACK, denied(), closes, closed(9, 2, earliest_ns=21, **moved)) == OWN
+    assert found(ACK, denied(), created(), recovering(1, **moved)) == OWN
+
+
+def test_a_version_that_nobody_saw_may_name_the_bookie_no_more():
+    assert not found(ACK, denied(), created(), closed(9, 2))
+
+
+def test_a_range_of_denials_is_one_finding():
+    acks = [answered("writer", "b1", add(entry), at=10) for entry in range(500)]
+    denials = [denied(plain_read(entry), at=20) for entry in range(100, 300) if entry != 150]
+    assert found(acks, denials) == [("denied_own_ack", 100, 149), ("denied_own_ack", 151, 299)]
+    assert told(acks, denials).counts["denied_own_ack"] == 199
+
+
+def test_of_many_in_one_block_none_is_convicted_before_all_were_acknowledged():
+    acks = [answered("writer", "b1", add(entry), at=10 + entry) for entry in range(500)]
+    assert not found(acks, [denied(plain_read(entry), at=400) for entry in range(100)])
+    assert found(acks, [denied(plain_read(entry), at=600) for entry in range(100)])
+
+
+def test_what_recovery_wrote_later_does_not_veil_what_the_writer_was_told():
+    acks = [answered("writer", "b1", add(entry), at=10) for entry in range(500)]
+    later = [answered("reader", "b1", write_back(entry), at=900) for entry in range(500)]
+    assert found(acks, later, denied(plain_read(7), at=20)) == [("denied_own_ack", 7, 7)]
+
+
+@pytest.mark.parametrize("damaged", ["servers: torn", "ledgers: torn"])
+def test_boots_and_metadata_that_are_torn_may_hide_an_excuse(damaged):
+    judgement = told(ACK, denied(), damage=(damaged,))
+    assert judgement.verdict is Verdict.UNKNOWN
+
+
+def test_frames_that_are_lost_take_nothing_from_those_that_are_there():
+    assert told(ACK, denied(), damage=("frames: 3 records lost",)).verdict is Verdict.ANOMALY
+    shown = answered("reader", "b1", plain_read(3), at=20)
+    assert told(ACK, shown, damage=("frames: 3 records lost",)).verdict is Verdict.UNKNOWN
+
+
+def test_nobody_read_anything():
+    assert told(ACK).verdict is Verdict.NOT_JUDGED
+    assert told(ACK, required=("answers",)).verdict is Verdict.UNKNOWN
+    assert told(ACK, denied(), wire=False).verdict is Verdict.NOT_JUDGED
+
+
+def boot(number, event, at, server="b1", **detail):
+    row = {"server": server, "boot": number, "event": event, "detail": json.dumps(detail)}
+    return {**row, "earliest_ns": at, "latest_ns": at}
+
+
+STARTED = [boot(1, "started", 1), boot(1, "answering", 2)]
+KILLED = [boot(1, "exit", 12, signal=9), boot(2, "started", 15)]
+CRASH = (*STARTED, *KILLED)
+OPEN = created(earliest_ns=3, latest_ns=4)
+
+
+def in_limbo(*parts, servers=CRASH, guarded=("b1",), **run):
+    return found(*(parts or (OPEN, denied(boot=2))), servers=servers, guarded=frozenset(guarded), **run)
+
+
+def test_a_protected_bookie_that_denies_after_a_crash_is_convicted():
+    assert in_limbo() == LIMBO
+    judgement = told(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
+    assert judgement.findings[0].proof[0] == (
+        "boot 1 had not ended in order, ledger 1 was not closed and had b1 in its last ensemble: "
+        "limbo was due"
+    )
+
+
+def test_the_answer_that_limbo_asks_for_is_right():
+    assert not in_limbo(OPEN, denied(boot=2, status=UNKNOWN_STATE))
+
+
+def test_limbo_is_owed_by_protected_bookies_only():
+    assert not in_limbo(guarded=())
+    assert not in_limbo(guarded=("b2",))
+
+
+def test_limbo_is_owed_after_an_unclean_end_only():
+    assert not in_limbo(servers=(*STARTED, boot(1, "exit", 12, signal=15), boot(2, "started", 15)))
+    assert in_limbo(servers=(*STARTED, boot(1, "exit", 12, code=3), boot(2, "started", 15))) == LIMBO
+    assert not in_limbo(OPEN, denied(boot=1))
+    later = (*CRASH, boot(2, "answering", 16), boot(2, "exit", 17, signal=15), boot(3, "started", 18))
+    assert not in_limbo(OPEN, denied(boot=3), servers=later)
+
+
+def test_a_boot_that_never_served_had_nothing_to_lose():
+    silent = (boot(1, "started", 1), *KILLED)
+    assert not in_limbo(servers=silent)
+    assert in_limbo(OPEN, denied(boot=2), ACK, servers=silent) == LIMBO
+    again = (*CRASH, boot(2, "exit", 16, signal=9), boot(3, "started", 18))
+    assert in_limbo(OPEN, denied(boot=3), servers=again) == LIMBO
+
+
+def test_a_ledger_made_during_the_boot_is_not_in_limbo():
+    assert in_limbo(created(latest_ns=14), denied(boot=2)) == LIMBO
+    assert not in_limbo(created(latest_ns=15), denied(boot=2))
+    assert not in_limbo(created(), denied(boot=2))
+
+
+def test_a_closed_ledger_is_not_in_limbo():
+    assert in_limbo(OPEN, recovering(1), closed(2, 2, earliest_ns=21), denied(boot=2)) == LIMBO
+    assert not in_limbo(OPEN, recovering(1), closed(2, 2, earliest_ns=20), denied(boot=2))
+
+
+def test_only_bookies_of_the_last_ensemble_owe_limbo():
+    without = {"fragments": {0: ("b1", "b2", "b3"), 5: ("b4", "b2", "b3")}}
+    assert not in_limbo(OPEN, recovering(1, earliest_ns=5, latest_ns=6, **without), denied(boot=2))
+    assert not in_limbo(OPEN, recovering(1, earliest_ns=20, **without), denied(boot=2))
+    assert in_limbo(OPEN, recovering(1, earliest_ns=21, **without), denied(boot=2)) == LIMBO
+    back = [created(latest_ns=4, **without), recovering(1, earliest_ns=5, latest_ns=14)]
+    assert in_limbo(back, denied(boot=2)) == LIMBO
+    late = [created(latest_ns=4, **without), recovering(1, earliest_ns=5, latest_ns=15)]
+    assert not in_limbo(late, denied(boot=2))
+
+
+def test_limbo_needs_metadata_without_gaps_and_evidence_that_was_closed():
+    assert not in_limbo(OPEN, recovering(2), denied(boot=2))
+    assert not in_limbo(complete=False)
+    assert not in_limbo(damage=("ledgers: torn",))
+    assert not in_limbo(OPEN, denied(boot=2), deleted(invoked_ns=9))
