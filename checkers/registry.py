@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from checkers.answers import Answers
 from checkers.closing import Closing
 from checkers.content import Content
 from checkers.contract import Checker
@@ -11,6 +12,7 @@ from checkers.durability import Durability
 from checkers.lac import Lac
 from checkers.metadata import Metadata
 from checkers.order import Order
+from checkers.recovery import Recovery
 from checkers.sufficiency import Sufficiency
 
 CHECKERS: tuple[Checker[Any], ...] = (
@@ -21,6 +23,8 @@ CHECKERS: tuple[Checker[Any], ...] = (
     Lac(),
     Content(),
     Metadata(),
+    Recovery(),
+    Answers(),
 )
 
 SAFETY = frozenset(
