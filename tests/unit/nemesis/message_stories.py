@@ -124,7 +124,9 @@ class MessageStories:
         inject(active, "hold", **LATE, kinds=("read",), may_idle=True)
         with pytest.raises(UsageError, match="hold writer-b1 has the name 'late' already"):
             inject(active, "drop", **TO_B1, **{"as": "late"})
-        active.heal()
+        inject(active, "drop", **TO_B1, **{"as": "other"}, may_idle=True)
+        assert active.heal(name="late") == ["hold writer-b1 (never acted)"]
+        assert [entry.name for entry in active.in_force()] == ["other"]
         inject(active, "drop", **TO_B1, **{"as": "late"}, may_idle=True)
         active.heal()
 
