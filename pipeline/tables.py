@@ -118,11 +118,14 @@ def read_collection(folder: RunFolder) -> Collection:
     path = folder.tables / _SUMMARY
     if not path.is_file():
         raise EvidenceError(
-            f"{folder.path} has no tables", remedy="collect them first; the raw evidence is kept"
+            f"{folder.path} has no tables", remedy=f"`fencepost check {folder.path}` makes them"
         )
     tree: dict[str, Any] = read_json(path)
     if tree.get("format") != FORMAT:
-        raise EvidenceError(f"{path} has format {tree.get('format')!r}, not {FORMAT}", remedy="collect again")
+        raise EvidenceError(
+            f"{path} has format {tree.get('format')!r}, not {FORMAT}",
+            remedy=f"`fencepost check {folder.path}` makes them anew",
+        )
     return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]))
 
 

@@ -15,23 +15,20 @@ import pyarrow.parquet as pq
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from evidence.schemas import TABLES
-from protocol.errors import EvidenceError, UsageError
+from pipeline.tables import read_collection
+from protocol.errors import UsageError
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of one mode's folder. ``EvidenceError`` when it has none yet."""
+    """The tables of one mode's folder."""
 
     folder: RunFolder
 
     def table(self, name: str, where: pc.Expression | None = None) -> pa.Table:
         """The rows of a table for which ``where`` holds, in no order."""
-        if not self.folder.tables.is_dir():
-            raise EvidenceError(
-                f"{self.folder.path} has no tables yet", remedy=f"fencepost check {self.folder.path}"
-            )
         files = sorted((self.folder.tables / name).rglob("*.parquet"))
         parts = [pq.read_table(file, partitioning=None, filters=where) for file in files]
         return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
@@ -40,6 +37,11 @@ class Tables:
         """The same rows as dictionaries."""
         rows: list[dict[str, Any]] = self.table(name, where).to_pylist()
         return rows
+
+    @cached_property
+    def damage(self) -> tuple[str, ...]:
+        """What is damaged; ``EvidenceError`` when there are no tables yet, or old ones."""
+        return read_collection(self.folder).damage
 
     @cached_property
     def run(self) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from harness.explain.moments import Moment, told
 from harness.explain.rows import Names, Tables
 from harness.explain.traffic import DECIDING, deciding_moments, traffic
 from harness.explain.wire import frame_moments
-from pipeline.tables import read_collection
 from protocol.addresses import OBSERVER
 from protocol.metadata import LedgerState
 
@@ -31,9 +30,10 @@ Rows = Sequence[dict[str, Any]]
 def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]:
     """Lines that tell the life of ledger ``subject`` (a name or a number), or of one entry of it.
 
-    Raises ``EvidenceError`` when the run has no tables yet, ``UsageError`` for an unknown ledger.
+    Raises ``EvidenceError`` when the run has no tables yet, ``UsageError`` for an unknown name.
     """
     tables = Tables(folder)
+    doubts = list(_doubts(tables))
     ledger = tables.ledger(subject)
     servers, faults = tables.rows("servers"), tables.rows("faults")
     names = Names.of(tables.run, servers, faults)
@@ -51,9 +51,11 @@ def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]
         first_ns, last_ns = min(moments).at_ns, max(moments).at_ns
         moments += fault_moments(faults, name, last_ns)
         moments += server_moments(servers, names, ledger, first_ns, last_ns)
+    else:
+        yield "  nothing is recorded of it"
     yield from told(moments, tables.began_ns)
     yield from summary
-    yield from _doubts(tables)
+    yield from doubts
 
 
 def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment], list[str]]:
@@ -97,7 +99,7 @@ def _doubts(tables: Tables) -> Iterator[str]:
     """Why messages may be missing from the story."""
     if not is_logged(tables.folder.frames, tables.folder.end()):
         yield "  this run kept no wire log: what went over its links is not known"
-    damage = [what for what in read_collection(tables.folder).damage if what.startswith("frames: ")]
+    damage = [what for what in tables.damage if what.startswith("frames: ")]
     for what in damage[:_MOST_DAMAGES]:
         yield f"  the wire log is not whole: {what.removeprefix('frames: ')}"
     if len(damage) > _MOST_DAMAGES:

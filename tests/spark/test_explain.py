@@ -131,8 +131,9 @@ def test_a_log_that_is_not_whole_is_told(tmp_path: Path) -> None:
 
 def test_what_cannot_be_told_is_said_with_the_next_step(tmp_path: Path) -> None:
     folder = make(tmp_path, Story({7: 3}))
-    with pytest.raises(EvidenceError, match="has no tables yet"):
+    with pytest.raises(EvidenceError, match="has no tables"):
         list(explain(folder, "l7", None))
     collect(INLINE, folder)
     with pytest.raises(UsageError, match="no ledger named 'l9'"):
         list(explain(folder, "l9", None))
+    assert "  nothing is recorded of it" in list(explain(folder, "99", None))
