@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from harness.bench.clients import client_bench
+from harness.bench.scenarios import command as scenarios
 from harness.bench.wall import wall_bench
 
 
@@ -34,6 +35,9 @@ def run(times: int) -> None:
     """Wall time of `fencepost run bp46/truncation`: all three modes, and one."""
     for line in wall_bench(times):
         click.echo(line)
+
+
+bench.add_command(scenarios)
 
 
 if __name__ == "__main__":
