@@ -1,8 +1,8 @@
 """Durability: an entry that was promised is there in the end, with the bytes that were acknowledged.
 
 Holds the obliged set (:mod:`checkers.obliged`) against the final reads and the census
-(:mod:`checkers.observations`). Whether a loss is *explained* takes the wire log and the disks' state
-at each crash; without them every loss has the class ``undetermined``.
+(:mod:`checkers.observations`). What is lost does not depend on the wire log; its class does
+(:mod:`checkers.classes`): without one, every loss is ``undetermined``.
 """
 
 from __future__ import annotations
@@ -12,43 +12,60 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checkers.capping import room_for
+from checkers.classes import (
+    CLASSES,
+    FORGED,
+    UNDETERMINED,
+    classified,
+    forgery_proof,
+    holder_proof,
+    knowledge,
+    undetermined_because,
+)
 from checkers.contract import Chunk, RunFacts
 from checkers.damage import damage_to, shortcomings
+from checkers.holders import Holders, merge_holders, scan_holders
 from checkers.losses import Losses, holders, part
 from checkers.obliged import Obliged, Promises, merge_promises, obliged, promise_proof, scan_promises
 from checkers.observations import Census, Finals, merge_census, merge_finals, scan_census, scan_finals
+from checkers.passes import Passes, merge_passes, scan_passes
 from checkers.spans import Spans, ints
 from checkers.versions import Histories, Versions, scan_versions
 from checkers.wording import bookie_name, counted, entries_text, ledger_text, listed
 from evidence.findings import Finding, Judgement, Verdict
 
-UNDETERMINED = "undetermined"
-_WHY_UNDETERMINED = (
-    "every loss is of class undetermined: without a wire log and the disks' state at each crash, "
-    "nobody can say which lives of which bookies had the entry"
-)
+_RESTS_ON = ("operations", "census", "ledgers")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The summary: promises, final reads, census, metadata."""
+    """The summary: promises, final reads, census, metadata, and who had acknowledged what."""
 
     promises: Promises
     finals: Finals
     census: Census
+    passes: Passes
     versions: Versions
+    holders: Holders
 
 
 class Durability:
     """Convicts when an obliged entry is lost, or only other bytes are left of it."""
 
     name = "durability"
-    tables: tuple[str, ...] = ("operations", "census", "ledgers")
+    tables: tuple[str, ...] = (*_RESTS_ON, "frames")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
         """Promises, deliveries, answers and metadata of one chunk."""
-        rows = chunk.operations
-        return Facts(scan_promises(rows), scan_finals(rows), scan_census(chunk.census), scan_versions(chunk))
+        rows, census = chunk.operations, chunk.census
+        return Facts(
+            promises=scan_promises(rows),
+            finals=scan_finals(rows),
+            census=scan_census(census),
+            passes=scan_passes(census),
+            versions=scan_versions(chunk),
+            holders=scan_holders(chunk.frames),
+        )
 
     def merge(self, left: Facts, right: Facts) -> Facts:
         """Both."""
@@ -56,13 +73,15 @@ class Durability:
             merge_promises(left.promises, right.promises),
             merge_finals(left.finals, right.finals),
             merge_census(left.census, right.census),
+            merge_passes(left.passes, right.passes),
             left.versions | right.versions,
+            merge_holders(left.holders, right.holders),
         )
 
     def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
         """Every obliged entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
         case = _Case(summary, run)
-        lacking = shortcomings(run, self.tables)
+        lacking = shortcomings(run, _RESTS_ON)
         findings = tuple(case.findings())
         if findings:
             verdict = Verdict.ANOMALY
@@ -99,6 +118,8 @@ class _Case:
         self.losses: Losses = part(
             self.judged, facts.finals, facts.census, self.histories, self.vanished, run
         )
+        self.known = knowledge(facts.holders, self.histories, facts.census, facts.passes, run)
+        self.lost_by_class = classified(self.losses.lost, self.losses.truncated, self.known)
 
     def _vanished(self) -> set[int]:
         """Ledgers whose metadata was removed although every invocation is known and none deleted it."""
@@ -126,9 +147,7 @@ class _Case:
         return {
             "kept": self.losses.kept.count(),
             "lost": self.losses.lost.count(),
-            "lost_explained": 0,
-            "lost_unexplained": 0,
-            "lost_undetermined": self.losses.lost.count(),
+            **{f"lost_{name}": self.lost_by_class[name].count() for name in CLASSES},
             "corrupt": self.losses.corrupt.count(),
             "vanished": self.losses.vanished.count(),
             "vanished_ledgers": len(self.vanished),
@@ -142,12 +161,13 @@ class _Case:
         taken: Counter[tuple[str, int]] = Counter()
         for ledger in sorted(self.vanished):
             yield self._vanished_finding(ledger)
-        for kind, spans in (("lost", self.losses.lost), ("corrupt", self.losses.corrupt)):
+        kinds = [("lost", name, self.lost_by_class[name]) for name in CLASSES]
+        for kind, loss, spans in (*kinds, ("corrupt", "", self.losses.corrupt)):
             for span in spans:
-                if room_for((kind, span[0]), taken):
-                    yield self._finding(kind, span)
+                if room_for((f"{kind} {loss}", span[0]), taken):
+                    yield self._finding(kind, loss, span)
 
-    def _finding(self, kind: str, span: tuple[int, int, int]) -> Finding:
+    def _finding(self, kind: str, loss: str, span: tuple[int, int, int]) -> Finding:
         ledger, first, last = span
         what = "lost" if kind == "lost" else "readable only as other bytes"
         return Finding(
@@ -157,12 +177,12 @@ class _Case:
             first_entry=first,
             last_entry=last,
             count=last - first + 1,
-            loss=UNDETERMINED if kind == "lost" else "",
+            loss=loss,
             text=f"{ledger_text(self.run, ledger)}: {entries_text(first, last)} {what}",
-            proof=tuple(self._proof(span)),
+            proof=tuple(self._proof(loss, span)),
         )
 
-    def _proof(self, span: tuple[int, int, int]) -> Iterator[str]:
+    def _proof(self, loss: str, span: tuple[int, int, int]) -> Iterator[str]:
         ledger, first, last = span
         yield from promise_proof(self.facts.promises, span, self.run)
         close = self.histories.closes.get(ledger)
@@ -171,6 +191,10 @@ class _Case:
         if close and last > close.last_entry:
             yield f"metadata version {close.version}: CLOSED at {close.last_entry}, below entry {last}"
         yield from self._answers(span)
+        if loss:
+            yield from holder_proof(span, self.known, self.run)
+        if loss == FORGED:
+            yield from forgery_proof(ledger, self.facts.holders, self.histories, self.run)
 
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
         """What the holders answered in the last pass, bookies with one answer for the whole span together."""
@@ -216,8 +240,10 @@ class _Case:
         more = len(self.losses.unavailable.ledgers()) - 20
         if more > 0:
             yield f"{counted(more, 'more ledger')} with unavailable entries"
-        if convicted and self.losses.lost:
-            yield _WHY_UNDETERMINED
+        undetermined = self.lost_by_class[UNDETERMINED].count()
+        if convicted and undetermined:
+            what = counted(undetermined, "loss", "losses")
+            yield f"{what} of class undetermined: {undetermined_because(self.run)}"
 
     def _unavailable(self, ledger: int) -> str:
         spans = self.losses.unavailable.of(ledger)

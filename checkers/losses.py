@@ -125,10 +125,11 @@ def _by_answers(
             lost, spoiled = answers.verdicts(ledger, entries, duties)
             absent.append((ledger, entries[lost]))
             corrupt.append((ledger, entries[spoiled]))
-    return _gathered(absent), _gathered(corrupt)
+    return gathered(absent), gathered(corrupt)
 
 
-def _gathered(parts: list[tuple[int, Ints]]) -> Spans:
+def gathered(parts: list[tuple[int, Ints]]) -> Spans:
+    """(ledger, its entries) pairs as one set."""
     if not parts:
         return Spans.empty()
     ledgers = np.repeat([ledger for ledger, _ in parts], [len(entries) for _, entries in parts])

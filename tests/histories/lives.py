@@ -1,0 +1,65 @@
+"""Tiny builders for what bookies say on the wire, and for their boots: an answer is one frame."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evidence.codes import Direction, FrameFlag, Message, Status
+from tests.histories.exchanges import frame
+from tests.histories.story import READER, WRITER, Fact
+
+Row = dict[str, Any]
+
+
+def said(kind: Message, bookie: int, at_ns: int, **columns: Any) -> Fact:
+    """An answer that was asked at one time, received at the next and passed on at the one after."""
+    status = columns.pop("status", Status.EOK)
+    times = {"asked_ns": at_ns, "received_ns": at_ns + 1, "forwarded_ns": at_ns + 2}
+    told = {"status": status, "delivered": status, "seq": at_ns * 10 + bookie}
+    return frame(kind, way=Direction.ANSWER, bookie=bookie, **{**times, **told, **columns})
+
+
+def took(entry: int, bookie: int, at_ns: int, **columns: Any) -> Fact:
+    """A bookie acknowledged the writer's add."""
+    return said(Message.ADD, bookie, at_ns, entry=entry, **{"source": WRITER, **columns})
+
+
+def fenced(bookie: int, at_ns: int, **columns: Any) -> Fact:
+    """A bookie answered the reader's fencing read of the LAC, or of an entry."""
+    kind = Message.RECOVERY_READ if "entry" in columns else Message.FENCING_LAC_READ
+    return said(kind, bookie, at_ns, **{"source": READER, **columns})
+
+
+def forged(entry: int, bookie: int, at_ns: int, **columns: Any) -> Fact:
+    """A rule of ours denied an entry to a recoverer in a bookie's name."""
+    denial = {"status": Status.NONE, "delivered": Status.ENOENTRY, "rule": 2, "boot": 0}
+    flags = FrameFlag.FENCING | FrameFlag.RECOVERY | FrameFlag.FORGED
+    return fenced(bookie, at_ns, entry=entry, **{"flags": flags, **denial, **columns})
+
+
+def boot(bookie: int, number: int = 1, *, began: int = 1, killed: int = 0, stopped: int = 0) -> list[Row]:
+    """Rows of ``servers``: one life of a bookie, to the end of the run unless it is ended."""
+    ended = killed or stopped
+    rows = [server(bookie, number, "started", began, began)]
+    how = {"code": None, "signal": 9} if killed else {"code": 143, "signal": None}
+    return rows + [server(bookie, number, "exit", ended, ended, **how)] * bool(ended)
+
+
+def server(bookie: int, number: int, event: str, earliest_ns: int, latest_ns: int, **detail: Any) -> Row:
+    times = {"earliest_ns": earliest_ns, "latest_ns": latest_ns}
+    return {"server": f"b{bookie}", "boot": number, "event": event, "detail": json.dumps(detail), **times}
+
+
+def fault(number: int = 1, kind: str = "kill", target: str = "b1", **columns: Any) -> Row:
+    """A row of ``faults``: in force from 2 to 4 unless said otherwise."""
+    times = {"planned_ns": 1, "injected_ns": 2, "confirmed_ns": 3, "healed_ns": 4}
+    return {
+        "fault": number,
+        "kind": kind,
+        "target": target,
+        "params": "{}",
+        "proof": "{}",
+        **times,
+        **columns,
+    }

@@ -1,0 +1,216 @@
+"""Why an entry was lost: who had acknowledged it, and what became of those."""
+
+import numpy as np
+import pytest
+
+from checkers.classes import Known, classified
+from checkers.spans import Spans
+from checkers.stripes import Stripes
+from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
+from evidence.findings import Verdict
+from tests.histories.lives import boot, fault, forged, said, took
+from tests.histories.story import (
+    acked,
+    answered,
+    closed,
+    created,
+    found,
+    judged,
+    kept,
+    opened,
+)
+
+
+def durability(*parts, **run):
+    return judged(*parts, **{"wire": True, **run}).judgements["durability"]
+
+
+def classes(*parts, **run):
+    return [(one.loss, one.first_entry, one.last_entry) for one in durability(*parts, **run).findings]
+
+
+CENSUS = {"asked_ns": 1_000, "answered_ns": 1_010}
+
+
+def gone(entry, **columns):
+    """Everybody denied it in the last census pass."""
+    return [answered(entry, bookie, Holding.ABSENT, **CENSUS, **columns) for bookie in (1, 2, 3)]
+
+
+THREE_LIVES = (*boot(1), *boot(2), *boot(3))
+FIRST_KILLED = (*boot(1, killed=500), *boot(1, 2, began=600), *boot(2))
+KILLED = (*FIRST_KILLED, *boot(3, killed=700), *boot(3, 2, began=800))
+LOSS = [acked(0), acked(1), created(), closed(1), opened(1), kept(0), found(0), gone(1)]
+
+
+def test_a_holder_that_lived_on_leaves_a_loss_unexplained():
+    judgement = durability(LOSS, took(1, 1, 100), took(1, 3, 101), servers=(*FIRST_KILLED, *boot(3)))
+    (finding,) = judgement.findings
+    assert (finding.kind, finding.loss) == ("lost", "unexplained")
+    assert finding.proof[-3:] == (
+        "b1 boot 1 and b3 boot 1 had acknowledged entry 1 (on the wire)",
+        "b1 boot 1 was killed at 500 ns",
+        "b3 boot 1 did not end uncleanly before that census",
+    )
+    assert judgement.counts["lost_unexplained"] == judgement.counts["lost"] == 1
+    assert not judgement.notes
+
+
+def test_a_life_that_was_stopped_in_order_lost_nothing():
+    stopped = (*boot(1, killed=500), *boot(3, stopped=500), *boot(3, 2, began=600, killed=700))
+    assert classes(LOSS, took(1, 1, 100), took(1, 3, 101), servers=stopped) == [("unexplained", 1, 1)]
+
+
+def test_a_life_that_was_killed_after_the_census_lost_nothing_by_then():
+    late = (*boot(1, killed=500), *boot(3, killed=1_011))
+    assert classes(LOSS, took(1, 3, 101), servers=late) == [("unexplained", 1, 1)]
+    meanwhile = (*boot(1, killed=500), *boot(3, killed=1_010))
+    assert classes(LOSS, took(1, 3, 101), servers=meanwhile) == [("undetermined", 1, 1)]
+
+
+def test_when_every_holder_was_killed_it_takes_what_their_disks_held():
+    judgement = durability(LOSS, took(1, 1, 100), took(1, 3, 101), servers=KILLED)
+    (finding,) = judgement.findings
+    assert finding.loss == "undetermined"
+    assert (
+        "b1 boot 1 was killed at 500 ns" in finding.proof
+        and "b3 boot 1 was killed at 700 ns" in finding.proof
+    )
+    assert judgement.notes == (
+        "1 loss of class undetermined: no life that acknowledged the entry provably kept it, "
+        "and what disks held was not recorded",
+    )
+
+
+def test_a_copy_that_is_still_there_is_a_holder_that_never_lost_it():
+    """BP-46, scenario 2: the close cut off what b3 has, though it was killed as well."""
+    history = [acked(0), created(), closed(-1), opened(-1), answered(0, 3, Holding.PRESENT, **CENSUS)]
+    (finding,) = durability(history, took(0, 1, 100), took(0, 3, 101), servers=KILLED).findings
+    assert finding.loss == "unexplained"
+    assert "the last census pass found 1 copy on b3" in finding.proof
+
+
+UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        took(1, 3, 100, status=Status.EFENCED),
+        took(1, 3, 100, boot=0),
+        took(0, 3, 100),
+        took(1, 3, 100, ledger=2),
+        said(Message.READ, 3, 100, entry=1),
+        *(took(1, 3, 100, flags=flag) for flag in UNPROVEN),
+    ],
+)
+def test_what_makes_nobody_a_holder(answer):
+    assert classes(LOSS, answer, servers=THREE_LIVES) == [("undetermined", 1, 1)]
+
+
+def test_an_add_of_recovery_makes_a_holder_too():
+    answer = said(Message.RECOVERY_ADD, 3, 100, entry=1)
+    assert classes(LOSS, answer, servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
+def test_an_answer_that_was_dropped_still_came_from_its_bookie():
+    answer = took(1, 3, 100, delivered=Status.NONE, flags=FrameFlag.DROPPED, forwarded_ns=NEVER)
+    assert classes(LOSS, answer, servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("run", "because"),
+    [
+        ({"wire": False}, "no wire log was kept"),
+        ({"damage": ("frames: 3 records are missing",)}, "the wire log is damaged"),
+        ({"damage": ("servers: line 3",)}, "the boots of the bookies were not recorded whole"),
+        ({"damage": ("faults: line 3",)}, "the boots of the bookies were not recorded whole"),
+    ],
+)
+def test_without_a_whole_record_of_who_lived_nothing_is_determined(run, because):
+    judgement = durability(LOSS, took(1, 3, 100), servers=THREE_LIVES, **run)
+    (finding,) = judgement.findings
+    assert finding.loss == "undetermined" and finding.kind == "lost"
+    assert any(because in note for note in judgement.notes)
+
+
+def test_a_fault_that_changes_disks_leaves_its_bookie_out():
+    wiped = {"faults": (fault(1, "wipe", "b3"),), "servers": THREE_LIVES}
+    assert classes(LOSS, took(1, 3, 100), **wiped) == [("undetermined", 1, 1)]
+    assert classes(LOSS, took(1, 2, 99), took(1, 3, 100), **wiped) == [("unexplained", 1, 1)]
+    planned = {"faults": (fault(1, "wipe", "b3", injected_ns=NEVER),), "servers": THREE_LIVES}
+    assert classes(LOSS, took(1, 3, 100), **planned) == [("unexplained", 1, 1)]
+
+
+def test_entries_of_one_loss_may_be_of_different_classes():
+    history = [[acked(entry) for entry in range(4)], created(), closed(-1, latest_ns=900), opened(-1)]
+    wire = [took(0, 1, 100), took(1, 1, 101), took(2, 1, 102), took(1, 2, 103), took(2, 2, 104)]
+    verdict = judged(history, wire, wire=True, servers=KILLED)
+    judgement = verdict.judgements["durability"]
+    assert [(one.loss, one.first_entry, one.last_entry) for one in judgement.findings] == [
+        ("unexplained", 1, 2),
+        ("undetermined", 0, 0),
+        ("undetermined", 3, 3),
+    ]
+    assert judgement.counts["lost_unexplained"] == 2 and judgement.counts["lost_undetermined"] == 2
+    assert verdict.headline.startswith("4 of 4 acknowledged entries lost")
+
+
+CUT = [acked(0), acked(1), created(), closed(0, latest_ns=900), opened(0), kept(0), found(0)]
+
+
+def test_a_close_that_followed_a_denial_of_ours_is_forged():
+    healed = '{"healed": {"rule": "denied", "number": 2, "link": "reader-b1", "matched": 1, "acted": 1}}'
+    faults = (fault(5, "forge", "reader-b1", proof=healed),)
+    judgement = durability(CUT, forged(1, 1, 300), took(1, 2, 100), servers=THREE_LIVES, faults=faults)
+    (finding,) = judgement.findings
+    assert (finding.kind, finding.loss) == ("lost", "forged")
+    assert finding.proof[-1] == (
+        "fault 5 (forge reader-b1, rule 2 of link reader-b1) answered ENOENTRY in the name of b1 to the "
+        "recovery read of entry 1, passed on at 302 ns"
+    )
+    assert judgement.counts["lost_forged"] == 1 and judgement.verdict is Verdict.ANOMALY
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        forged(1, 1, 300, forwarded_ns=900),  # not before the close
+        forged(1, 1, 300, forwarded_ns=NEVER),
+        forged(1, 1, 300, delivered=Status.EIO),
+        said(Message.READ, 1, 300, entry=1, flags=FrameFlag.FORGED, status=Status.ENOENTRY),
+        forged(1, 1, 300, ledger=2),
+        forged(2, 1, 300),  # not the entry at which the ledger ends
+        forged(1, 1, 300, flags=FrameFlag.FENCING),
+    ],
+)
+def test_what_the_close_did_not_follow_from(answer):
+    assert classes(CUT, answer, took(1, 2, 100), servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
+def test_an_entry_that_everyone_denies_was_not_lost_by_a_forged_answer():
+    answer = forged(2, 1, 300)
+    assert classes(LOSS, answer, took(1, 2, 100), servers=THREE_LIVES) == [("unexplained", 1, 1)]
+
+
+def known(**changed):
+    """Entries 0..9 were acknowledged by two lives, both of which died."""
+    held = Stripes.of_rows(*np.array([[1] * 20, [11] * 10 + [22] * 10, [*range(10)] * 2]))
+    columns = {"held": held, "doubtful": Stripes.empty(), "boots": {}, "steady": frozenset(), "copies": {}}
+    return Known(**{**columns, **changed})
+
+
+def explained(case):
+    lost = Spans.of_ranges(1, 0, 12)
+    return list(classified(lost, Spans.empty(), case)["explained"])
+
+
+def test_a_loss_is_explained_when_the_disk_of_every_holder_lacked_it():
+    nothing, half = Spans.empty(), Spans.of_ranges(1, 0, 4)
+    assert explained(known()) == []
+    assert explained(known(disks={11: nothing, 22: nothing})) == [(1, 0, 9)]
+    assert explained(known(disks={11: nothing, 22: half})) == [(1, 5, 9)]
+    assert explained(known(disks={11: nothing})) == []
+    assert explained(known(disks={11: nothing, 22: nothing}, steady=frozenset((22,)))) == []
+    doubtful = Stripes.of_rows(*np.array([[1], [3], [7]]))
+    assert explained(known(disks={11: nothing, 22: nothing}, doubtful=doubtful)) == [(1, 0, 6), (1, 8, 9)]
