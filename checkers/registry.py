@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from checkers.answers import Answers
+from checkers.availability import Availability
 from checkers.closing import Closing
 from checkers.content import Content
 from checkers.contract import Checker
 from checkers.durability import Durability
+from checkers.fencing import Fencing
 from checkers.lac import Lac
 from checkers.metadata import Metadata
 from checkers.order import Order
@@ -19,12 +21,14 @@ CHECKERS: tuple[Checker[Any], ...] = (
     Sufficiency(),
     Durability(),
     Closing(),
+    Fencing(),
     Order(),
     Lac(),
     Content(),
     Metadata(),
     Recovery(),
     Answers(),
+    Availability(),
 )
 
 SAFETY = frozenset(

@@ -7,8 +7,10 @@ Convicts nobody: its verdict is ``valid`` or ``unknown``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -107,10 +109,23 @@ def _faults(run: RunFacts) -> Iterator[str]:
         if fault["kind"] == UNPLANNED:
             if fault["target"] in (PROXY, OBSERVER):
                 yield f"the {fault['target']} died without a fault of ours"
-        elif fault["injected_ns"] != NEVER and fault["confirmed_ns"] == NEVER:
-            yield f"{name} was injected and never confirmed"
+        elif fault["injected_ns"] != NEVER and fault["confirmed_ns"] == NEVER and not _may_idle(fault):
+            yield f"{name} was injected and never confirmed{_idle(fault)}"
         elif fault["injected_ns"] != NEVER and fault["healed_ns"] == NEVER:
             yield f"{name} was never healed"
+
+
+def _may_idle(fault: Mapping[str, Any]) -> bool:
+    """Whether the plan accepts that a fault of messages finds none to act on."""
+    return bool(json.loads(fault["params"] or "{}").get("may_idle"))
+
+
+def _idle(fault: Mapping[str, Any]) -> str:
+    """A fault of messages lies in wait: what it never did is why it was not confirmed."""
+    healed = json.loads(fault["proof"] or "{}").get("healed") or {}
+    if "acted" not in healed:
+        return ""
+    return f": its rule matched {counted(int(healed.get('matched') or 0), 'message')} and acted on none"
 
 
 def _unplanned(run: RunFacts) -> Iterator[str]:

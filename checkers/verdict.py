@@ -15,6 +15,13 @@ from checkers.wording import counted
 from evidence.findings import Judgement, RunVerdict, Verdict
 
 EVIDENCE, DURABILITY = "evidence", "durability"
+_SAID: Mapping[str, tuple[str, str]] = {
+    "added_after_close": ("add acknowledged after the close", "adds acknowledged after the close"),
+    "accepted_when_fenced": ("add accepted by a fenced bookie", "adds accepted by fenced bookies"),
+    "stuck": ("recovery stuck", "recoveries stuck"),
+    "unreadable": ("entry there and not readable", "entries there and not readable"),
+}
+"""A kind of finding in words, for one and for many; others are said by their names."""
 
 
 def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdict:
@@ -99,4 +106,5 @@ def _losses(durability: Judgement, run: RunFacts) -> list[str]:
 
 def _convicted_of(judgement: Judgement) -> str:
     kinds = {name: number for name, number in judgement.counts.items() if number}
-    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.items()) or "anomaly"
+    said = (counted(number, *_SAID.get(kind, (kind, kind))) for kind, number in kinds.items())
+    return ", ".join(said) or "anomaly"

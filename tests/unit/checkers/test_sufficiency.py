@@ -1,19 +1,21 @@
 """Whether a run can prove anything at all."""
 
+import json
+
 import pytest
 
 from evidence.codes import NEVER, Holding
 from evidence.findings import Verdict
+from tests.histories.lives import fault
 from tests.histories.story import acked, answered, created, found, good_ending, judged, kept, opened, unsure
-
-
-def fault(**changed):
-    times = {"planned_ns": 1, "injected_ns": 2, "confirmed_ns": 3, "healed_ns": 4}
-    return {"fault": 1, "kind": "kill", "target": "b1", "params": "{}", "proof": "{}", **times, **changed}
 
 
 def silent(entry):
     return [answered(entry, bookie, Holding.UNKNOWN) for bookie in (1, 2, 3)]
+
+
+LATER = {"fencing", "availability"}
+EARLIER = {"evidence", "order", "durability", "closing", "lac", "content", "metadata", *LATER}
 
 
 def evidence(*parts, **run):
@@ -70,16 +72,48 @@ def test_the_unplanned_death_of_a_bookie_is_said_and_does_not_blind():
 @pytest.mark.parametrize(
     ("damage", "touched"),
     [
-        ("operations: writer's history is torn", {"order", "durability", "closing", "lac", "content"}),
-        ("ledgers: transaction 0x7 cannot be read", {"metadata", "durability", "closing", "lac"}),
-        ("faults: line 3 says nothing", set()),
+        (
+            "operations: writer's history is torn",
+            {"order", "durability", "closing", "lac", "content", *LATER},
+        ),
+        ("ledgers: transaction 0x7 cannot be read", {"metadata", "durability", "closing", "lac", *LATER}),
+        ("faults: line 3 says nothing", {"availability"}),
         (
             "histories: the observer's are gone",
-            {"order", "durability", "closing", "lac", "content", "metadata"},
+            {"order", "durability", "closing", "lac", "content", "metadata", *LATER},
         ),
     ],
 )
 def test_damage_leaves_unknown_what_rests_on_it(damage, touched):
-    judgements = judged(acked(0), good_ending(0), damage=(damage,)).judgements
-    unknown = {name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN}
-    assert unknown == touched | {"evidence"}
+    assert unknown(damage) & EARLIER == (touched | {"evidence"}) & EARLIER
+
+
+def test_damage_to_the_wire_log_leaves_unknown_only_what_rests_on_it():
+    assert unknown("frames: 3 records are missing") & EARLIER == {"fencing"}
+
+
+def unknown(damage):
+    """The properties that are unknown when this is damaged."""
+    judgements = judged(acked(0), good_ending(0), damage=(damage,), wire=True).judgements
+    return {name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN}
+
+
+def message_fault(**changed):
+    healed = {"rule": "late", "number": 2, "link": "writer-b1", "matched": 3, "acted": 0, "released": 0}
+    columns = {"kind": "hold", "target": "writer-b1", "proof": json.dumps({"healed": healed})}
+    return fault(3, **{**columns, "confirmed_ns": NEVER, **changed})
+
+
+def test_a_message_fault_that_never_acted_proves_nothing_unless_it_may_idle():
+    judgement = evidence(acked(0), good_ending(0), faults=(message_fault(),))
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.notes == (
+        "fault 3 (hold writer-b1) was injected and never confirmed: "
+        "its rule matched 3 messages and acted on none",
+    )
+    may = message_fault(params='{"may_idle": true}')
+    assert evidence(acked(0), good_ending(0), faults=(may,)).verdict is Verdict.VALID
+    in_force = message_fault(params='{"may_idle": true}', healed_ns=NEVER)
+    assert evidence(acked(0), good_ending(0), faults=(in_force,)).verdict is Verdict.UNKNOWN
+    acted = message_fault(confirmed_ns=4)
+    assert evidence(acked(0), good_ending(0), faults=(acted,)).verdict is Verdict.VALID

@@ -1,0 +1,248 @@
+"""Nobody adds to a ledger that is closed, nor to a bookie that was fenced."""
+
+import pytest
+
+from checkers.judge import judge
+from evidence.codes import NEVER, FrameFlag, Message, Outcome, Status
+from evidence.findings import Verdict
+from tests.histories.lives import boot, fenced, said, took
+from tests.histories.story import (
+    acked,
+    chunk,
+    closed,
+    created,
+    deferred,
+    deleted,
+    facts,
+    judged,
+    kinds,
+    opened,
+    recovered,
+    refused,
+    run_facts,
+    unsure,
+)
+
+
+def fencing(*parts, **run):
+    return judged(*parts, **{"wire": True, **run}).judgements["fencing"]
+
+
+def late(entry, at_ns, **columns):
+    """An add that was acknowledged, invoked at a time."""
+    return acked(entry, invoked_ns=at_ns, completed_ns=at_ns + 5, **columns)
+
+
+CLOSED = [created(), closed(-1, 2, latest_ns=100)]
+
+
+def test_an_add_invoked_after_the_close_was_seen_is_not_acknowledged_beyond_its_end():
+    verdict = judged(late(0, 101), CLOSED)
+    assert kinds(verdict, "fencing") == [("added_after_close", 0, 0)]
+    (finding,) = verdict.judgements["fencing"].findings
+    assert finding.text == "ledger 1: entry 0 acknowledged after the close"
+    assert finding.proof == (
+        "metadata version 2: CLOSED at -1, in force by 100 ns",
+        "writer invoked the add of entry 0 at 101 ns and was told ok at 106 ns (operation 1)",
+    )
+    assert "fencing: 1 add acknowledged after the close" in verdict.headline
+    assert verdict.verdict is Verdict.ANOMALY
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        late(0, 100),  # perhaps at the same moment
+        late(0, 99),  # it was under way when the ledger was closed
+        unsure(0, invoked_ns=101),
+        refused(0, invoked_ns=101),
+    ],
+)
+def test_what_may_have_been_under_way_or_was_not_acknowledged_convicts_nobody(add):
+    assert not fencing(add, CLOSED).findings
+
+
+def test_a_close_that_nobody_saw_precedes_nothing():
+    assert not fencing(late(0, 101), created(), closed(-1, 2, latest_ns=NEVER)).findings
+
+
+def test_an_add_within_the_end_is_no_matter_of_fencing():
+    assert not fencing(late(3, 101), created(), closed(3, 2, latest_ns=100)).findings
+
+
+@pytest.mark.parametrize("told", [recovered(-1, completed_ns=100), opened(-1, completed_ns=100)])
+def test_a_recovery_that_returned_saw_the_close_too(told):
+    judgement = fencing(late(0, 101), late(1, 102), told, created(), closed(-1, 2, latest_ns=NEVER))
+    (finding,) = judgement.findings
+    assert (finding.first_entry, finding.last_entry, finding.count) == (0, 1, 2)
+    assert "had recovered it by 100 ns and was told its end -1" in finding.proof[0]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        recovered(-1, completed_ns=101),
+        recovered(-1, completed_ns=100, outcome=Outcome.UNKNOWN),
+        recovered(-1, completed_ns=100, flags=0),  # an open without recovery closes nothing
+    ],
+)
+def test_an_open_that_proves_no_close_before_the_add(told):
+    assert not fencing(late(0, 101), told, created()).findings
+
+
+def test_a_deferred_add_is_fenced_like_any_other():
+    history = deferred(0, invoked_ns=101), CLOSED
+    assert [finding.kind for finding in fencing(*history).findings] == ["added_after_close"]
+
+
+def test_a_later_close_does_not_excuse_what_an_earlier_one_forbade():
+    judgement = fencing(late(2, 101), CLOSED, closed(7, 3, latest_ns=200))
+    assert [finding.first_entry for finding in judgement.findings] == [2]
+
+
+def test_the_proof_shows_that_a_restart_forgot_the_fence():
+    """BP-46, scenario 1: b2 said that it was fenced, b3 never heard of it."""
+    lives = (*boot(1), *boot(2, killed=60), *boot(2, 2, began=70), *boot(3))
+    wire = [
+        fenced(1, 20, status=Status.ENOENTRY),
+        fenced(2, 21, status=Status.ENOENTRY),
+        said(Message.ADD, 1, 120, entry=0, status=Status.EFENCED),
+        took(0, 2, 121, boot=2),
+        took(0, 3, 122),
+    ]
+    (finding,) = fencing(late(0, 110), CLOSED, wire, servers=lives).findings
+    assert finding.kind == "added_after_close"
+    assert finding.proof[2:] == (
+        "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by reader at 22 ns (frame 212)",
+        "b2 boot 1 was killed at 60 ns",
+        "b2 boot 2 acknowledged entry 0 at 122 ns (frame 1212)",
+        "b3 answered no fencing read of this ledger",
+        "b3 boot 1 acknowledged entry 0 at 123 ns (frame 1223)",
+    )
+
+
+def test_a_boot_that_answered_ok_to_fencing_takes_no_add_that_was_asked_later():
+    verdict = judged(created(), fenced(2, 20), took(5, 2, 22), took(6, 2, 30), took(9, 2, 31), wire=True)
+    assert kinds(verdict, "fencing") == [("accepted_when_fenced", 5, 6), ("accepted_when_fenced", 9, 9)]
+    first = verdict.judgements["fencing"].findings[0]
+    assert first.text == "ledger 1: b2 boot 1 took entries 5..6 after it had been fenced"
+    assert first.proof == (
+        "b2 boot 1 answered EOK to the fencing read of the LAC by reader at 21 ns (frame 202)",
+        "b2 boot 1 answered EOK to the add of entry 5 by writer, asked at 22 ns at the earliest and answered "
+        "at 23 ns (frame 222)",
+    )
+    assert "fencing: 3 adds accepted by fenced bookies" in verdict.headline
+
+
+def test_a_fencing_read_of_an_entry_fences_as_well():
+    judgement = fencing(created(), fenced(2, 20, entry=4), took(5, 2, 22))
+    assert [finding.kind for finding in judgement.findings] == ["accepted_when_fenced"]
+    assert "the fencing read of entry 4" in judgement.findings[0].proof[0]
+
+
+UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        took(5, 2, 21),  # asked before the answer to fencing was there
+        took(5, 2, 22, boot=2),  # another boot: that it forgot is told, not convicted of
+        took(5, 3, 22),  # another bookie
+        took(5, 2, 22, ledger=2),
+        took(5, 2, 22, status=Status.EFENCED),
+        said(Message.RECOVERY_ADD, 2, 22, entry=5),
+        took(5, 2, 22, boot=0),
+        took(5, 2, 22, asked_ns=NEVER),
+        *(took(5, 2, 22, flags=flag) for flag in UNPROVEN),
+    ],
+)
+def test_adds_that_a_fenced_bookie_may_take_or_that_are_not_proven(add):
+    assert not fencing(created(), fenced(2, 20), add).findings
+
+
+@pytest.mark.parametrize(
+    "fence",
+    [
+        fenced(2, 20, boot=0),
+        *(fenced(2, 20, flags=FrameFlag.FENCING | flag) for flag in UNPROVEN),
+        fenced(2, 20, flags=FrameFlag.RECOVERY),  # a recovery read that did not fence
+        said(Message.LAC_READ, 2, 20),
+        fenced(2, 20, status=Status.EUNKNOWNLEDGERSTATE),
+        fenced(2, 20, status=Status.NONE, delivered=Status.EOK),
+    ],
+)
+def test_answers_that_promise_no_fence(fence):
+    judgement = fencing(created(), fence, took(5, 2, 22))
+    assert not judgement.findings and not any("took" in note for note in judgement.notes)
+
+
+@pytest.mark.parametrize("status", [Status.ENOENTRY, Status.ENOLEDGER])
+def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
+    judgement = fencing(created(), fenced(2, 20, status=status), took(5, 2, 22), took(6, 2, 23))
+    assert not judgement.findings
+    (note,) = [note for note in judgement.notes if "took" in note]
+    assert note.startswith(f"ledger 1: b2 boot 1 answered {status.name} to a fencing read and took 2 adds")
+
+
+def test_a_delete_before_the_fence_is_told():
+    (finding,) = fencing(created(), deleted(invoked_ns=5), fenced(2, 20), took(5, 2, 22)).findings
+    assert "a delete of the ledger was invoked at 5 ns, before that answer" in finding.proof
+
+
+def test_boots_that_were_not_recorded_whole_convict_nobody():
+    history = [created(), fenced(2, 20), took(5, 2, 22)]
+    assert fencing(*history).findings
+    assert not fencing(*history, damage=("servers: line 3",)).findings
+
+
+def test_what_it_takes_to_be_valid():
+    history = [acked(0), created(), closed(0, 1, latest_ns=50)]
+    assert fencing(*history).verdict is Verdict.VALID
+    assert fencing(created(), fenced(1, 20)).verdict is Verdict.VALID
+    assert fencing(acked(0), created()).verdict is Verdict.UNKNOWN
+    assert fencing(acked(0), created(), closed(0, 1, latest_ns=NEVER)).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("table", ["operations", "ledgers", "frames", "servers"])
+def test_damage_leaves_it_unknown_and_what_is_there_still_convicts(table):
+    damage = (f"{table}: something is missing",)
+    judgement = fencing(acked(0), created(), closed(0, 1, latest_ns=50), damage=damage)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert fencing(late(0, 101), CLOSED, damage=damage).verdict is Verdict.ANOMALY
+
+
+def test_without_a_wire_log_only_the_first_rule_is_seen():
+    history = [acked(0), created(), closed(0, 1, latest_ns=50)]
+    judgement = fencing(*history, wire=False)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert any("no wire log was kept" in note for note in judgement.notes)
+    assert fencing(late(0, 101), CLOSED, wire=False).verdict is Verdict.ANOMALY
+
+
+def flood(number):
+    """So many adds, one each nanosecond, of which one bookie took every one."""
+    return facts([[late(entry, entry), took(entry, 2, entry)] for entry in range(number)])
+
+
+def in_pieces(history, size):
+    return [chunk(history[at : at + size]) for at in range(0, len(history), size)]
+
+
+def test_of_many_adds_the_late_ones_are_counted_wherever_the_rows_are_cut():
+    history = facts(created(), closed(-1, 1, latest_ns=4_500), fenced(2, 4_800), flood(5_000))
+    for pieces in ([chunk(history)], in_pieces(history, 777), in_pieces(history[::-1], 911)):
+        judgement = judge(pieces, run_facts(wire=True)).judgements["fencing"]
+        assert dict(judgement.counts) == {"added_after_close": 499, "accepted_when_fenced": 198}
+        assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(4_501, 4_999), (4_802, 4_999)]
+
+
+def test_more_late_adds_than_are_kept_one_by_one_are_a_lower_bound_and_all_is_all():
+    history = facts(created(), closed(-1, 1, latest_ns=10), flood(3_000))
+    judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
+    assert judgement.counts["added_after_close"] == 1024
+    assert "ledger 1: perhaps more adds than those counted came after the close" in judgement.notes
+    history = facts(created(), closed(-1, 1, latest_ns=-1), flood(3_000))
+    judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
+    assert judgement.counts["added_after_close"] == 3_000
+    assert sorted((f.first_entry, f.last_entry) for f in judgement.findings) == [(0, 1_975), (1_976, 2_999)]
