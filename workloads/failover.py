@@ -21,10 +21,9 @@ from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, r
 from workloads.crew import Crew
 from workloads.office import Office, Turn
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, named_once, still_going
+from workloads.rolling import RETRY_S, count, create, named_once, still_going, stop_adds
 
 _LOOK_S = 0.5
-_END_S = 10.0
 _TOTALS = (
     *("acked", "unknown", "failed", "closed", "rolled", "recovered"),
     *("takeovers", "late_acked", "late_refused"),
@@ -132,7 +131,7 @@ class _Member:
             return
         self._begin_adds(handle)
         in_office = self._await_end_of_adds(turn, ledger, handle)
-        added = self._asker.ask("stop", handle=handle, timeout_s=_END_S)
+        added = stop_adds(self._asker, handle)
         count(self._crew, added)
         if not in_office:
             self._go_on(ledger, handle)

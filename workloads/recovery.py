@@ -22,9 +22,8 @@ from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
 from workloads.contests import Contest, Contests
 from workloads.crew import Crew
 from workloads.registry import register
-from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, still_going
+from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, still_going, stop_adds
 
-_END_S = 10.0
 _WITHOUT_END = 2**62
 _TOTALS = ("acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
 
@@ -152,7 +151,7 @@ class _Writer:
                 return
 
     def _end(self, ledger: int, handle: str) -> None:
-        added = self._asker.ask("stop", handle=handle, timeout_s=_END_S)
+        added = stop_adds(self._asker, handle)
         count(self._crew, added)
         if "error" in added:
             self._crew.totals.add(rolled=1)

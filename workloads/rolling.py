@@ -8,6 +8,7 @@ filled is a load's own.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
@@ -25,6 +26,7 @@ from workloads.tailing import Tailer
 LOOK_S = 1.0
 RETRY_S = 0.25
 _END_S = 10.0
+_A_MOMENT_S = 0.2
 TOTALS = ("acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
 
 
@@ -157,7 +159,7 @@ class RollingWriter(_Heir, Generic[LoadT]):
 
     def stop_and_count(self, rolled: Rolled, handle: str) -> Reply:
         """End the adds of a handle and wait for what is in flight; what came of them."""
-        added = self.asker.ask("stop", handle=handle, timeout_s=_END_S)
+        added = stop_adds(self.asker, handle)
         count(self.crew, added)
         if "error" in added:
             self.broke(rolled, added)
@@ -193,6 +195,19 @@ def create(asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, **op
         sayings.say(f"no ledger can be created: {refused(reply)}")
         return None
     return int(reply["ledger"])
+
+
+def stop_adds(asker: Asker, handle: str) -> Reply:
+    """End the adds of a handle and wait for what is in flight; what came of all adds of the handle.
+
+    The client hears of the last add's end only when it asks, so it is asked.
+    """
+    reply = asker.ask("stop", handle=handle, timeout_s=_A_MOMENT_S)
+    deadline_s = time.monotonic() + _END_S
+    while reply.get("outstanding", 0) and time.monotonic() < deadline_s:
+        time.sleep(_A_MOMENT_S)
+        reply = asker.ask("status", handle=handle)
+    return reply
 
 
 def count(crew: Crew, added: Reply) -> None:

@@ -144,6 +144,9 @@ class FakeClient:
         broke = FENCED if self._fenced(handle) else {}
         return {**broke, "acked": entries, "unknown": 0, "failed": 0, "outstanding": 0, "read": entries}
 
+    def _do_status(self, handle: str) -> Reply:
+        return self._do_stop(handle)
+
     def _do_force(self, handle: str) -> Reply:
         return {"lac": self._ledgers.entries[self.handles[handle]] - 1}
 

@@ -130,6 +130,19 @@ def test_a_close_that_fails_leaves_the_ledger_to_the_heir() -> None:
         load.until(lambda: cluster.ledgers.state.get(1) == "recovered")
 
 
+def test_adds_in_flight_at_the_end_are_waited_for() -> None:
+    cluster = fake_cluster("writer")
+    writer = cluster.clients["writer"]
+    in_flight = {"acked": 4, "unknown": 0, "failed": 0, "outstanding": 6}
+    writer.script.update({"stop": [in_flight], "status": [in_flight]})
+    with running(cluster, writers=["writer"]) as load:
+        load.until(lambda: len(cluster.ledgers.state) > 1)
+        totals = load.end()
+    assert len(writer.did("status")) == 2
+    assert totals["unknown"] == 0
+    assert totals["acked"] == 10 * totals["ledgers"]
+
+
 def test_a_cluster_without_enough_bookies_is_tried_again_and_said_once() -> None:
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["create"] = [NO_BOOKIES, NO_BOOKIES]
