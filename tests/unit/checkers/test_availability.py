@@ -1,0 +1,275 @@
+"""Progress is made where the protocol promises it, once everything is healed."""
+
+import pytest
+
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from evidence.findings import Verdict
+from tests.histories.lives import boot, fault
+from tests.histories.story import (
+    OBSERVER,
+    acked,
+    answered,
+    closed,
+    created,
+    deleted,
+    facts,
+    good_ending,
+    judged,
+    kept,
+    kinds,
+    opened,
+    operation,
+    recovering,
+    vanished,
+)
+
+RECOVERY, NO_ENTRY, NO_LEDGER, TIMEOUT, DATA_UNKNOWN = -10, -13, -7, -23, -108
+BOOKIES = {"b1": 1, "b2": 2, "b3": 3}
+UP = (*boot(1), *boot(2), *boot(3))
+
+
+def availability(*parts, **run):
+    return judged(*parts, **{"bookies": BOOKIES, "servers": UP, **run}).judgements["availability"]
+
+
+def refused(error=RECOVERY, at_ns=100, **columns):
+    """A final open with recovery that did not succeed, from a time to 9 ns later."""
+    times = {"invoked_ns": at_ns, "completed_ns": at_ns + 9}
+    return opened(-1, **{"outcome": Outcome.UNKNOWN, "error": error, **times, **columns})
+
+
+def denied(entry, at_ns=100, *, error=NO_ENTRY, **columns):
+    """A final read of one entry that did not succeed."""
+    times = {"invoked_ns": at_ns, "completed_ns": at_ns + 9}
+    told = {
+        "outcome": Outcome.UNKNOWN,
+        "error": error,
+        "last": entry,
+        "client": OBSERVER,
+        "flags": Flag.FINAL,
+    }
+    return operation(Kind.READ, entry=entry, **{**times, **told, **columns})
+
+
+def shown(entry, bookie, number, *, holding=Holding.PRESENT):
+    """A bookie's answer in census pass 1, from 50 to 60 ns, or 2, from 150 to 160 ns."""
+    at_ns = {1: 50, 2: 150}[number]
+    return answered(entry, bookie, holding, number=number, asked_ns=at_ns, answered_ns=at_ns + 10)
+
+
+def test_everything_was_opened_and_read():
+    judgement = availability(acked(0), acked(1), good_ending(1))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen == {"opened": 1, "refused": 0, "stalled": 0, "delivered": 2, "denied": 0}
+
+
+def test_nobody_looked():
+    assert availability(acked(0), created(), closed(0)).verdict is Verdict.UNKNOWN
+
+
+OPEN = [created(), recovering()]
+
+
+def test_a_recovery_is_stuck_when_no_bookie_had_lost_state():
+    verdict = judged(OPEN, refused(), refused(at_ns=200), bookies=BOOKIES, servers=UP)
+    (finding,) = verdict.judgements["availability"].findings
+    assert finding.kind == "stuck"
+    assert finding.proof == (
+        "metadata version 1: IN_RECOVERY",
+        "opens with recovery between 100 ns and 209 ns were refused (2 attempts, error -10)",
+        "every bookie was up all the while; of write set b1, b2, b3, AQ 2, none had lost state",
+    )
+    assert "availability: 1 recovery stuck" in verdict.headline
+
+
+def once_killed(*bookies):
+    return tuple(
+        row
+        for bookie in (1, 2, 3)
+        for row in (
+            [*boot(bookie, killed=20), *boot(bookie, 2, began=30)] if bookie in bookies else boot(bookie)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("killed", "ack_quorum", "stuck"),
+    [((), 2, True), ((1,), 2, True), ((1, 2), 2, False), ((1, 2), 3, True), ((1,), 1, False), ((), 1, True)],
+)
+def test_fewer_than_an_ack_quorum_of_lost_states_promise_progress(killed, ack_quorum, stuck):
+    versions = [created(ack_quorum=ack_quorum), recovering(ack_quorum=ack_quorum)]
+    judgement = availability(versions, refused(), servers=once_killed(*killed))
+    assert [finding.kind for finding in judgement.findings] == ["stuck"] * stuck
+    if not stuck:
+        assert judgement.verdict is Verdict.VALID
+        assert judgement.seen["stalled"] == 1
+        (note,) = judgement.notes
+        assert note.startswith("ledger 1: stalled as promised (1 attempt, error -10): b1 boot 1 was killed")
+
+
+def test_every_write_set_of_the_last_ensemble_counts_and_no_other():
+    shape = {"ensemble": 3, "write_quorum": 2, "ack_quorum": 2}
+    versions = [created(**shape), recovering(**shape)]
+    assert not availability(versions, refused(), servers=once_killed(1, 2)).findings
+    assert availability(versions, refused(), servers=once_killed(1)).findings
+    four = {**BOOKIES, "b4": 4, "b5": 5}
+    fragments = {0: ("b1", "b2", "b3"), 4: ("b3", "b4", "b5")}
+    lives = {"bookies": four, "servers": (*once_killed(1, 2), *boot(4), *boot(5))}
+    versions = [created(**shape), recovering(**shape, fragments=fragments)]
+    assert availability(versions, refused(), **lives).findings
+
+
+DOUBTS = {
+    "a bookie was down": {"servers": (*boot(1), *boot(2), *boot(3, stopped=50))},
+    "a bookie came up meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, began=105))},
+    "a bookie went down meanwhile": {"servers": (*boot(1), *boot(2), *boot(3, stopped=105))},
+    "a bookie was never seen": {"servers": (*boot(1), *boot(2))},
+    "a fault was in force": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=101),)},
+    "a fault was never healed": {"faults": (fault(kind="hold", target="writer-b1", healed_ns=NEVER),)},
+    "ZooKeeper had died": {
+        "faults": (fault(-1, "unplanned", "zk1", injected_ns=NEVER, confirmed_ns=50, healed_ns=NEVER),)
+    },
+}
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+def test_where_something_was_still_broken_nobody_is_stuck(doubt):
+    judgement = availability(OPEN, refused(), **DOUBTS[doubt])
+    assert not judgement.findings
+    assert judgement.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"faults": (fault(kind="hold", target="writer-b1", healed_ns=99),)},
+        {"faults": (fault(injected_ns=NEVER, confirmed_ns=NEVER, healed_ns=NEVER),)},
+        {"faults": (fault(-1, "unplanned", "writer", injected_ns=NEVER, confirmed_ns=50),)},
+        {"servers": (*boot(1), *boot(2), *boot(3, killed=110))},
+    ],
+)
+def test_what_was_healed_before_or_is_no_part_of_it_excuses_nothing(run):
+    assert availability(OPEN, refused(), **run).findings
+
+
+def test_a_disk_that_a_fault_changed_is_lost_state():
+    wiped = (fault(1, "wipe", "b1"), fault(2, "wipe", "b2"))
+    judgement = availability(OPEN, refused(), faults=wiped)
+    assert not judgement.findings and judgement.seen["stalled"] == 1
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [OPEN, refused(TIMEOUT)],
+        [OPEN, refused(outcome=Outcome.PENDING, error=0, completed_ns=NEVER)],
+        [created(), closed(3), refused()],
+        [refused()],
+        [created(fragments={0: ("b1", "b2", "b9")}), refused()],
+        [created(write_quorum=4), refused()],
+    ],
+)
+def test_refusals_that_say_nothing_of_the_bookies_answers(history):
+    judgement = availability(*history)
+    assert not judgement.findings
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert "could not be opened at the end" in judgement.notes[0]
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [OPEN, refused(), opened(-1)],
+        [OPEN, refused(), deleted()],
+        [OPEN, refused(), vanished()],
+        [OPEN, refused(-25)],
+    ],
+)
+def test_a_ledger_that_was_opened_later_or_is_gone_is_not_stuck(history):
+    judgement = availability(acked(0, ledger=2), good_ending(0, ledger=2), *history)
+    assert judgement.verdict is Verdict.VALID
+
+
+THERE = [created(), closed(1), opened(1), kept(0)]
+
+
+def test_an_entry_that_a_bookie_served_before_and_after_can_be_read():
+    verdict = judged(
+        THERE, denied(1), [shown(1, 2, number) for number in (1, 2)], bookies=BOOKIES, servers=UP
+    )
+    assert kinds(verdict, "availability") == [("unreadable", 1, 1)]
+    (finding,) = verdict.judgements["availability"].findings
+    assert finding.text == "ledger 1: entry 1 denied to the final read, yet there on b2"
+    assert finding.proof == (
+        "final reads between 100 ns and 109 ns: each ended with an explicit negative, so every bookie asked "
+        "gave one",
+        "census pass 1 before them and 2 after them: b2 showed entry 1",
+        "b2 lived from the one pass to the other and had that duty ever since the close",
+    )
+    assert "availability: 1 entry there and not readable" in verdict.headline
+
+
+def both(entry, bookie=2):
+    return [shown(entry, bookie, 1), shown(entry, bookie, 2)]
+
+
+UNDECIDED = {
+    "only later": [denied(1), shown(1, 2, 2)],
+    "denied at first": [denied(1), shown(1, 2, 1, holding=Holding.ABSENT), shown(1, 2, 2)],
+    "damaged at first": [denied(1), shown(1, 2, 1, holding=Holding.DAMAGED), shown(1, 2, 2)],
+    "read before the first pass": [denied(1, at_ns=40), both(1)],
+    "read during the last pass": [denied(1, at_ns=145), both(1)],
+    "a time-out": [denied(1, error=TIMEOUT), both(1)],
+    "a bookie that does not know": [denied(1, error=DATA_UNKNOWN), both(1)],
+    "no outcome": [denied(1, error=0, outcome=Outcome.PENDING, completed_ns=NEVER), both(1)],
+}
+
+
+@pytest.mark.parametrize("case", UNDECIDED)
+def test_an_entry_that_may_have_come_later_or_was_not_denied_by_all(case):
+    judgement = availability(THERE, UNDECIDED[case])
+    assert not judgement.findings
+    assert judgement.verdict is Verdict.UNKNOWN
+
+
+def test_a_restart_in_between_leaves_it_open():
+    lives = (*boot(1), *boot(2, stopped=105), *boot(2, 2, began=110), *boot(3))
+    judgement = availability(THERE, denied(1), both(1), servers=lives)
+    assert not judgement.findings and judgement.verdict is Verdict.UNKNOWN
+
+
+def test_nobody_looks_for_an_entry_where_it_has_no_duty():
+    striped = {"ensemble": 3, "write_quorum": 2, "ack_quorum": 2}
+    history = [created(**striped), closed(1, **striped), opened(1), kept(0), denied(1)]
+    assert availability(history, both(1, bookie=3)).findings
+    judgement = availability(history, both(1, bookie=1))
+    assert not judgement.findings and judgement.verdict is Verdict.VALID
+    moved = [closed(1, 2, **striped, fragments={0: ("b1", "b2", "b9")})]
+    assert not availability(history, moved, both(1, bookie=3)).findings
+
+
+@pytest.mark.parametrize("more", [[kept(1)], [deleted()], [vanished()]])
+def test_what_was_read_after_all_or_is_gone(more):
+    assert not availability(THERE, denied(1), both(1), more).findings
+
+
+def test_an_entry_that_nobody_has_is_no_matter_of_availability():
+    judgement = availability(THERE, denied(1), [shown(1, 2, 2, holding=Holding.ABSENT)])
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen["denied"] == 1
+
+
+def test_neighbours_are_one_finding():
+    history = [created(), closed(9), opened(9), [denied(entry) for entry in range(2, 8)]]
+    copies = [both(entry, bookie) for entry in range(2, 8) for bookie in (1, 3)]
+    (finding,) = availability(history, copies).findings
+    assert (finding.first_entry, finding.last_entry, finding.count) == (2, 7, 6)
+    assert finding.text.endswith("entries 2..7 denied to the final read, yet there on b1, b3")
+
+
+@pytest.mark.parametrize("table", ["operations", "census", "ledgers", "servers", "faults"])
+def test_damage_leaves_it_unknown(table):
+    history = facts(OPEN, refused(), acked(0, ledger=2), good_ending(0, ledger=2))
+    judgement = availability(history, damage=(f"{table}: something is missing",))
+    assert judgement.verdict is Verdict.UNKNOWN and not judgement.findings
+    assert availability(history, damage=("frames: something is missing",)).findings
