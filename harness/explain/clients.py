@@ -10,8 +10,6 @@ from harness.explain.moments import Moment
 from harness.explain.rows import Names
 
 _OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
-_MOST_READS = 20
-"""More reads of one client than these are told as one line."""
 
 Row = Mapping[str, Any]
 
@@ -37,21 +35,41 @@ def entry_moments(operations: Iterable[Row], names: Names, entry: int) -> Iterat
 
 
 def read_moments(operations: Iterable[Row], names: Names, entry: int | None = None) -> Iterator[Moment]:
-    """Reads of ranges with what they delivered; of one entry only those that did not deliver it."""
+    """Reads of ranges with what they delivered; of one entry only those that did not deliver it.
+
+    Reads of one handle that went well and continue each other are one line, at the end of the last.
+    """
     reads = [row for row in operations if row["kind"] == Kind.READ]
     if entry is not None:
         reads = [
             row for row in reads if row["entry"] <= entry <= row["last"] and row["outcome"] != Outcome.OK
         ]
-    clients: dict[int, list[Row]] = {}
+    for chain in _chains(sorted(reads, key=lambda row: (row["client"], row["handle"], row["seq"]))):
+        yield _chain(chain, names) if len(chain) > 1 else _read(chain[0], names)
+
+
+def _chains(reads: Iterable[Row]) -> Iterator[list[Row]]:
+    chain: list[Row] = []
     for row in reads:
-        clients.setdefault(row["client"], []).append(row)
-    for rows in clients.values():
-        if len(rows) > _MOST_READS:
-            last, entries = max(rows, key=_end), sum(max(0, row["result"]) for row in rows)
-            yield _at(_end(last), last, names, f"the last of {len(rows)} reads, {entries} entries in all")
-        else:
-            yield from (_read(row, names) for row in rows)
+        if chain and not _continues(chain[-1], row):
+            yield chain
+            chain = []
+        chain.append(row)
+    if chain:
+        yield chain
+
+
+def _continues(one: Row, other: Row) -> bool:
+    same = all(one[key] == other[key] for key in ("client", "handle", "flags"))
+    well = one["outcome"] == other["outcome"] == Outcome.OK
+    return same and well and other["entry"] == one["last"] + 1
+
+
+def _chain(reads: list[Row], names: Names) -> Moment:
+    last = reads[-1]
+    delivered = sum(max(0, row["result"]) for row in reads)
+    span = f"{len(reads)} reads of entries {reads[0]['entry']}..{last['last']}{_final(last)}"
+    return _at(_end(last), last, names, f"{span}: ok, {delivered} delivered")
 
 
 def adds_in_short(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
