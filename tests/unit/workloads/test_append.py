@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 import workloads.append  # registers its load
 import workloads.asking
+import workloads.rolling
 from plans.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
@@ -98,11 +99,15 @@ def test_a_ledger_that_is_not_recovered_is_tried_again() -> None:
     assert "closer: ledger 1 is not recovered yet: NotEnoughBookies (-6)" in load.said
 
 
-def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown() -> None:
+def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workloads.rolling, "_END_S", 0.3)
     cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [FENCED]
-    writer.script["stop"] = [{**FENCED, "ok": True, "acked": 4, "unknown": 3, "failed": 1, "outstanding": 2}]
+    broken = {**FENCED, "ok": True, "acked": 4, "unknown": 3, "failed": 1, "outstanding": 2}
+    writer.script.update({"stop": [broken], "status": [broken] * 2})
     with running(cluster, writers=["writer"], close_fraction=1) as load:
         load.until(lambda: len(cluster.ledgers.state) > 3)
         totals = load.end()
