@@ -24,7 +24,9 @@ SHORT_DELAY_NS = 50_000_000
 
 
 def kind_text(kind: int) -> str:
-    """``recovery read``; what a request asks, in words."""
+    """``recovery read``: what a request asks, in words."""
+    if kind not in Message.__members__.values():
+        return f"message of kind {kind}"
     message = Message(kind)
     return _KINDS.get(message, message.name.lower().replace("_", " "))
 
@@ -33,10 +35,7 @@ def status_text(status: int) -> str:
     """``ENOENTRY``; codes that V3 has not by their number."""
     if status >= _V2_FOREIGN:
         return f"code {status - _V2_FOREIGN} of V2"
-    try:
-        return Status(status).name
-    except ValueError:
-        return f"status {status}"
+    return Status(status).name if status in Status.__members__.values() else f"status {status}"
 
 
 def frame_moments(rows: Iterable[Mapping[str, Any]], names: Names, entry: int | None) -> Iterator[Moment]:

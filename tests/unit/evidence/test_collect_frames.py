@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Status
 from evidence.collect.frames import Lives, WireNames, frames
@@ -20,7 +23,7 @@ from evidence.collect.wirelogs import (
 from evidence.recorders import Lines
 from evidence.schemas import FRAMES
 from evidence.wirelog import decode
-from evidence.wirelog_layout import RECORDS
+from evidence.wirelog_layout import CRC_AT, RECORD_BYTES, RECORDS
 from tests.unit.evidence.wire_records import RUN_ID, Fields, answer, request, segment
 
 WRITER = 101
@@ -133,6 +136,24 @@ def test_files_are_found_in_order_and_count_their_records(tmp_path: Path) -> Non
     assert is_logged(tmp_path / "nowhere", {"wire": {"log": {}}})
     assert not is_logged(tmp_path / "nowhere", {"complete": True})
     assert not is_logged(tmp_path / "nowhere", None)
+
+
+@settings(deadline=None)
+@given(content=st.lists(st.binary(min_size=RECORD_BYTES, max_size=RECORD_BYTES), max_size=5))
+def test_whatever_a_sealed_record_says_is_a_row(content: list[bytes]) -> None:
+    data = bytes(segment(closed=True)) + b"".join(
+        resealed(seq, record) for seq, record in enumerate(content, 1)
+    )
+    found = decode(data, run_id=RUN_ID)
+    table = frames(found.records, WireNames({1: (WRITER, 1)}, {1: LIVES}))
+    assert table.num_rows == len(found.records) == len(content)
+    assert found.damage == ()
+
+
+def resealed(seq: int, record: bytes) -> bytes:
+    """A record of any bytes, with its number, its checksum and no time of passing on."""
+    covered = seq.to_bytes(8, "little") + record[8:CRC_AT]
+    return covered + zlib.crc32(covered).to_bytes(4, "little") + bytes(12)
 
 
 def log(*used: int, number: int = 0, **fields: Any) -> dict[WireFile, WireCounts]:

@@ -119,6 +119,7 @@ def line(row: dict[str, Any], entry: int | None = 7) -> str:
         ),
         (request(forwarded_ns=60_001_000), "writer -> b1: add (LAC 6), passed on 0.0600 s later"),
         (request(kind=Message.OTHER, source=77), "number 77 -> b1: another message"),
+        (request(kind=40), "writer -> b1: message of kind 40"),
     ],
 )
 def test_a_frame_is_one_line(row: dict[str, Any], text: str) -> None:
