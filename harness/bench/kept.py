@@ -48,7 +48,7 @@ class Kept:
 
     def add(self, unit: Unit, trial: Trial) -> None:
         """Keep what a unit showed; on disk when it returns."""
-        self._units[unit.key] = trial.as_json()
+        self._units[unit.key] = {"version": unit.version, "trial": trial.as_json()}
         write_json(self._path, {"units": self._units})
 
     def drop(self, units: Iterable[Unit]) -> int:
@@ -60,4 +60,8 @@ class Kept:
 
     def trials(self, units: Iterable[Unit]) -> list[Trial]:
         """What was kept of these units, in their order."""
-        return [from_json(self._units[unit.key]) for unit in units if self.has(unit)]
+        return [from_json(self._units[unit.key]["trial"]) for unit in units if self.has(unit)]
+
+    def versions(self) -> list[str]:
+        """Every release that something was measured with, sorted."""
+        return sorted({str(kept["version"]) for kept in self._units.values()})

@@ -71,7 +71,7 @@ def command(
                 for line in run_units(units, kept, lambda group: carrying_out(group, place)):
                     click.echo(line)
         found = kept.trials(units)
-        lines = series_table(kept.trials(stated_units(versions=versions, quick=quick)))
+        lines = series_table(kept.trials(stated_units(versions=kept.versions(), quick=quick)))
         for line in lines:
             click.echo(line)
         if not quick:

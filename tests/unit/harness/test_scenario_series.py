@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.bench import scenarios
 from harness.bench.kept import Kept
 from harness.bench.scenarios import run_units
 from harness.bench.table import BEGIN, END, series_table, write_table
 from harness.bench.units import Unit, stated_units
-from harness.trials import Trial
+from harness.trials import Trial, tallies
+from harness.vocabulary import words
 from plans.comparison import Shown
-from protocol.errors import UsageError
+from plans.load import load
+from protocol.errors import FencepostError, JudgementError, ServerError, UsageError
 
 PLAN = """\
 name: try/{name}
@@ -127,6 +132,13 @@ def test_what_is_forgotten_is_done_again(root: Path, tmp_path: Path) -> None:
     assert [Kept(tmp_path).has(unit) for unit in units[:3]] == [False, False, True]
 
 
+def test_the_table_knows_every_release_that_was_measured(root: Path, tmp_path: Path) -> None:
+    assert Kept(tmp_path).versions() == []
+    units = stated_units(root=root, only=["try/messages"], versions=["4.18.0", "4.17.3"])
+    list(run_units(units, Kept(tmp_path), doing([])))
+    assert Kept(tmp_path).versions() == ["4.17.3", "4.18.0"]
+
+
 def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
     def enter() -> None:
         with Kept(tmp_path).alone():
@@ -135,6 +147,57 @@ def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
     with Kept(tmp_path).alone(), pytest.raises(UsageError, match="another series is at work"):
         enter()
     enter()
+
+
+@pytest.fixture
+def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Carries out runs of a scenario, of which each ends as told: as stated or not, or in an error."""
+
+    def carry(*endings: bool | FencepostError) -> tuple[list[Trial], list[bool]]:
+        units = stated_units(root=root, only=["try/crashes"])[: len(endings)]
+        waiting = iter(endings)
+        folders = [tmp_path / f"run-{number}" for number in range(len(endings))]
+
+        def run(prepared: Any, *_: object) -> Any:
+            ending = next(waiting)
+            folder = folders[prepared.seed - 1]
+            folder.mkdir()
+            if isinstance(ending, FencepostError):
+                raise ending
+            return SimpleNamespace(path=folder, trial=stated(units[prepared.seed - 1], as_stated=int(ending)))
+
+        def prepare(order: Any) -> Any:
+            plan = load(root / "try" / "crashes.yaml", words(), workloads={}, settings=dict(order.settings))
+            return SimpleNamespace(plan=plan, version=order.version, seed=order.seed)
+
+        monkeypatch.setattr(scenarios, "judging", lambda _: nullcontext())
+        monkeypatch.setattr(scenarios, "prepare", prepare)
+        monkeypatch.setattr(scenarios, "run", run)
+        monkeypatch.setattr(scenarios, "trials", lambda results: [one.trial for one in results])
+        found = [trial for _, trial in scenarios.carrying_out(units, tmp_path / "series")]
+        return found, [folder.exists() for folder in folders]
+
+    return carry
+
+
+def test_an_error_of_a_run_is_its_result_and_the_next_goes_on(carried: Any) -> None:
+    found, _ = carried(True, ServerError("b1 ended by itself"), True)
+    assert [(one.verdict, one.as_stated, one.why) for one in found] == [
+        ("valid", 1, ""),
+        ("error", 0, "b1 ended by itself"),
+        ("valid", 1, ""),
+    ]
+    assert len(tallies(found)) == 1
+
+
+def test_an_error_of_judging_ends_the_series_and_accuses_no_scenario(carried: Any) -> None:
+    with pytest.raises(JudgementError):
+        carried(True, JudgementError("Spark is gone"))
+
+
+def test_evidence_is_kept_of_the_first_run_and_of_all_that_were_not_as_stated(carried: Any) -> None:
+    _, kept = carried(True, True, False)
+    assert kept == [True, False, True]
 
 
 def test_the_table_has_a_row_for_each_mode_and_protocol_with_its_bound(root: Path) -> None:
