@@ -101,7 +101,9 @@ class Elapsed(Params):
     for_s: float = Field(gt=0)
 
 
-AnyCondition = Ready | Registered | Down | Limbo | NotLimbo | State | Fragments | Acked | Acted | Quiet | Elapsed
+AnyCondition = (
+    Ready | Registered | Down | Limbo | NotLimbo | State | Fragments | Acked | Acted | Quiet | Elapsed
+)
 
 CONDITIONS: dict[str, type[AnyCondition]] = {
     "acked": Acked,
