@@ -43,6 +43,10 @@ class Hand:
             max(self.boot, other.boot),
         )
 
+    def active(self, by_ns: int) -> bool:
+        """Whether it had added or closed by that time."""
+        return self.active_ns != NEVER and self.active_ns <= by_ns
+
     def may_end_at(self, last: int) -> bool:
         """Whether the handle's LAC can have been this id; a deferred one's lies anywhere below its acks."""
         return last == self.top or (self.deferred and last < self.top)
@@ -108,7 +112,7 @@ class Writers:
         It must have lived at ``after_ns``, when the version that it replaced had been written.
         """
         return any(
-            hand.may_end_at(last) and hand.active_ns <= by_ns and self._lived(client, hand, after_ns)
+            hand.may_end_at(last) and hand.active(by_ns) and self._lived(client, hand, after_ns)
             for client, hand in self._of.get(ledger, ())
         )
 

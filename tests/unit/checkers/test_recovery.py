@@ -239,6 +239,14 @@ def test_a_writer_that_neither_added_nor_closed_made_no_close():
     assert found(versions, made, refused, recovery(-1, denied=()))
 
 
+def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
+    versions = [created(), recovering(1), closed(-1, 2)]
+    made = operation(Kind.CREATE)
+    assert found(versions, made, recovery(-1, denied=())) == [("ended_too_soon", 0, 0)]
+    closes = operation(Kind.CLOSE, seq=9, invoked_ns=10**9)
+    assert not found(versions, made, closes, recovery(-1, denied=()))
+
+
 def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
     def ended(at):
         return {

@@ -1,0 +1,158 @@
+"""``recovery`` and ``answers`` against their naive twins, on histories cut at random places."""
+
+import json
+import pickle
+import time
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers import moments
+from checkers.answers import Answers
+from checkers.contract import Chunk
+from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.recovery import Recovery
+from evidence.codes import Message
+from evidence.findings import Verdict
+from evidence.schemas import FRAMES
+from tests.histories import twins_recovery as twins
+from tests.histories.asking import ENOENTRY, add, answered, plain_read
+from tests.histories.story import chunk, run_facts
+from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.strategies_recovery import random_recoveries
+
+CHECKERS = (Recovery(), Answers())
+RULINGS = ("legal", "by_writer", "by_bookie", "unseen")
+SEEDS = st.integers(0, 2**31)
+
+
+def judged(chunks, run):
+    return judge(chunks, run, checkers=CHECKERS)
+
+
+def as_text(verdict):
+    return json.dumps(verdict.as_json(), sort_keys=True)
+
+
+def things(judgement):
+    """Every (kind, ledger, entry) with the number of findings that have it."""
+    found = Counter()
+    for finding in judgement.findings:
+        assert finding.count == finding.last_entry - finding.first_entry + 1
+        for entry in range(finding.first_entry, finding.last_entry + 1):
+            found[finding.kind, finding.ledger, entry] += 1
+    assert {kind: number for kind, number in judgement.counts.items() if number} == Counter(
+        kind for kind, _, _ in found.elements()
+    )
+    return found
+
+
+def assert_as_the_twins(verdict, history, run):
+    wrong, rulings = twins.recovery(history, run)
+    recovery = verdict.judgements["recovery"]
+    assert things(recovery) == wrong
+    assert {name: recovery.seen[name] for name in RULINGS} == {name: rulings[name] for name in RULINGS}
+    assert recovery.verdict is recovery_verdict(wrong, rulings)
+    answers = verdict.judgements["answers"]
+    assert things(answers) == twins.answered(history, run)
+
+
+def recovery_verdict(wrong, rulings):
+    if wrong:
+        return Verdict.ANOMALY
+    if rulings["unseen"]:
+        return Verdict.UNKNOWN
+    return Verdict.VALID if rulings["legal"] else Verdict.NOT_JUDGED
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_recoveries_are_judged_as_the_twins_judge_them_wherever_they_are_cut(block):
+    for seed in range(100 * block, 100 * block + 100):
+        history, run = random_recoveries(seed)
+        whole = judged([chunk(history)], run)
+        assert_as_the_twins(whole, history, run)
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert as_text(judged(parts, run)) == as_text(whole), seed
+
+
+def test_the_histories_have_everything_that_can_be_ruled():
+    seen = Counter()
+    for seed in range(500):
+        history, run = random_recoveries(seed)
+        wrong, rulings = twins.recovery(history, run)
+        seen.update({*rulings, *(kind for kind, _, _ in [*wrong, *twins.answered(history, run)])})
+    kinds = ("ended_too_soon", "fenced_too_few", "wrote_back_unread", "denied_own_ack", "limbo_not_shown")
+    assert all(seen[name] > 15 for name in (*RULINGS, *kinds)), seen
+
+
+@steady(60)
+@given(st.data(), SEEDS)
+def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
+    history, run = random_recoveries(seed)
+    parts = data.draw(cuts(history))
+    assert as_text(judged(map(chunk, parts), run)) == as_text(judged([chunk(history)], run))
+
+
+@steady(40)
+@given(st.data(), SEEDS)
+def test_no_finding_depends_on_how_the_summaries_were_merged(data, seed):
+    history, run = random_recoveries(seed)
+    parts = data.draw(cuts(history))
+    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    while len(summaries) > 1:
+        at = data.draw(st.integers(0, len(summaries) - 2))
+        summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
+    whole = judged([chunk(history)], run)
+    assert as_text(conclude_all(summaries[0], run, checkers=CHECKERS)) == as_text(whole)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_where_only_bounds_are_kept_nothing_is_convicted_that_the_twins_would_not(block, monkeypatch):
+    monkeypatch.setattr(moments, "FEW", 2)
+    fewer = Counter()
+    for seed in range(100 * block, 100 * block + 100):
+        history, run = random_recoveries(seed)
+        whole = judged([chunk(history)], run)
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert as_text(judged(parts, run)) == as_text(whole), seed
+        wrong, _ = twins.recovery(history, run)
+        told, denied = (things(whole.judgements[name]) for name in ("recovery", "answers"))
+        blamed = {(kind, *where) for kind, *where in told if kind != "wrote_back_unread"}
+        # Bounds may excuse the end and leave fencing to be judged: a close is convicted only if it was.
+        assert {ledger for _, ledger, _ in blamed} <= {ledger for _, ledger, _ in wrong}, seed
+        assert told.keys() - blamed <= wrong.keys(), seed
+        assert denied <= twins.answered(history, run), seed
+        fewer["convicted"] += denied.total()
+    assert fewer["convicted"] > 0
+
+
+def test_a_million_frames_are_scanned_within_a_second_and_leave_little():
+    number = 1_000_000
+    blank = answered("writer", "b1", add(0))[1]
+    columns = {name: np.full(number, value) for name, value in blank.items()}
+    columns["way"] = np.arange(number) % 2
+    columns["entry"] = np.arange(number) // 6
+    columns["bookie"] = np.arange(number) // 2 % 3 + 1
+    columns["received_ns"] = columns["forwarded_ns"] = np.arange(number) * 1000
+    columns["asked_ns"] = columns["received_ns"] - 1
+    columns["kind"] = np.where(columns["entry"] % 10 == 0, Message.RECOVERY_READ, Message.ADD)
+    table = pa.table({f.name: pa.array(columns[f.name], f.type) for f in FRAMES}, schema=FRAMES)
+    for checker in CHECKERS:
+        part = Chunk({"frames": table})
+        part.frames  # noqa: B018 - reading the columns is not the checker's time
+        begun = time.process_time()
+        summary = checker.scan(part, run_facts(wire=True))
+        assert time.process_time() - begun < 1.0
+        assert len(pickle.dumps(summary)) < 300_000
+
+
+def test_a_denied_range_of_a_long_ledger_is_found_in_one_piece():
+    acks = [answered("writer", "b1", add(entry), at=10) for entry in range(3000)]
+    denials = [answered("reader", "b1", plain_read(entry), ENOENTRY, at=20) for entry in range(500, 2500)]
+    history, run = [*acks, *denials], run_facts(wire=True)
+    whole = judged([chunk(history)], run).judgements["answers"]
+    assert [(f.first_entry, f.last_entry) for f in whole.findings] == [(500, 2499)]

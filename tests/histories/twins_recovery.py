@@ -1,0 +1,291 @@
+"""Naive twins of ``recovery`` and ``answers``: the rules again, in obvious lines over lists of rows.
+
+They share no code with the checkers but the integer codes, and keep every time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from checkers.contract import RunFacts
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from tests.histories.story import Fact
+from tests.histories.twins import Row, chain, operations, rows
+
+NEGATIVE = (Status.ENOLEDGER, Status.ENOENTRY)
+OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
+PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
+Things = Counter[tuple[str, int, int]]
+
+
+def answers(history: list[Fact]) -> list[Row]:
+    return [row for row in rows(history, "frames") if row["way"] == Direction.ANSWER]
+
+
+def requests(history: list[Fact], ledger: int, kind: Message) -> list[Row]:
+    asked = [row for row in rows(history, "frames") if row["way"] == Direction.REQUEST]
+    return [row for row in asked if row["ledger"] == ledger and row["kind"] == kind]
+
+
+def reached(history: list[Fact], ledger: int, source: int, kind: Message, entry: int) -> list[Row]:
+    """Answers that a source got to such a request, or perhaps to such a request."""
+    found = []
+    for row in answers(history):
+        same = (row["ledger"], row["source"], row["entry"]) == (ledger, source, entry)
+        perhaps = row["flags"] & (FrameFlag.AMBIGUOUS | FrameFlag.UNCORRELATED) and row["kind"] == PLAIN.get(
+            kind
+        )
+        passed = row["delivered"] != Status.NONE and row["forwarded_ns"] != NEVER
+        if same and passed and (row["kind"] == kind or perhaps):
+            found.append(row)
+    return found
+
+
+def number(run: RunFacts, name: str) -> int:
+    return run.bookies.get(name.split(":")[0], -1)
+
+
+def fragment(version: Row, entry: int) -> list[str]:
+    return [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
+
+
+def recoverers(history: list[Fact], ledger: int) -> list[int]:
+    kinds = (Message.FENCING_LAC_READ, Message.RECOVERY_READ)
+    return sorted({row["source"] for kind in kinds for row in requests(history, ledger, kind)})
+
+
+def has_ended(version: Row, denied: set[int], run: RunFacts) -> bool:
+    entry = version["beyond"]
+    bookies = fragment(version, entry)
+    duty = [bookies[(entry + step) % version["ensemble"]] for step in range(version["write_quorum"])]
+    enough = version["write_quorum"] - version["ack_quorum"] + 1
+    return sum(number(run, name) in denied for name in duty) >= enough
+
+
+def has_fenced(version: Row, known: set[int], run: RunFacts) -> bool:
+    bookies = version["fragments"][-1]["bookies"]
+    for begin in range(version["ensemble"]):
+        duty = [bookies[(begin + step) % version["ensemble"]] for step in range(version["write_quorum"])]
+        if sum(number(run, name) not in known for name in duty) >= version["ack_quorum"]:
+            return False
+    return True
+
+
+def in_recovery(versions: list[Row]) -> list[Row] | None:
+    """The last version and those IN_RECOVERY before it, or None when one may be missing."""
+    found = [versions[-1]]
+    for before, after in reversed(list(pairwise(versions))):
+        if before["version"] != after["version"] - 1:
+            return None
+        if before["state"] != IN_RECOVERY:
+            return found
+        found.append(before)
+    return None
+
+
+def closes(history: list[Fact], ledger: int) -> Iterator[list[Row]]:
+    """The versions up to each close that may have followed a recovery."""
+    versions = chain(history, ledger)
+    for at, version in enumerate(versions):
+        if version["state"] != CLOSED or (at and versions[at - 1]["state"] == CLOSED):
+            continue
+        before = versions[at - 1] if at else None
+        gap = version["version"] != (before["version"] + 1 if before else 0)
+        if gap or (before and before["state"] == IN_RECOVERY):
+            yield versions[: at + 1]
+
+
+def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> bool:
+    ledger = close["ledger"]
+    mine = [row for row in operations(history, Kind.CREATE, Kind.ADD, Kind.CLOSE) if row["ledger"] == ledger]
+    for handle in {(row["client"], row["handle"]) for row in mine}:
+        own = [row for row in mine if (row["client"], row["handle"]) == handle]
+        sent = [row for row in own if row["kind"] != Kind.CREATE and row["outcome"] != Outcome.FAIL]
+        made = [row for row in own if row["kind"] == Kind.CREATE and row["outcome"] == Outcome.OK]
+        adds = [row for row in sent if row["kind"] == Kind.ADD]
+        top = max((row["entry"] for row in adds if row["outcome"] == Outcome.OK), default=-1)
+        late = any(row["flags"] & Flag.DEFERRED_SYNC for row in adds)
+        fits = close["last_entry"] == top or (late and close["last_entry"] < top)
+        active = any(row["invoked_ns"] <= close["latest_ns"] for row in sent)
+        names = [name for name, client in run.clients.items() if client == handle[0]]
+        ends = [row["latest_ns"] for row in run.servers if row["event"] == "exit" and row["server"] in names]
+        if (made or adds) and fits and active and all(end >= began_ns for end in ends):
+            return True
+    return False
+
+
+def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> str:
+    close = versions[-1]
+    ledger, entry, by_ns = close["ledger"], close["last_entry"] + 1, close["latest_ns"]
+    named = in_recovery(versions)
+    if named is None:
+        return "unseen"
+    named = [{**version, "beyond": entry} for version in named]
+    ended_at_all = False
+    for source in recoverers(history, ledger):
+        own = {source} if source < 100 else set()
+        read = reached(history, ledger, source, Message.RECOVERY_READ, entry)
+        denied = {r["bookie"] for r in read if r["delivered"] in NEGATIVE and r["forwarded_ns"] <= by_ns}
+        asks = [
+            row["received_ns"]
+            for row in requests(history, ledger, Message.RECOVERY_READ)
+            if row["source"] == source and row["entry"] == entry and row["received_ns"] <= by_ns
+        ]
+        went_on_ns = max(asks, default=by_ns)
+        known = {
+            row["bookie"]
+            for row in reached(history, ledger, source, Message.FENCING_LAC_READ, -1)
+            if row["delivered"] in (Status.EOK, *NEGATIVE) and row["forwarded_ns"] <= went_on_ns
+        }
+        ended = any(has_ended(version, denied | own, run) for version in named)
+        ended_at_all |= ended
+        if ended and any(has_fenced(version, known | own, run) for version in named):
+            return "legal"
+    if by_writer(history, close, min(v["earliest_ns"] for v in named[1:]), run):
+        return "by_writer"
+    clients = {run.bookies[name] for name in run.guarded}
+    clients |= {row["source"] for row in rows(history, "frames") if 0 < row["source"] < 100}
+    for bookie in clients:
+        if any(has_ended(v, {bookie}, run) for v in named) and any(
+            has_fenced(v, {bookie}, run) for v in named
+        ):
+            return "by_bookie"
+    if not recoverers(history, ledger):
+        return "unseen"
+    return "fenced_too_few" if ended_at_all else "ended_too_soon"
+
+
+def unread(history: list[Fact], ledger: int, run: RunFacts) -> Iterator[int]:
+    """Entries that a source wrote back and had not read, once for each source."""
+    versions = chain(history, ledger)
+    whole = bool(versions) and [row["version"] for row in versions] == list(range(len(versions)))
+    named = {number(run, name) for v in versions for part in v["fragments"] for name in part["bookies"]}
+    writes = requests(history, ledger, Message.RECOVERY_ADD)
+    for source, entry in {(row["source"], row["entry"]) for row in writes}:
+        if source < 100 and (source in named or not whole):
+            continue
+        first = min(row["received_ns"] for row in writes if (row["source"], row["entry"]) == (source, entry))
+        given = [
+            row["forwarded_ns"]
+            for kind in (Message.RECOVERY_READ, Message.READ)
+            for row in reached(history, ledger, source, kind, entry)
+            if row["delivered"] == Status.EOK
+        ]
+        if not any(at_ns <= first for at_ns in given):
+            yield entry
+
+
+def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
+    """What is convicted, and how each close was ruled."""
+    things: Things = Counter()
+    rulings: Counter[str] = Counter()
+    for ledger in sorted({row["ledger"] for _, row in history if row["ledger"] >= 0}):
+        for versions in closes(history, ledger):
+            what = ruling(history, versions, run)
+            rulings[what] += 1
+            if what == "ended_too_soon":
+                things[what, ledger, versions[-1]["last_entry"] + 1] += 1
+            if what == "fenced_too_few":
+                things[what, ledger, -1] += 1
+        for entry in unread(history, ledger, run):
+            things["wrote_back_unread", ledger, entry] += 1
+    return things, rulings
+
+
+def said(history: list[Fact]) -> list[Row]:
+    """Answers about entries that one known boot gave."""
+    unproven = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
+    return [
+        row
+        for row in answers(history)
+        if not row["flags"] & unproven
+        and row["boot"] > 0
+        and row["asked_ns"] != NEVER
+        and row["ledger"] >= 0
+        and row["entry"] >= 0
+    ]
+
+
+def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
+    """From when the bookie may have forgotten the ledger."""
+    ledger, versions = row["ledger"], chain(history, row["ledger"])
+    if [v["version"] for v in versions] != list(range(len(versions))):
+        return 0
+    ends = [NEVER]
+    for delete in operations(history, Kind.DELETE):
+        if delete["ledger"] == ledger and delete["outcome"] != Outcome.FAIL:
+            ends.append(delete["invoked_ns"])
+    for version in rows(history, "ledgers"):
+        if version["ledger"] == ledger:
+            names = [number(run, name) for part in version["fragments"] for name in part["bookies"]]
+            if version["state"] == 0 or (version["state"] == CLOSED and row["bookie"] not in names):
+                ends.append(version["earliest_ns"])
+    return min(ends)
+
+
+def boot_rows(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
+    """Boot -> event -> row."""
+    boots: dict[int, dict[str, Row]] = {}
+    for row in run.servers:
+        if run.bookies.get(row["server"]) == bookie:
+            boots.setdefault(row["boot"], {})[row["event"]] = row
+    return {boot: events for boot, events in boots.items() if "started" in events}
+
+
+def owed_limbo(history: list[Fact], row: Row, run: RunFacts) -> bool:
+    boots, versions = boot_rows(run, row["bookie"]), chain(history, row["ledger"])
+    guarded = {run.bookies[name] for name in run.guarded}
+    if row["bookie"] not in guarded or row["boot"] not in boots or not versions:
+        return False
+    if [v["version"] for v in versions] != list(range(len(versions))):
+        return False
+    started_ns = boots[row["boot"]]["started"]["earliest_ns"]
+    crashed = False
+    for earlier in sorted((boot for boot in boots if boot < row["boot"]), reverse=True):
+        detail = json.loads(boots[earlier]["exit"]["detail"]) if "exit" in boots[earlier] else {}
+        if detail.get("signal") in (None, 15) and detail.get("code") in (None, 0, 143):
+            break
+        mine = [r for r in said(history) if (r["bookie"], r["boot"]) == (row["bookie"], earlier)]
+        if "answering" in boots[earlier] or any(says(r) for r in mine):
+            crashed = True
+            break
+    if not crashed or versions[0]["latest_ns"] >= started_ns:
+        return False
+    for at, version in enumerate(versions):
+        over = at + 1 < len(versions) and versions[at + 1]["latest_ns"] < started_ns
+        last = [number(run, name) for name in version["fragments"][-1]["bookies"]]
+        free = version["state"] == CLOSED or row["bookie"] not in last
+        if not over and free and version["earliest_ns"] <= row["received_ns"]:
+            return False
+    return True
+
+
+def denies(row: Row) -> bool:
+    return row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["status"] in NEGATIVE
+
+
+def took(row: Row) -> bool:
+    return row["kind"] in (Message.ADD, Message.RECOVERY_ADD) and row["status"] == Status.EOK
+
+
+def says(row: Row) -> bool:
+    return denies(row) or took(row)
+
+
+def answered(history: list[Fact], run: RunFacts) -> Things:
+    """What ``answers`` convicts, once for each boot."""
+    found = set()
+    for row in filter(denies, said(history)):
+        if row["received_ns"] >= excused_ns(history, row, run):
+            continue
+        where = (row["bookie"], row["boot"], row["ledger"], row["entry"])
+        for ack in filter(took, said(history)):
+            same = (ack["bookie"], ack["boot"], ack["ledger"], ack["entry"]) == where
+            if same and ack["received_ns"] < row["asked_ns"]:
+                found.add(("denied_own_ack", *where))
+        if owed_limbo(history, row, run):
+            found.add(("limbo_not_shown", *where))
+    return Counter((kind, ledger, entry) for kind, _, _, ledger, entry in found)
