@@ -204,3 +204,13 @@ def test_frames_of_a_bookie_that_was_started_again_are_of_its_boots(tmp_path: Pa
     assert boots == sorted(boots, key=lambda boot: (1, 0, 2).index(boot))
     assert set(boots) == {0, 1, 2}
     assert {row["boot"] for row in table(folder).to_pylist() if row["bookie"] == 2} == {1}
+
+
+def test_frames_that_could_not_be_recorded_are_named_where_they_are_missing(tmp_path: Path) -> None:
+    records = adds({7: 50})
+    records["flags"][100] = 2048
+    folder = logged(tmp_path, Story({7: 50}), records, names={1: "writer-b1", 2: "writer-b2"})
+    assert collect(INLINE, folder).damage == (
+        "frames: frames-000001.wire: frames before record 101 could not be recorded",
+        "frames: frames-000001.wire: link 3 has no name",
+    )

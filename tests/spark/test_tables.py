@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
-from evidence.schemas import CENSUS, OPERATIONS, SERVERS
+from evidence.schemas import CENSUS, FRAMES, OPERATIONS, SERVERS
 from pipeline.tables import read_table, rows_in, slices, write_parts
 from protocol.buckets import bucket_of
 
@@ -26,13 +27,14 @@ def rows(schema: pa.Schema, count: int = 400) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path) -> None:
-    table = rows(OPERATIONS)
-    assert write_parts(tmp_path, "operations", table, "writer-001-000001", BUCKETS) == 400
+@pytest.mark.parametrize(("name", "schema"), [("operations", OPERATIONS), ("frames", FRAMES)])
+def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path, name: str, schema: pa.Schema) -> None:
+    table = rows(schema)
+    assert write_parts(tmp_path, name, table, "part", BUCKETS) == 400
     seen: list[int] = []
     for bucket in range(BUCKETS):
-        part = pa.concat_tables(slices(tmp_path, "operations", bucket, 30))
-        assert part.num_rows == rows_in(tmp_path, "operations", bucket) > 0
+        part = pa.concat_tables(slices(tmp_path, name, bucket, 30))
+        assert part.num_rows == rows_in(tmp_path, name, bucket) > 0
         ledger, entry = np.asarray(part["ledger"]), np.asarray(part["entry"])
         assert (bucket_of(ledger, entry, BUCKETS) == bucket).all()
         assert (np.diff(ledger * 1000 + entry) > 0).all()
@@ -41,7 +43,7 @@ def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path) -> None:
 
 
 def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> None:
-    for name, schema in (("operations", OPERATIONS), ("census", CENSUS)):
+    for name, schema in (("operations", OPERATIONS), ("census", CENSUS), ("frames", FRAMES)):
         table = rows(schema)
         shuffled = table.take(pa.array(np.random.default_rng(1).permutation(table.num_rows)))
         for place, content in (("one", table), ("other", shuffled)):
@@ -54,7 +56,7 @@ def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> N
         for place in ("one", "other")
     }
     assert written["one"] == written["other"]
-    assert len(written["one"]) == 2 * BUCKETS
+    assert len(written["one"]) == 3 * BUCKETS
 
 
 def test_a_small_table_is_one_file_in_the_order_it_came(tmp_path: Path) -> None:
