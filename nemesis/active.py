@@ -13,17 +13,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
 from random import Random
 from typing import Any
 
 from pydantic import BaseModel
 
 from cluster.interface import Cluster
+from nemesis.inforce import InForce, Life, given_name
 from nemesis.processes import restart
-from nemesis.registry import FAULTS, Fault, LiesInWait, Occasion, Proof
-from plans.names import Nameable
+from nemesis.registry import FAULTS, Fault, Occasion, Proof
 from plans.nearest import unknown
 from plans.steps import Start
 from protocol.errors import FaultError, FencepostError, LinkError, UsageError
@@ -31,36 +29,6 @@ from protocol.errors import FaultError, FencepostError, LinkError, UsageError
 Record = Callable[[Mapping[str, Any]], None]
 LedgerOf = Callable[[str], int]
 RandomOf = Callable[[str], Random]
-
-
-class _Life(Enum):
-    INJECTING = auto()
-    IN_FORCE = auto()
-    HEALING = auto()
-
-
-@dataclass(eq=False)
-class InForce:
-    """One fault from its planning to its healing; ``number`` is its number in the fault log."""
-
-    number: int
-    fault: Fault
-    params: BaseModel
-    target: str
-    claims: frozenset[str]
-    injected: Proof = field(default_factory=dict)
-    life: _Life = _Life.INJECTING
-    healed: Proof = field(default_factory=dict)
-    awaited: LiesInWait | None = None
-    """The fault itself while it lies in wait and was not yet seen to have acted."""
-
-    @property
-    def name(self) -> str | None:
-        """The name that the plan gave it, if any."""
-        return given_name(self.params)
-
-    def __str__(self) -> str:
-        return f"{self.fault.name} {self.target}"
 
 
 class Active:
@@ -112,20 +80,21 @@ class Active:
             occasion = Occasion(entry.number, self._ledger, self._random)
             entry.injected = entry.fault.inject(params, self._cluster, occasion)
             self._log(entry, "injected", entry.injected)
-            entry.awaited = _lying_in_wait(entry)
-            if entry.awaited is None:
+            counting = entry.counting
+            entry.awaited = counting is not None and counting.waits(params)
+            if not entry.awaited:
                 self._log(entry, "confirmed", entry.fault.confirm(params, self._cluster, entry.injected))
             self._supersede(entry)
         except FencepostError as error:
             self._log(entry, "failed", {"error": str(error)})
-            entry.life = _Life.HEALING
+            entry.life = Life.HEALING
             failure = FaultError(f"{entry} did not take effect: {error}", remedy=error.remedy)
             for healing in self._heal([entry]):
                 failure.add_note(f"healing it failed as well: {healing}")
             raise failure from error
         finally:
-            if entry.life is _Life.INJECTING:
-                entry.life = _Life.IN_FORCE
+            if entry.life is Life.INJECTING:
+                entry.life = Life.IN_FORCE
         return entry
 
     def acted(self, name: str) -> int | None:
@@ -134,15 +103,14 @@ class Active:
         The first time that it has, it is confirmed. ``UsageError`` for a fault that cannot tell.
         """
         entry = next((one for one in self.in_force() if one.name == name), None)
-        if entry is None or entry.life is not _Life.IN_FORCE:
+        if entry is None or entry.life is not Life.IN_FORCE:
             return None
-        fault: Any = entry.fault
-        if not isinstance(fault, LiesInWait):
+        if entry.counting is None:
             raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
         try:
-            proof = fault.acted(entry.params, self._cluster, entry.injected)
+            proof = entry.counting.acted(entry.params, self._cluster, entry.injected)
         except LinkError:
-            if entry.life is not _Life.IN_FORCE or entry not in self.in_force():
+            if entry.life is not Life.IN_FORCE or entry not in self.in_force():
                 return None  # Healed while it was asked.
             raise
         self._confirm_late(entry, proof)
@@ -226,20 +194,20 @@ class Active:
             matching = [
                 entry
                 for entry in self._faults
-                if entry.life is _Life.IN_FORCE
+                if entry.life is Life.IN_FORCE
                 and (not kinds or entry.fault.name in kinds)
                 and target in (None, entry.target)
                 and name in (None, entry.name)
             ]
             for entry in matching:
-                entry.life = _Life.HEALING
+                entry.life = Life.HEALING
         return sorted(matching, key=lambda entry: (entry.fault.turn(entry.params), -entry.number))
 
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         errors = self._heal(entries, how)
         if errors:
             raise FaultError("; ".join(errors))
-        return [_told(entry) for entry in entries]
+        return [entry.told for entry in entries]
 
     def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         """Heal each entry, by ``how`` if given; what went wrong, a sentence each."""
@@ -258,7 +226,7 @@ class Active:
                 with self._lock:
                     self._faults.remove(entry)
             finally:
-                entry.life = _Life.IN_FORCE
+                entry.life = Life.IN_FORCE
         return errors
 
     def _confirm_late(self, entry: InForce, proof: Proof) -> None:
@@ -266,8 +234,8 @@ class Active:
         if not proof.get("acted"):
             return
         with self._lock:
-            awaited, entry.awaited = entry.awaited, None
-        if awaited is not None:
+            awaited, entry.awaited = entry.awaited, False
+        if awaited:
             self._log(entry, "confirmed", proof)
 
     def _log(self, entry: InForce, phase: str, proof: Proof | None = None) -> None:
@@ -282,25 +250,6 @@ class Active:
                 "proof": proof or {},
             }
         )
-
-
-def given_name(params: BaseModel) -> str | None:
-    """The name that a plan gives a fault with ``as``, None when it gives none."""
-    return params.name if isinstance(params, Nameable) else None
-
-
-def _lying_in_wait(entry: InForce) -> LiesInWait | None:
-    fault: Any = entry.fault
-    return fault if isinstance(fault, LiesInWait) and fault.waits(entry.params) else None
-
-
-def _told(entry: InForce) -> str:
-    """A healed fault with what it did, where it counted that."""
-    acted = entry.healed.get("acted")
-    if acted is None:
-        return str(entry)
-    times = {0: "never acted", 1: "acted once"}.get(acted, f"acted {acted} times")
-    return f"{entry} ({times})"
 
 
 def _no_ledger(name: str) -> int:

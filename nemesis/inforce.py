@@ -1,0 +1,66 @@
+"""One fault from its planning to its healing: what is known of it, and where in its life it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from pydantic import BaseModel
+
+from nemesis.registry import Fault, LiesInWait, Proof
+from plans.names import Nameable
+
+
+class Life(Enum):
+    """Where a fault is in its life; only one that is in force may be healed."""
+
+    INJECTING = auto()
+    IN_FORCE = auto()
+    HEALING = auto()
+
+
+@dataclass(eq=False)
+class InForce:
+    """One fault; ``number`` is its own in the fault log, proofs are empty until there is one.
+
+    ``awaited`` is true while it lies in wait and was not yet seen to have acted.
+    """
+
+    number: int
+    fault: Fault
+    params: BaseModel
+    target: str
+    claims: frozenset[str]
+    injected: Proof = field(default_factory=dict)
+    healed: Proof = field(default_factory=dict)
+    life: Life = Life.INJECTING
+    awaited: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The name that the plan gave it, if any."""
+        return given_name(self.params)
+
+    @property
+    def told(self) -> str:
+        """What it was, and how often it acted where it counted that."""
+        acted = self.healed.get("acted")
+        if acted is None:
+            return str(self)
+        times = {0: "never acted", 1: "acted once"}.get(acted, f"acted {acted} times")
+        return f"{self} ({times})"
+
+    @property
+    def counting(self) -> LiesInWait | None:
+        """The fault as one that can tell how often it has acted, None when it cannot."""
+        fault: Any = self.fault
+        return fault if isinstance(fault, LiesInWait) else None
+
+    def __str__(self) -> str:
+        return f"{self.fault.name} {self.target}"
+
+
+def given_name(params: BaseModel) -> str | None:
+    """The name that a plan gives a fault with ``as``, None when it gives none."""
+    return params.name if isinstance(params, Nameable) else None

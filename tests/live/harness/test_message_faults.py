@@ -1,0 +1,64 @@
+"""Runs with faults of messages: a harness that is killed, and a fault that nothing came by."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from evidence.codes import Message
+from evidence.wirelog import decode_segment
+from tests.live.harness.conftest import Fencepost
+
+Start = Callable[..., Fencepost]
+PLAN = """\
+name: try/messages
+source: {{document: BP-46}}
+about: Faults of messages.
+clients: [writer]
+modes: [journal]
+control: {{mode: unprotected}}
+steps:
+  - create: {{client: writer, ledger: main}}
+  - {fault}
+  - append: {{client: writer, ledger: main, entries: 20}}
+  - wait_for: {{condition: elapsed, for_s: {idle_s}}}
+expect:
+  journal: [holds]
+  unprotected: [{{breaks: {{property: durability}}}}]
+"""
+
+
+def plan(folder: Path, fault: str, *, idle_s: float) -> str:
+    file = folder / "plan.yaml"
+    file.write_text(PLAN.format(fault=fault, idle_s=idle_s))
+    return str(file)
+
+
+def test_a_killed_harness_leaves_no_process_and_every_message(fencepost: Start, tmp_path: Path) -> None:
+    held = "hold: {from: writer, to: b1, kinds: [add], as: late}"
+    run = fencepost("run", plan(tmp_path, held, idle_s=300))
+    run.wait_for("writer appends to main: 20 acknowledged")
+    run.send(signal.SIGKILL)
+    run.finish()
+    run.assert_nothing_left()
+    frames = run.folder / "raw" / "frames"
+    run_id = int(json.loads((run.folder / "run.json").read_text())["run_id"])
+    segment = decode_segment(frames / "frames-000001.wire", run_id=run_id)
+    assert segment.damage == ()
+    adds = segment.records[segment.records["kind"] == Message.ADD]
+    assert (adds["way"] == 0).sum() == 60
+    assert (adds["forwarded_ns"][adds["rule"] > 0] == 0).sum() == 20  # held, and never passed on
+    assert not (run.folder / "raw" / "end.json").exists()
+    names = [json.loads(line)["name"] for line in (frames / "links.jsonl").read_text().splitlines()]
+    assert "writer-b1" in names
+
+
+def test_a_fault_that_nothing_came_by_makes_the_run_unknown(fencepost: Start, tmp_path: Path) -> None:
+    run = fencepost("run", plan(tmp_path, "drop: {from: writer, to: b1, kinds: [force]}", idle_s=0.1))
+    code, text = run.finish()
+    assert code == 3, text
+    assert "heal drop writer-b1 (never acted)" in text
+    assert "fault 1 (drop writer-b1) was injected and never confirmed" in text
+    assert json.loads((run.folder / "raw" / "end.json").read_text())["wire"]["log"]["lost"] == 0
