@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from checkers.wording import counted, entries_text
 from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from harness.explain.moments import Moment
 from harness.explain.rows import Names
@@ -81,13 +82,13 @@ def adds_in_short(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
     begun: set[int] = set()
     for (client, outcome), rows in groups.items():
         entries = [row["entry"] for row in rows]
-        span = f"entries {min(entries)}..{max(entries)}"
+        span = entries_text(min(entries), max(entries))
         if client not in begun:
             first = min(group[0]["invoked_ns"] for (one, _), group in groups.items() if one == client)
             yield Moment(first, 0, names.of_number(client), "adds begin")
             begun.add(client)
         ended_ns = max(_end(row) for row in rows)
-        text = f"{len(rows)} adds {Outcome(outcome).name.lower()}, {span}"
+        text = f"{counted(len(rows), 'add')} {Outcome(outcome).name.lower()}, {span}"
         yield Moment(ended_ns, 0, names.of_number(client), text)
 
 

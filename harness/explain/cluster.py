@@ -93,6 +93,6 @@ def census_moments(census: Iterable[Row], names: Names, entry: int | None) -> It
             key = row["pass_number"], row["bookie"], row["holding"]
             groups.setdefault(key, []).append(row["answered_ns"])
     for (number, bookie, holding), times in groups.items():
-        many = "" if entry is not None else f"{len(times)} entries "
+        many = "" if entry is not None else f"{counted(len(times), 'entry', 'entries')} "
         text = f"census {number}: {many}{Holding(holding).name.lower()}"
         yield Moment(max(times), 0, names.of_number(bookie), text, join=True)

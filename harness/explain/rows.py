@@ -103,9 +103,9 @@ class Names:
 
 
 def fault_name(fault: Row) -> str:
-    """``drop writer-b1 (late)`` with the name that the plan gave it, or its number."""
-    given = json.loads(fault["params"]).get("as") or f"fault {fault['fault']}"
-    return f"{fault['kind']} {fault['target']} ({given})"
+    """``fault 3 (drop writer-b1, late)``: its number as in verdicts, and the name that the plan gave it."""
+    given = json.loads(fault["params"]).get("as")
+    return f"fault {fault['fault']} ({fault['kind']} {fault['target']}{f', {given}' if given else ''})"
 
 
 def _rules_of(fault: Row) -> set[int]:

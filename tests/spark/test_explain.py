@@ -22,7 +22,7 @@ ENTRIES = 200
 RECOVERY_READ, RECOVERY_ADD, READ, FENCING = 4, 2, 5, 3
 NO_ENTRY, DROPPED = 403, 64
 AT_NS = 100 * 10**9
-DROP = "drop observer-b2 (fault 2)"
+DROP = "fault 2 (drop observer-b2)"
 
 
 def frame(entry: int, kind: int, link: int, **fields: Any) -> Records:
@@ -86,7 +86,7 @@ def test_an_entry_is_told_with_every_answer_and_with_what_ended_the_ledger_below
         "observer -> b1, b2 recovery read of entry 10",
         "b1 -> observer recovery read of entry 10: ENOENTRY",
         f"b2 -> observer recovery read of entry 10: ENOENTRY, dropped by {DROP}",
-        "nemesis drop observer-b2 (fault 2)",
+        "nemesis fault 2 (drop observer-b2)",
         "b3 census 1: absent",
     ):
         assert text in told, text

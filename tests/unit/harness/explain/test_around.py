@@ -96,13 +96,13 @@ def fault(number: int, injected_ns: int, **proof: Any) -> dict[str, Any]:
 def test_a_fault_is_told_with_what_its_rule_did() -> None:
     faults = [fault(1, 5), fault(2, 6, healed={"acted": 1}), fault(3, 7, healed={"acted": 0}), fault(4, 99)]
     assert texts(fault_moments(faults, "main", until_ns=50)) == [
-        "nemesis: drop w-b1 (fault 1)",
-        "nemesis: drop w-b1 (fault 2)",
-        "nemesis: drop w-b1 (fault 2) healed, its rule acted on 1 message",
-        "nemesis: drop w-b1 (fault 3)",
-        "nemesis: drop w-b1 (fault 3) healed, its rule never acted",
+        "nemesis: fault 1 (drop w-b1)",
+        "nemesis: fault 2 (drop w-b1)",
+        "nemesis: fault 2 (drop w-b1) healed, its rule acted on 1 message",
+        "nemesis: fault 3 (drop w-b1)",
+        "nemesis: fault 3 (drop w-b1) healed, its rule never acted",
     ]
-    assert texts(fault_moments(faults, "other", until_ns=50)) == ["nemesis: drop w-b1 (fault 1)"]
+    assert texts(fault_moments(faults, "other", until_ns=50)) == ["nemesis: fault 1 (drop w-b1)"]
 
 
 def test_boots_and_the_ledgers_limbo_are_told() -> None:

@@ -81,15 +81,15 @@ def line(row: dict[str, Any], entry: int | None = 7) -> str:
         ),
         (
             request(flags=FrameFlag.DROPPED, rule=4, forwarded_ns=NEVER),
-            "writer -> b1: add (LAC 6), dropped by drop writer-b1 (fault 5)",
+            "writer -> b1: add (LAC 6), dropped by fault 5 (drop writer-b1)",
         ),
         (
             answer(flags=FrameFlag.HELD, rule=8, forwarded_ns=2_000_001_000),
-            "b1 boot 1 -> writer: add: EOK, held by hold writer-b2 (late), passed on 2.0000 s later",
+            "b1 boot 1 -> writer: add: EOK, held by fault 6 (hold writer-b2, late), passed on 2.0000 s later",
         ),
         (
             answer(flags=FrameFlag.HELD, rule=7, forwarded_ns=NEVER),
-            "b1 boot 1 -> writer: add: EOK, kept back by hold writer-b2 (late) and never passed on",
+            "b1 boot 1 -> writer: add: EOK, kept back by fault 6 (hold writer-b2, late) and never passed on",
         ),
         (
             request(flags=FrameFlag.DUPLICATED, rule=99),
@@ -98,16 +98,16 @@ def line(row: dict[str, Any], entry: int | None = 7) -> str:
         (request(forwarded_ns=NEVER), "writer -> b1: add (LAC 6), never passed on: the connection ended"),
         (
             answer(flags=FrameFlag.FORGED, rule=4, delivered=403),
-            "b1 boot 1 -> writer: add: EOK, but ENOENTRY is delivered, forged by drop writer-b1 (fault 5)",
+            "b1 boot 1 -> writer: add: EOK, but ENOENTRY is delivered, forged by fault 5 (drop writer-b1)",
         ),
         (
             answer(flags=FrameFlag.FORGED, rule=4, status=Status.NONE, delivered=504, boot=0),
-            "b1 boot unknown -> writer: add: EFENCED, forged by drop writer-b1 (fault 5): "
+            "b1 boot unknown -> writer: add: EFENCED, forged by fault 5 (drop writer-b1): "
             "the bookie was never asked",
         ),
         (
             request(flags=FrameFlag.FORGED | FrameFlag.DROPPED, rule=4, forwarded_ns=NEVER),
-            "writer -> b1: add (LAC 6): swallowed, drop writer-b1 (fault 5) answers in the bookie's place",
+            "writer -> b1: add (LAC 6): swallowed, fault 5 (drop writer-b1) answers in the bookie's place",
         ),
         (
             answer(flags=FrameFlag.AMBIGUOUS, status=100_009, delivered=100_009),
