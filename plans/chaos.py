@@ -48,10 +48,11 @@ class Stroke:
 def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     """The timed steps of ``chaos``, beside a step that lasts as long as it does."""
     timed: list[tuple[float, int, list[StepSpec]]] = []
-    for order, stroke in enumerate(schedule(chaos, random, names)):
+    planned = list(schedule(chaos, random, names))
+    for order, stroke in enumerate(planned):
         begin = StepSpec(name=stroke.fault.name, params=stroke.fault.params, at_s=stroke.at_s)
         timed.append((stroke.at_s, order, [begin]))
-        timed.append((stroke.end_s, order, _end(stroke, chaos)))
+        timed.append((stroke.end_s, order, [_end(stroke), *_settling(order, planned, chaos)]))
     timed.sort(key=lambda one: one[:2])
     strokes = tuple(step for _, _, steps in timed for step in steps)
     lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
@@ -158,15 +159,22 @@ def _target(fault: Named) -> str:
     return ""
 
 
-def _end(stroke: Stroke, chaos: Chaos) -> list[StepSpec]:
+def _end(stroke: Stroke) -> StepSpec:
     step = ENDS.get(stroke.fault.name)
     if step == "start":
-        ends = [StepSpec(name="start", params=Start(target=stroke.target), at_s=stroke.end_s)]
-    elif step == "resume":
-        ends = [StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)]
-    else:
-        heal = Heal(kind=stroke.fault.name, target=stroke.target or None)
-        ends = [StepSpec(name="heal", params=heal, at_s=stroke.end_s)]
-    if chaos.settle_timeout_s is not None:
-        ends.append(StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s)))
-    return ends
+        return StepSpec(name="start", params=Start(target=stroke.target), at_s=stroke.end_s)
+    if step == "resume":
+        return StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)
+    heal = Heal(kind=stroke.fault.name, target=stroke.target or None)
+    return StepSpec(name="heal", params=heal, at_s=stroke.end_s)
+
+
+def _settling(order: int, planned: Sequence[Stroke], chaos: Chaos) -> list[StepSpec]:
+    """The wait behind the end of a fault, unless another one is still in force: it may be what hinders."""
+    end_s = planned[order].end_s
+    still = any(
+        other.at_s <= end_s and (other.end_s, number) > (end_s, order) for number, other in enumerate(planned)
+    )
+    if chaos.settle_timeout_s is None or still:
+        return []
+    return [StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s))]

@@ -153,6 +153,21 @@ def test_settling_waits_for_quiet_after_each_restart(load_steps: Callable[..., P
     assert params(steps[2]) == {"condition": "quiet", "timeout_s": 30.0}
 
 
+@any_time
+@given(seeds)
+def test_settling_waits_for_nothing_while_a_fault_is_in_force(
+    load_steps: Callable[..., Plan], seed: int
+) -> None:
+    """What is cut or down could keep the cluster from ever being quiet, and ends only after the wait."""
+    in_force, waits = 0, 0
+    for step in timed(resolve(load_steps(MIXED + "    settle_timeout_s: 30\n"), seed, "protected")):
+        in_force += (step.name in OPENS) - (step.name in ("start", "heal"))
+        if step.name == "wait_for":
+            assert in_force == 0
+            waits += 1
+    assert waits > 0
+
+
 SETTLING = """\
 - chaos:
     for_s: 30
