@@ -142,4 +142,4 @@ def _each(entries: Spans, what: str, run: RunFacts) -> list[str]:
 
 def _some(notes: list[str]) -> list[str]:
     more = len(notes) - _NOTES
-    return [*notes[:_NOTES], *([f"{counted(more, 'more such note')}"] if more > 0 else [])]
+    return [*notes[:_NOTES], *([counted(more, "more such note")] if more > 0 else [])]

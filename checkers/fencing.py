@@ -89,7 +89,8 @@ class Fencing:
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
         fenced = sum(status == Status.EOK for _, _, status in summary.fences.answered)
-        enough = not lacking and bool(closes or fenced)
+        uncounted = list(_uncounted(summary, closes, run))
+        enough = not lacking and not uncounted and bool(closes or fenced)
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if after or taken else Verdict.VALID if enough else Verdict.UNKNOWN,
@@ -105,7 +106,7 @@ class Fencing:
                 "added_after_close": sum(finding.count for finding in after),
                 "accepted_when_fenced": sum(finding.count for finding in taken),
             },
-            notes=(*lacking, *_notes(summary, closes, run)),
+            notes=(*lacking, *_some([*_denied_and_took(summary, run), *uncounted])),
         )
 
 
@@ -218,11 +219,9 @@ def _neighbours(rows: Columns) -> Iterator[Columns]:
         yield {name: column[part] for name, column in rows.items()}
 
 
-def _notes(facts: Facts, closes: Closes, run: RunFacts) -> Iterator[str]:
-    notes = [*_denied_and_took(facts, run), *_uncounted(facts, closes, run)]
-    yield from notes[:_NOTES]
-    if len(notes) > _NOTES:
-        yield f"{counted(len(notes) - _NOTES, 'more note')} of this kind"
+def _some(notes: list[str]) -> list[str]:
+    more = len(notes) - _NOTES
+    return [*notes[:_NOTES], *([counted(more, "more such note")] if more > 0 else [])]
 
 
 def _denied_and_took(facts: Facts, run: RunFacts) -> Iterator[str]:

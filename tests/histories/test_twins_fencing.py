@@ -1,0 +1,139 @@
+"""``fencing``, ``availability`` and the classes of loss against their naive twins, cut at random places."""
+
+import json
+import pickle
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers import lately
+from checkers.availability import Availability
+from checkers.durability import Durability
+from checkers.fencing import Fencing
+from checkers.judge import conclude_all, judge, merge_all, scan_all
+from evidence.findings import Verdict
+from tests.histories import twins_fencing as twins
+from tests.histories.story import chunk
+from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.strategies_fencing import random_fates
+
+CHECKERS = (Durability(), Fencing(), Availability())
+SEEDS = st.integers(0, 2**31)
+
+
+def judged(chunks, run):
+    return judge(chunks, run, checkers=CHECKERS)
+
+
+def as_text(verdict):
+    return json.dumps(verdict.as_json(), sort_keys=True)
+
+
+def entries(finding):
+    return range(finding.first_entry, finding.last_entry + 1)
+
+
+def rows_of(judgement):
+    """(kind, ledger) -> how many rows convict; and which entries they are about."""
+    numbers = Counter()
+    for finding in judgement.findings:
+        numbers[finding.kind, finding.ledger] += finding.count
+    where = {(one.kind, one.ledger, entry) for one in judgement.findings for entry in entries(one)}
+    assert Counter(judgement.counts) == Counter(judgement.counts) | _by_kind(numbers)
+    return numbers, where
+
+
+def _by_kind(numbers):
+    total = Counter()
+    for (kind, _), number in numbers.items():
+        total[kind] += number
+    return total
+
+
+def plain(things):
+    numbers = Counter()
+    for (kind, ledger, _), number in things.items():
+        numbers[kind, ledger] += number
+    return numbers, set(things)
+
+
+def assert_as_the_twins(verdict, history, run):
+    things, expected = twins.fencing(history, run)
+    assert rows_of(verdict.judgements["fencing"]) == plain(things)
+    assert verdict.judgements["fencing"].verdict == expected
+    things, expected = twins.availability(history, run)
+    assert rows_of(verdict.judgements["availability"]) == plain(things)
+    assert verdict.judgements["availability"].verdict == expected
+    durability = verdict.judgements["durability"]
+    lost = [finding for finding in durability.findings if finding.kind == "lost"]
+    told = Counter((finding.loss, finding.ledger, entry) for finding in lost for entry in entries(finding))
+    assert told == twins.classes(history, run)
+    named = {loss: durability.counts[f"lost_{loss}"] for loss in ("forged", "unexplained", "undetermined")}
+    assert named == {loss: sum(1 for one, _, _ in told if one == loss) for loss in named}
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_fates_are_judged_as_the_twins_judge_them_wherever_they_are_cut(block):
+    for seed in range(60 * block, 60 * block + 60):
+        history, run = random_fates(seed)
+        whole = judged([chunk(history)], run)
+        assert_as_the_twins(whole, history, run)
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert as_text(judged(parts, run)) == as_text(whole), seed
+
+
+def test_the_histories_have_everything_that_can_be_told():
+    seen = Counter()
+    for seed in range(600):
+        history, run = random_fates(seed)
+        for things in (twins.fencing(history, run)[0], twins.availability(history, run)[0]):
+            seen.update({kind for kind, _, _ in things})
+        seen.update({kind for kind, _, _ in twins.classes(history, run)})
+        seen.update({twins.recovery(history, run, ledger) for ledger in (1, 2)})
+        seen.update({twins.fencing(history, run)[1], twins.availability(history, run)[1]})
+    kinds = ("added_after_close", "accepted_when_fenced", "stuck", "unreadable", "stalled", "open", "nothing")
+    classes, verdicts = ("forged", "unexplained", "undetermined"), ("valid", "unknown", "anomaly")
+    assert all(seen[name] > 10 for name in (*kinds, *classes, *verdicts)), seen
+
+
+@steady(60)
+@given(st.data(), SEEDS)
+def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
+    history, run = random_fates(seed)
+    parts = data.draw(cuts(history))
+    assert as_text(judged(map(chunk, parts), run)) == as_text(judged([chunk(history)], run))
+
+
+@steady(40)
+@given(st.data(), SEEDS)
+def test_no_finding_depends_on_how_the_summaries_were_merged(data, seed):
+    history, run = random_fates(seed)
+    parts = data.draw(cuts(history))
+    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    while len(summaries) > 1:
+        at = data.draw(st.integers(0, len(summaries) - 2))
+        summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
+    whole = judged([chunk(history)], run)
+    assert as_text(conclude_all(summaries[0], run, checkers=CHECKERS)) == as_text(whole)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_where_few_rows_are_kept_whole_no_more_are_convicted_than_the_twins_would(block, monkeypatch):
+    monkeypatch.setattr(lately, "_LEAST", 1)
+    monkeypatch.setattr(lately, "_MOST", 1)
+    fewer = 0
+    for seed in range(60 * block, 60 * block + 60):
+        history, run = random_fates(seed)
+        whole = judged([chunk(history)], run)
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert as_text(judged(parts, run)) == as_text(whole), seed
+        judgement = whole.judgements["fencing"]
+        numbers, _ = rows_of(judgement)
+        truth, _ = plain(twins.fencing(history, run)[0])
+        assert numbers <= truth, seed
+        assert not truth or judgement.verdict is not Verdict.VALID, seed
+        assert {one for one in truth if one[0] == "accepted_when_fenced"} <= numbers.keys(), seed
+        fewer += numbers != truth
+    assert fewer > 5

@@ -1,0 +1,303 @@
+"""Naive twins of ``fencing``, ``availability`` and the classes of loss: the rules in obvious lines over rows.
+
+They share no code with the checkers but the integer codes, and keep every row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from checkers.contract import RunFacts
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message, Status
+from tests.histories.story import Fact
+from tests.histories.twins import (
+    Row,
+    chain,
+    fate,
+    has,
+    ledgers_of,
+    obliged_entries,
+    ok,
+    operations,
+    rows,
+    was_released,
+)
+
+Things = Counter[tuple[str, int, int]]
+DENIALS = (Status.ENOENTRY, Status.ENOLEDGER)
+UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
+OF_LINKS = ("cut", "hold", "slow", "isolate", "drop", "delay", "duplicate", "forge")
+
+
+# fencing
+
+
+def proven(history: list[Fact]) -> list[Row]:
+    """Answers that a known boot gave to a known request."""
+    return [
+        row
+        for row in rows(history, "frames")
+        if row["way"] == Direction.ANSWER
+        and row["boot"] > 0
+        and row["asked_ns"] != NEVER
+        and not any(row["flags"] & flag for flag in UNPROVEN)
+    ]
+
+
+def seen_closed(history: list[Fact], ledger: int) -> list[tuple[int, int]]:
+    """(by when, last entry) of everything that shows the ledger closed."""
+    versions = [(v["latest_ns"], v["last_entry"]) for v in chain(history, ledger) if v["state"] == 3]
+    told = [
+        (row["completed_ns"], row["result"])
+        for row in operations(history, Kind.OPEN)
+        if row["ledger"] == ledger and ok(row) and has(row, Flag.RECOVERY)
+    ]
+    return [(at_ns, last) for at_ns, last in versions + told if at_ns != NEVER]
+
+
+def fencing(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
+    things: Things = Counter()
+    for add in operations(history, Kind.ADD):
+        closes = seen_closed(history, add["ledger"])
+        late = any(at_ns < add["invoked_ns"] and last < add["entry"] for at_ns, last in closes)
+        if ok(add) and add["entry"] >= 0 and late:
+            things["added_after_close", add["ledger"], add["entry"]] += 1
+    fences = [row for row in proven(history) if row["flags"] & FrameFlag.FENCING and row["status"] == 0]
+    for add in proven(history):
+        if add["kind"] == Message.ADD and add["status"] == 0:
+            mine = [fence for fence in fences if same_boot(fence, add)]
+            if any(fence["received_ns"] < add["asked_ns"] for fence in mine):
+                things["accepted_when_fenced", add["ledger"], add["entry"]] += 1
+    if things:
+        return things, "anomaly"
+    enough = fences or any(seen_closed(history, ledger) for ledger in ledgers_of(history))
+    return things, "valid" if enough and run.wire and not run.damage else "unknown"
+
+
+def same_boot(one: Row, other: Row) -> bool:
+    return all(one[name] == other[name] for name in ("ledger", "bookie", "boot"))
+
+
+# the lives of bookies
+
+
+def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
+    """Boot -> its events by name; of boots whose start was recorded."""
+    found: dict[int, dict[str, Row]] = {}
+    for row in run.servers:
+        if run.bookies.get(row["server"]) == bookie:
+            found.setdefault(row["boot"], {})[row["event"]] = row
+    return {number: events for number, events in found.items() if "started" in events}
+
+
+def unclean(events: dict[str, Row], by_ns: int) -> bool:
+    """Whether a boot was killed, and had begun to die by then."""
+    exit_ = events.get("exit")
+    killed = exit_ is not None and json.loads(exit_["detail"])["signal"] == 9
+    return bool(killed and exit_ is not None and exit_["earliest_ns"] <= by_ns)
+
+
+def wiped(run: RunFacts) -> set[int]:
+    hit: set[int] = set()
+    for fault in run.faults:
+        if fault["kind"] == "wipe" and fault["injected_ns"] != NEVER:
+            hit |= (
+                {run.bookies[fault["target"]]}
+                if fault["target"] in run.bookies
+                else set(run.bookies.values())
+            )
+    return hit
+
+
+def lived(run: RunFacts, bookie: int, began_ns: int, ended_ns: int) -> bool:
+    """Whether one boot was there all the while."""
+    return any(
+        events["started"]["earliest_ns"] < began_ns
+        and ("exit" not in events or events["exit"]["earliest_ns"] > ended_ns)
+        for events in boots(run, bookie).values()
+    )
+
+
+# classes of loss
+
+
+def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
+    if not run.wire or run.damage:
+        return "undetermined"
+    closed = [row for row in chain(history, ledger) if row["state"] == 3]
+    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed[-1]):
+        return "forged"
+    holders = [
+        (row["bookie"], row["boot"])
+        for row in proven(history)
+        if row["kind"] in (Message.ADD, Message.RECOVERY_ADD)
+        and row["status"] == 0
+        and (row["ledger"], row["entry"]) == (ledger, entry)
+    ]
+    kept = any(never_lost(history, run, ledger, entry, *holder) for holder in holders)
+    return "unexplained" if kept else "undetermined"
+
+
+def was_forged(history: list[Fact], close: Row) -> bool:
+    return any(
+        row["way"] == Direction.ANSWER
+        and row["flags"] & FrameFlag.FORGED
+        and row["kind"] == Message.RECOVERY_READ
+        and row["delivered"] in DENIALS
+        and (row["ledger"], row["entry"]) == (close["ledger"], close["last_entry"] + 1)
+        and row["forwarded_ns"] < close["latest_ns"]
+        for row in rows(history, "frames")
+    )
+
+
+def never_lost(history: list[Fact], run: RunFacts, ledger: int, entry: int, bookie: int, boot: int) -> bool:
+    census = rows(history, "census")
+    last = max((row["pass_number"] for row in census), default=0)
+    judging = [row for row in census if row["pass_number"] == last]
+    shown = [row for row in judging if row["bookie"] == bookie and row["holding"] == Holding.PRESENT]
+    if any((row["ledger"], row["entry"]) == (ledger, entry) for row in shown):
+        return True
+    ended_ns = max((row["answered_ns"] for row in judging), default=NEVER)
+    events = boots(run, bookie).get(boot)
+    return events is not None and bookie not in wiped(run) and not unclean(events, ended_ns)
+
+
+def classes(history: list[Fact], run: RunFacts) -> Things:
+    """(class, ledger, entry) of every lost entry."""
+    things: Things = Counter()
+    for ledger in ledgers_of(history):
+        gone = any(row["ledger"] == ledger and row["state"] == 0 for row in rows(history, "ledgers"))
+        if was_released(history, ledger) or gone:
+            continue
+        for entry in obliged_entries(history, ledger):
+            if fate(history, ledger, entry) == "lost":
+                things[loss_class(history, run, ledger, entry), ledger, entry] += 1
+    return things
+
+
+# availability
+
+
+def availability(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
+    things: Things = Counter()
+    stories: list[str] = []
+    for ledger in ledgers_of(history):
+        gone = any(row["ledger"] == ledger and row["state"] == 0 for row in rows(history, "ledgers"))
+        if was_released(history, ledger) or gone:
+            continue
+        stories.append(recovery(history, run, ledger))
+        if stories[-1] == "stuck":
+            things["stuck", ledger, -1] += 1
+        for entry in range(6):
+            story = reading(history, run, ledger, entry)
+            stories.append(story)
+            if story == "unreadable":
+                things["unreadable", ledger, entry] += 1
+    looked = any(has(row, Flag.FINAL) for row in operations(history, Kind.OPEN))
+    if things:
+        return things, "anomaly"
+    return things, "valid" if looked and "open" not in stories else "unknown"
+
+
+def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
+    opens = [r for r in operations(history, Kind.OPEN) if r["ledger"] == ledger and has(r, Flag.FINAL)]
+    errors = {row["error"] for row in opens}
+    if not opens or any(map(ok, opens)) or -25 in errors:
+        return "nothing"
+    versions = chain(history, ledger)
+    if not versions or versions[-1]["state"] == 3 or errors <= {0, -8, -9, -15, -17, -18, -19, -23, -999}:
+        return "open"
+    began_ns = min(row["invoked_ns"] for row in opens)
+    ended_ns = max(row["completed_ns"] for row in opens)
+    if ended_ns == NEVER or not healthy(run, began_ns, ended_ns):
+        return "open"
+    last = versions[-1]
+    bookies = [run.bookies[name.split(":")[0]] for name in last["fragments"][-1]["bookies"]]
+    for begin in range(last["ensemble"]):
+        duty = [bookies[(begin + step) % last["ensemble"]] for step in range(last["write_quorum"])]
+        if sum(lost_state(run, bookie, ended_ns) for bookie in duty) >= last["ack_quorum"]:
+            return "stalled"
+    return "stuck"
+
+
+def healthy(run: RunFacts, began_ns: int, ended_ns: int) -> bool:
+    for fault in run.faults:
+        if fault["kind"] == "unplanned":
+            if fault["target"] in ("zk1", "proxy", "observer") and fault["confirmed_ns"] <= ended_ns:
+                return False
+        elif fault["injected_ns"] != NEVER and fault["healed_ns"] > began_ns:
+            return False
+    return all(lived(run, bookie, began_ns, ended_ns) for bookie in run.bookies.values())
+
+
+def lost_state(run: RunFacts, bookie: int, by_ns: int) -> bool:
+    return bookie in wiped(run) or any(unclean(events, by_ns) for events in boots(run, bookie).values())
+
+
+def reading(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
+    final = [
+        row
+        for row in operations(history, Kind.READ, Kind.ENTRY)
+        if has(row, Flag.FINAL) and (row["ledger"], row["entry"]) == (ledger, entry)
+    ]
+    failed = [r for r in final if r["kind"] == Kind.READ and not ok(r) and r["last"] == entry]
+    if any(row["kind"] == Kind.ENTRY and ok(row) for row in final) or not failed:
+        return "nothing"
+    other = any(row["error"] not in (-13, -7) or row["completed_ns"] == NEVER for row in failed)
+    denied = [row for row in failed if row["error"] in (-13, -7) and row["completed_ns"] != NEVER]
+    if not denied:
+        return "open"
+    story = denied_reading(history, run, ledger, entry)
+    return "open" if other and story != "unreadable" else story
+
+
+def denied_reading(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
+    """The window is that of all denied reads of the ledger."""
+    reads = [
+        row
+        for row in operations(history, Kind.READ)
+        if row["ledger"] == ledger
+        and has(row, Flag.FINAL)
+        and not ok(row)
+        and row["last"] == row["entry"] >= 0
+        and row["error"] in (-13, -7)
+        and row["completed_ns"] != NEVER
+    ]
+    began_ns, ended_ns = min(r["invoked_ns"] for r in reads), max(r["completed_ns"] for r in reads)
+    census = rows(history, "census")
+    numbers = sorted({row["pass_number"] for row in census})
+    earlier = [
+        n for n in numbers if max(r["answered_ns"] for r in census if r["pass_number"] == n) < began_ns
+    ]
+    later = False
+    for bookie in duty_since_close(history, run, ledger, entry):
+
+        def shows(number: int, bookie: int = bookie) -> bool:
+            where = (number, bookie, ledger, entry)
+            said = [r for r in census if (r["pass_number"], r["bookie"], r["ledger"], r["entry"]) == where]
+            return any(row["holding"] == Holding.PRESENT for row in said)
+
+        if not numbers or not shows(numbers[-1]):
+            continue
+        later = True
+        after = [row for row in census if row["pass_number"] == numbers[-1]]
+        if not earlier or not shows(earlier[-1]) or min(row["asked_ns"] for row in after) <= ended_ns:
+            continue
+        since_ns = min(row["asked_ns"] for row in census if row["pass_number"] == earlier[-1])
+        if lived(run, bookie, since_ns, max(row["answered_ns"] for row in after)):
+            return "unreadable"
+    return "open" if later else "nothing"
+
+
+def duty_since_close(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> set[int]:
+    """Bookies whose duty the entry was in every version from the first CLOSED one on."""
+    found: set[int] | None = None
+    for version in chain(history, ledger):
+        if found is None and version["state"] != 3:
+            continue
+        bookies = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
+        places = [(entry + step) % version["ensemble"] for step in range(version["write_quorum"])]
+        duty = {run.bookies[bookies[place].split(":")[0]] for place in places}
+        found = duty if found is None else found & duty
+    return found or set()
