@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from .conftest import Fencepost
 Start = Callable[..., Fencepost]
 ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")
 UNKNOWN, ANOMALY = 3, 4
+MARGIN_BYTES = 32 << 20
 
 
 def judged_later(fencepost: Start, run: Fencepost) -> dict[str, object]:
@@ -121,12 +123,18 @@ def test_a_disk_that_fills_up_is_one_clear_error_and_loses_no_evidence(
     fencepost: Start, disk: Callable[[int], Path]
 ) -> None:
     run = fencepost(*ONE_MODE, results=disk(700))
-    run.wait_for("creates main")
     filler = run.results / "filler"
-    with filler.open("wb") as file, contextlib.suppress(OSError):
-        while True:
+    with filler.open("wb", buffering=0) as file:
+        run.wait_for("all of them are ready")
+        while shutil.disk_usage(run.results).free > MARGIN_BYTES:  # this much takes longer than the steps
             file.write(bytes(1 << 20))
-            file.flush()
+        run.wait_for("creates main")
+        while run.process.poll() is None:  # what the run gives back is taken as well
+            with contextlib.suppress(OSError):
+                file.write(bytes(1 << 16))
+                continue
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.process.wait(0.01)
     code, text = run.finish()
     assert code == 1, text
     assert "is full" in text
