@@ -1,8 +1,9 @@
 """Where the writer of a ledger may have closed it itself, while another client was recovering it.
 
 The client's close sets CLOSED whatever the state was, at the last entry acknowledged on the handle
-(``LedgerHandle#doAsyncCloseInternal``); it happens at the application's close and, unasked, when an add
-or an ensemble change fails. So a writer that is alive and has added or closed may have made any close at that
+(``LedgerHandle#doAsyncCloseInternal``). It happens at the application's close and, unasked, when adds
+fail, and those are told so before CLOSED is written (all releases from 4.14.0 to 4.18.0). So a writer
+that was alive, and had invoked a close or has an add without success, may have made any close at that
 entry. Judges nothing.
 """
 
@@ -25,12 +26,13 @@ Handle = tuple[int, int, int]
 class Hand:
     """One handle: ``writes`` if it created or added, ``top`` the highest id acknowledged on it (-1: none).
 
-    ``active_ns`` is its first add or close, ``boot`` the life of its client (0: the first).
+    ``ending_ns`` is when its first close was invoked, or the first add that was sent and is not ok;
+    ``boot`` the life of its client (0: the first).
     """
 
     writes: bool
     top: int
-    active_ns: int
+    ending_ns: int
     deferred: bool
     boot: int
 
@@ -38,14 +40,14 @@ class Hand:
         return Hand(
             self.writes or other.writes,
             max(self.top, other.top),
-            min(self.active_ns, other.active_ns),
+            min(self.ending_ns, other.ending_ns),
             self.deferred or other.deferred,
             max(self.boot, other.boot),
         )
 
-    def active(self, by_ns: int) -> bool:
-        """Whether it had added or closed by that time."""
-        return self.active_ns != NEVER and self.active_ns <= by_ns
+    def may_have_ended(self, by_ns: int) -> bool:
+        """Whether anything was invoked by that time for which the client may close the ledger."""
+        return self.ending_ns != NEVER and self.ending_ns <= by_ns
 
     def may_end_at(self, last: int) -> bool:
         """Whether the handle's LAC can have been this id; a deferred one's lies anywhere below its acks."""
@@ -75,7 +77,7 @@ def scan_hands(rows: Columns) -> dict[Handle, Hand]:
         who[begin],
         np.logical_or.reduceat(kind != Kind.CLOSE, begin),
         np.maximum.reduceat(np.where(ok, rows["entry"][at], -1), begin),
-        np.minimum.reduceat(np.where(kind == Kind.CREATE, NEVER, rows["invoked_ns"][at]), begin),
+        np.minimum.reduceat(np.where(ok | (kind == Kind.CREATE), NEVER, rows["invoked_ns"][at]), begin),
         np.logical_or.reduceat(added & ((rows["flags"][at] & Flag.DEFERRED_SYNC) != 0), begin),
         np.maximum.reduceat(rows["seq"][at] >> 40, begin),
     )
@@ -112,7 +114,7 @@ class Writers:
         It must have lived at ``after_ns``, when the version that it replaced had been written.
         """
         return any(
-            hand.may_end_at(last) and hand.active(by_ns) and self._lived(client, hand, after_ns)
+            hand.may_end_at(last) and hand.may_have_ended(by_ns) and self._lived(client, hand, after_ns)
             for client, hand in self._of.get(ledger, ())
         )
 

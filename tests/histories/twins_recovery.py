@@ -109,7 +109,8 @@ def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> 
         top = max((row["entry"] for row in adds if row["outcome"] == Outcome.OK), default=-1)
         late = any(row["flags"] & Flag.DEFERRED_SYNC for row in adds)
         fits = close["last_entry"] == top or (late and close["last_entry"] < top)
-        active = any(row["invoked_ns"] <= close["latest_ns"] for row in sent)
+        ending = [row for row in sent if row["kind"] == Kind.CLOSE or row["outcome"] != Outcome.OK]
+        active = any(row["invoked_ns"] <= close["latest_ns"] for row in ending)
         names = [name for name, client in run.clients.items() if client == handle[0]]
         ends = [row["latest_ns"] for row in run.servers if row["event"] == "exit" and row["server"] in names]
         if (made or adds) and fits and active and all(end >= began_ns for end in ends):

@@ -25,10 +25,12 @@ from tests.histories.story import (
     acked,
     closed,
     created,
+    deferred,
     judged,
     kinds,
     operation,
     recovering,
+    refused,
     unsure,
 )
 
@@ -173,6 +175,8 @@ def test_an_answer_to_fencing_after_the_last_read_came_too_late():
     late = answered("reader", "b2", fencing(), at=25)
     assert found(history(), recovery(4, fenced=("b1",)), late) == TOO_FEW
     assert not found(history(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=25))
+    after = asked("reader", "b3", read(5), at=BY + 1)
+    assert found(history(), recovery(4, fenced=("b1",)), late, after) == TOO_FEW
 
 
 def test_a_retry_is_judged_by_all_that_its_client_was_told():
@@ -214,12 +218,18 @@ def test_where_one_denial_is_enough_a_protected_bookie_may_have_closed_by_itself
     assert judgement.verdict is Verdict.NOT_JUDGED
 
 
-def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers():
-    nothing_denied = recovery(9, denied=())
-    judgement = told(history(9), nothing_denied)
+@pytest.mark.parametrize("ending", [unsure(10), unsure(10, outcome=Outcome.PENDING), operation(Kind.CLOSE)])
+def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers(ending):
+    judgement = told(history(9), ending, recovery(9, denied=()))
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
-    assert found(history(8), recovery(8, denied=())) == [("ended_too_soon", 9, 9)]
+    assert judgement.verdict is Verdict.NOT_JUDGED
+    assert found(history(8), ending, recovery(8, denied=())) == [("ended_too_soon", 9, 9)]
+
+
+def test_a_writer_whose_adds_are_all_ok_closes_only_when_it_is_told_to():
+    assert found(history(9), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
+    assert found(history(9), refused(10), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
 
 
 def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():
@@ -258,7 +268,7 @@ def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
             "detail": "{}",
         }
 
-    parts = [created(), recovering(1, earliest_ns=20), closed(0, 2, latest_ns=BY), acked(0)]
+    parts = [created(), recovering(1, earliest_ns=20), closed(0, 2, latest_ns=BY), acked(0), unsure(1)]
     parts.append(recovery(0, denied=(), at=30))
     assert not found(*parts, servers=(ended(20),))
     assert found(*parts, servers=(ended(19),)) == [("ended_too_soon", 1, 1)]
@@ -266,7 +276,8 @@ def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
 
 def test_a_deferred_writer_may_close_anywhere_below_its_last_add():
     versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
-    assert not found(versions, acked(0, flags=1, lac=-1), recovery(-1, denied=()))
+    assert not found(versions, deferred(0), unsure(1), recovery(-1, denied=()))
+    assert found(versions, acked(0), unsure(1), recovery(-1, denied=()))
 
 
 def test_a_close_of_an_open_ledger_is_nobodys_recovery():
@@ -369,6 +380,8 @@ def test_bp46_stops_at_a_quorum_coverage_of_unknown_answers():
     assert judgement.seen["found_beside_QC_unknown"] == 1
     assert "BP-46 makes no progress at 2 of them (QC)" in judgement.notes[1]
     assert told(history(5), recovery(5, found=(5,)), errors[:1]).seen["found_beside_QC_unknown"] == 0
+    kept = [swallowed("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
+    assert told(history(5), recovery(5, found=(5,)), kept).seen["found_beside_QC_unknown"] == 0
 
 
 def test_bp46_counts_fencing_over_the_whole_ensemble():
@@ -391,3 +404,5 @@ def test_bp46_knows_no_negative_answer_to_fencing():
 def test_an_answer_that_was_never_passed_on_is_none():
     held = answered("reader", "b2", read(5), ENOENTRY, forwarded_ns=NEVER)
     assert found(history(), recovery(4, denied=("b1",)), held) == TOO_SOON
+    undated = [created(), recovering(1), closed(4, 2), [acked(entry) for entry in range(10)]]
+    assert found(undated, recovery(4, denied=("b1",)), held) == TOO_SOON
