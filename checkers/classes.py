@@ -38,7 +38,8 @@ class Known:
     ``boots`` are the lives by their number; ``steady`` those that never lost what they had; ``copies``
     (bookie -> entries) what the last census pass showed. ``disks``, where it was recorded: for each
     life that a recorded fault ended uncleanly, what its disk held then, given that no repair was
-    completed between the ends of the lives named.
+    completed between the ends of the lives named. ``forged`` is all that lies beyond a close which
+    followed a denial of ours.
     """
 
     held: Stripes
@@ -95,9 +96,9 @@ def undetermined_because(run: RunFacts) -> str:
     return "no life that acknowledged the entry provably kept it, and what disks held was not recorded"
 
 
-def classified(lost: Spans, cut_off: Spans, known: Known) -> dict[str, Spans]:
-    """The lost entries by class; ``cut_off`` are those of them that a close lies below."""
-    forged = cut_off & known.forged
+def classified(lost: Spans, known: Known) -> dict[str, Spans]:
+    """The lost entries by class."""
+    forged = lost & known.forged
     rest = lost - forged
     parts: dict[str, list[tuple[int, Ints]]] = {name: [] for name in CLASSES}
     for ledger in rest.ledgers():

@@ -119,7 +119,7 @@ class _Case:
             self.judged, facts.finals, facts.census, self.histories, self.vanished, run
         )
         self.known = knowledge(facts.holders, self.histories, facts.census, facts.passes, run)
-        self.lost_by_class = classified(self.losses.lost, self.losses.truncated, self.known)
+        self.lost_by_class = classified(self.losses.lost, self.known)
 
     def _vanished(self) -> set[int]:
         """Ledgers whose metadata was removed although every invocation is known and none deleted it."""

@@ -18,7 +18,7 @@ from checkers.boots import life_of
 from checkers.spans import Ints
 from checkers.stripes import Stripes
 from checkers.wire import Columns, denies, said
-from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from evidence.codes import Direction, FrameFlag, Message, Status
 
 ADDS = (Message.ADD, Message.RECOVERY_ADD)
 
@@ -73,10 +73,9 @@ def merge_holders(left: Holders, right: Holders) -> Holders:
 
 
 def _forgeries(rows: Columns) -> dict[Place, frozenset[Forgery]]:
-    """Denials of recovery reads that a rule of ours made and that went on to whoever asked."""
+    """Denials of recovery reads that a rule of ours made; one that nobody got has no time."""
     pick = (rows["way"] == Direction.ANSWER) & ((rows["flags"] & FrameFlag.FORGED) != 0)
     pick &= (rows["kind"] == Message.RECOVERY_READ) & denies(rows["delivered"])
-    pick &= rows["forwarded_ns"] != NEVER
     names = ("ledger", "entry", "forwarded_ns", "seq", "source", "bookie", "rule", "delivered")
     found: dict[Place, frozenset[Forgery]] = {}
     for ledger, entry, *forged in zip(*(rows[name][pick].tolist() for name in names), strict=True):

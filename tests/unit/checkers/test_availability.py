@@ -145,7 +145,7 @@ def test_where_something_was_still_broken_nobody_is_stuck(doubt):
         {"faults": (fault(kind="hold", target="writer-b1", healed_ns=99),)},
         {"faults": (fault(injected_ns=NEVER, confirmed_ns=NEVER, healed_ns=NEVER),)},
         {"faults": (fault(-1, "unplanned", "writer", injected_ns=NEVER, confirmed_ns=50),)},
-        {"servers": (*boot(1), *boot(2), *boot(3, killed=110))},
+        {"servers": (*boot(1, killed=110), *boot(2, killed=110), *boot(3, killed=110))},
     ],
 )
 def test_what_was_healed_before_or_is_no_part_of_it_excuses_nothing(run):
@@ -246,6 +246,9 @@ def test_nobody_looks_for_an_entry_where_it_has_no_duty():
     assert not judgement.findings and judgement.verdict is Verdict.VALID
     moved = [closed(1, 2, **striped, fragments={0: ("b1", "b2", "b9")})]
     assert not availability(history, moved, both(1, bookie=3)).findings
+    before = [closed(1, 1, **striped, fragments={0: ("b1", "b2", "b9")}), closed(1, 2, **striped)]
+    judgement = availability(created(**striped), before, opened(1), kept(0), denied(1), both(1, bookie=3))
+    assert not judgement.findings
 
 
 @pytest.mark.parametrize("more", [[kept(1)], [deleted()], [vanished()]])

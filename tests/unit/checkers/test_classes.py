@@ -202,7 +202,7 @@ def known(**changed):
 
 def explained(case):
     lost = Spans.of_ranges(1, 0, 12)
-    return list(classified(lost, Spans.empty(), case)["explained"])
+    return list(classified(lost, case)["explained"])
 
 
 def test_a_loss_is_explained_when_the_disk_of_every_holder_lacked_it():
