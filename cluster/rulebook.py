@@ -37,10 +37,10 @@ class Rulebook:
                     f"the link {link} has a rule {rule.id!r} already", remedy="give it another name"
                 )
             listed = self._order(link, [*rules, rule])["rules"]
-            rules.append(rule)
             number = next((int(one["number"]) for one in listed if one["id"] == rule.id), 0)
             if not number:
                 raise LinkError(f"the proxy does not list the rule {rule.id!r} of {link}: {listed}")
+            rules.append(rule)
             return RuleState(rule.id, number, matched=0, acted=0, held_now=0)
 
     def state(self, link: str, rule: str) -> RuleState:
