@@ -114,7 +114,8 @@ def make(
         }
     )
     written = write_history(folder, "writer", WRITER, writer_slots(story))
-    observed = write_history(folder, "observer", OBSERVER, observer_slots(story))
+    # Whoever sees a ledger closed sees it after the writer's last add.
+    observed = write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     folder.steps.write_text(
         "".join(json.dumps({"step": "named", "ledger": n, "name": f"l{n}"}) + "\n" for n in story.ledgers)
@@ -183,12 +184,14 @@ def transactions(story: Story) -> list[dict[str, Any]]:
     return lines
 
 
-def write_history(folder: RunFolder, client: str, number: int, slots: Slots, *, boot: int = 1) -> int:
+def write_history(
+    folder: RunFolder, client: str, number: int, slots: Slots, *, boot: int = 1, began_ns: int = 1000 * MS
+) -> int:
     """Number, stamp, seal and write the slots as the segments of one boot; return how many there are."""
     slots["seq"] = (boot << 40) + 1 + np.arange(len(slots))
     entry_rows = (slots["kind"] == Kind.ENTRY) & (slots["last"] == 0)
     slots["last"][entry_rows] = slots["seq"][0]
-    slots["invoked_ns"] = 1000 * MS + np.arange(len(slots)) * 1000
+    slots["invoked_ns"] = began_ns + np.arange(len(slots)) * 1000
     slots["completed_ns"] = np.where(slots["outcome"] == 0, 0, slots["invoked_ns"] + 500)
     seal(slots)
     for index in range(0, max(1, len(slots)), SLOTS):
