@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
-from tests.histories.story import BOOKIES, CLIENTS, Fact
+from tests.histories.story import BOOKIES, CLIENTS, Fact, acked, closed, created, recovering
 
 EOK, ENOENTRY, ENOLEDGER = Status.EOK, Status.ENOENTRY, Status.ENOLEDGER
 UNKNOWN_STATE, EIO, TOO_MANY = Status.EUNKNOWNLEDGERSTATE, Status.EIO, Status.ETOOMANYREQUESTS
+CLOSED_BY = 100
 What = tuple[Message, int]
 SOURCES = {**CLIENTS, **BOOKIES}
 BLANK = {
@@ -131,3 +132,16 @@ def recovery(
     for bookie in denied:
         facts += exchange(source, bookie, read(end + 1), ENOENTRY, at=at + 10)
     return facts
+
+
+def recovered(end: int = 4, **columns: Any) -> list[Any]:
+    """A ledger of three bookies that was closed in recovery by 100 ns; entries 0..9 were acknowledged."""
+    shape = {
+        name: columns.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum") if name in columns
+    }
+    versions = [
+        created(**shape),
+        recovering(1, earliest_ns=2, **shape, **columns),
+        closed(end, 2, latest_ns=CLOSED_BY, **shape, **columns),
+    ]
+    return [*versions, [acked(entry) for entry in range(10)]]

@@ -4,6 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
+from tests.histories.asking import CLOSED_BY as BY
 from tests.histories.asking import (
     EIO,
     ENOENTRY,
@@ -17,9 +18,9 @@ from tests.histories.asking import (
     forged,
     plain_read,
     read,
+    recovered,
     recovery,
     swallowed,
-    write_back,
 )
 from tests.histories.story import (
     acked,
@@ -34,7 +35,6 @@ from tests.histories.story import (
     unsure,
 )
 
-BY = 100
 TOO_SOON = [("ended_too_soon", 5, 5)]
 TOO_FEW = [("fenced_too_few", -1, -1)]
 
@@ -47,27 +47,14 @@ def found(*parts, **run):
     return kinds(judged(*parts, **{"wire": True, **run}), "recovery")
 
 
-def history(end=4, **columns):
-    """A ledger of three bookies that was closed in recovery by 100 ns; entries 0..9 were acknowledged."""
-    shape = {
-        name: columns.pop(name) for name in ("ensemble", "write_quorum", "ack_quorum") if name in columns
-    }
-    versions = [
-        created(**shape),
-        recovering(1, earliest_ns=2, **shape, **columns),
-        closed(end, 2, latest_ns=BY, **shape, **columns),
-    ]
-    return [*versions, [acked(entry) for entry in range(10)]]
-
-
 def test_two_denials_end_a_ledger_of_three_copies():
-    judgement = told(history(), recovery(4))
+    judgement = told(recovered(), recovery(4))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["legal"] == 1
 
 
 def test_a_close_on_one_denial_names_the_end_and_who_answered_what():
-    parts = [history(), recovery(4, denied=("b1",)), exchange("reader", "b3", read(5), TOO_MANY, at=30)]
+    parts = [recovered(), recovery(4, denied=("b1",)), exchange("reader", "b3", read(5), TOO_MANY, at=30)]
     assert found(*parts) == TOO_SOON
     assert told(*parts).findings[0].proof == (
         "metadata version 2: CLOSED at 4 after IN_RECOVERY, in force by 100 ns",
@@ -80,42 +67,42 @@ def test_a_close_on_one_denial_names_the_end_and_who_answered_what():
 @pytest.mark.parametrize("status", [EIO, TOO_MANY, Status.EUNKNOWNLEDGERSTATE, Status.EUA])
 def test_only_explicit_negatives_end_a_ledger(status):
     one = recovery(4, denied=("b1",))
-    assert found(history(), one, answered("reader", "b2", read(5), status)) == TOO_SOON
-    assert not found(history(), one, answered("reader", "b2", read(5), ENOLEDGER))
+    assert found(recovered(), one, answered("reader", "b2", read(5), status)) == TOO_SOON
+    assert not found(recovered(), one, answered("reader", "b2", read(5), ENOLEDGER))
 
 
 def test_a_bookie_counts_once_however_often_it_denies():
     again = answered("reader", "b1", read(5), ENOENTRY, at=31)
-    assert found(history(), recovery(4, denied=("b1",)), again) == TOO_SOON
+    assert found(recovered(), recovery(4, denied=("b1",)), again) == TOO_SOON
 
 
 def test_a_denial_of_another_entry_does_not_count():
-    assert found(history(), recovery(4, denied=("b1",)), recovery(3)) == TOO_SOON
+    assert found(recovered(), recovery(4, denied=("b1",)), recovery(3)) == TOO_SOON
 
 
 def test_a_denial_counts_when_it_may_have_come_before_the_close():
     late = answered("reader", "b2", read(5), ENOENTRY, at=BY)
-    assert not found(history(), recovery(4, denied=("b1",)), late)
+    assert not found(recovered(), recovery(4, denied=("b1",)), late)
     late = answered("reader", "b2", read(5), ENOENTRY, at=BY, forwarded_ns=BY + 1)
-    assert found(history(), recovery(4, denied=("b1",)), late) == TOO_SOON
+    assert found(recovered(), recovery(4, denied=("b1",)), late) == TOO_SOON
 
 
 def test_an_answer_that_was_kept_from_its_client_gave_no_ground():
     kept = swallowed("reader", "b2", read(5), ENOENTRY)
-    assert found(history(), recovery(4, denied=("b1",)), kept) == TOO_SOON
+    assert found(recovered(), recovery(4, denied=("b1",)), kept) == TOO_SOON
 
 
 def test_an_answer_of_ours_is_a_ground_like_any_other():
     made = forged("reader", "b2", read(5), ENOENTRY)
-    judgement = told(history(), recovery(4, denied=("b1",)), made)
+    judgement = told(recovered(), recovery(4, denied=("b1",)), made)
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["forged_answers"] == 1
 
 
 def test_two_recoverers_do_not_share_their_answers():
     parts = [recovery(4, denied=("b1",)), recovery(4, source="observer", denied=("b2",))]
-    assert found(history(), parts) == TOO_SOON
-    assert not found(history(), parts, recovery(4, source="observer"))
+    assert found(recovered(), parts) == TOO_SOON
+    assert not found(recovered(), parts, recovery(4, source="observer"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +113,7 @@ def test_denials_needed_are_those_of_the_documents_table(quorums, needed):
     write, ack = quorums
     bookies = ("b1", "b2", "b3", "b4")[:write]
     shape = {"ensemble": write, "write_quorum": write, "ack_quorum": ack}
-    parts = history(**shape, fragments={0: bookies})
+    parts = recovered(**shape, fragments={0: bookies})
     enough = recovery(4, fenced=bookies, denied=bookies[:needed])
     assert not found(parts, enough)
     assert found(parts, recovery(4, fenced=bookies, denied=bookies[: needed - 1])) == TOO_SOON
@@ -135,8 +122,8 @@ def test_denials_needed_are_those_of_the_documents_table(quorums, needed):
 def test_only_the_write_set_of_the_entry_can_deny_it():
     shape = {"ensemble": 4, "write_quorum": 2, "ack_quorum": 2, "fragments": {0: ("b1", "b2", "b3", "b4")}}
     fenced = ("b1", "b2", "b3", "b4")
-    assert found(history(**shape), recovery(4, fenced=fenced, denied=("b1", "b4"))) == TOO_SOON
-    assert not found(history(**shape), recovery(4, fenced=fenced, denied=("b2",)))
+    assert found(recovered(**shape), recovery(4, fenced=fenced, denied=("b1", "b4"))) == TOO_SOON
+    assert not found(recovered(**shape), recovery(4, fenced=fenced, denied=("b2",)))
 
 
 def test_the_ensemble_is_that_of_a_version_in_recovery_or_of_the_close():
@@ -151,7 +138,7 @@ def test_the_ensemble_is_that_of_a_version_in_recovery_or_of_the_close():
 
 
 def test_going_on_with_an_ack_quorum_unknown_is_wrong():
-    parts = [history(), recovery(4, fenced=("b1",))]
+    parts = [recovered(), recovery(4, fenced=("b1",))]
     assert found(*parts) == TOO_FEW
     assert told(*parts).findings[0].proof[1] == (
         "reader went on by 20 ns with answers to fencing from b1; unknown in one write set: b2, b3 (AQ 2)"
@@ -161,33 +148,33 @@ def test_going_on_with_an_ack_quorum_unknown_is_wrong():
 @pytest.mark.parametrize("status", [EOK, ENOENTRY, ENOLEDGER])
 def test_negatives_are_answers_to_fencing_too(status):
     assert not found(
-        history(), recovery(4, fenced=("b1",)), answered("reader", "b3", fencing(), status, at=9)
+        recovered(), recovery(4, fenced=("b1",)), answered("reader", "b3", fencing(), status, at=9)
     )
 
 
 @pytest.mark.parametrize("status", [EIO, Status.EUNKNOWNLEDGERSTATE, Status.EUA])
 def test_errors_are_no_answers_to_fencing(status):
     parts = [recovery(4, fenced=("b1",)), answered("reader", "b3", fencing(), status, at=9)]
-    assert found(history(), parts) == TOO_FEW
+    assert found(recovered(), parts) == TOO_FEW
 
 
 def test_an_answer_to_fencing_after_the_last_read_came_too_late():
     late = answered("reader", "b2", fencing(), at=25)
-    assert found(history(), recovery(4, fenced=("b1",)), late) == TOO_FEW
-    assert not found(history(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=25))
+    assert found(recovered(), recovery(4, fenced=("b1",)), late) == TOO_FEW
+    assert not found(recovered(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=25))
     after = asked("reader", "b3", read(5), at=BY + 1)
-    assert found(history(), recovery(4, fenced=("b1",)), late, after) == TOO_FEW
+    assert found(recovered(), recovery(4, fenced=("b1",)), late, after) == TOO_FEW
 
 
 def test_a_retry_is_judged_by_all_that_its_client_was_told():
     first = recovery(4, fenced=("b1",), denied=("b1",))
     second = recovery(4, fenced=("b3",), denied=("b2",), at=40)
-    assert not found(history(), first, second)
+    assert not found(recovered(), first, second)
 
 
 def test_with_more_bookies_than_copies_every_write_set_counts():
     shape = {"ensemble": 5, "write_quorum": 3, "ack_quorum": 2}
-    parts = history(**shape, fragments={0: ("b1", "b2", "b3", "b4", "b5")})
+    parts = recovered(**shape, fragments={0: ("b1", "b2", "b3", "b4", "b5")})
     denied = ("b1", "b2", "b3")
     assert not found(parts, recovery(4, fenced=("b1", "b3", "b4", "b5"), denied=denied))
     assert found(parts, recovery(4, fenced=("b1", "b2", "b4"), denied=denied)) == TOO_FEW
@@ -196,21 +183,21 @@ def test_with_more_bookies_than_copies_every_write_set_counts():
 def test_an_ambiguous_answer_speaks_for_the_recoverer():
     odd = {"protocol": 2, "flags": FrameFlag.AMBIGUOUS}
     one = recovery(4, denied=("b1",))
-    assert found(history(), one, answered("reader", "b2", plain_read(5), ENOENTRY)) == TOO_SOON
-    assert not found(history(), one, answered("reader", "b2", plain_read(5), ENOENTRY, **odd))
+    assert found(recovered(), one, answered("reader", "b2", plain_read(5), ENOENTRY)) == TOO_SOON
+    assert not found(recovered(), one, answered("reader", "b2", plain_read(5), ENOENTRY, **odd))
     lac = Message.LAC_READ, -1
-    assert not found(history(), recovery(4, fenced=("b1",)), answered("reader", "b2", lac, **odd))
-    assert found(history(), recovery(4, fenced=("b1",)), answered("reader", "b2", lac)) == TOO_FEW
+    assert not found(recovered(), recovery(4, fenced=("b1",)), answered("reader", "b2", lac, **odd))
+    assert found(recovered(), recovery(4, fenced=("b1",)), answered("reader", "b2", lac)) == TOO_FEW
 
 
 def test_what_a_bookie_says_to_itself_is_seen_by_nobody():
-    assert not found(history(), recovery(4, source="b3", fenced=("b1",), denied=("b1",)))
-    assert found(history(), recovery(4, source="b4", fenced=("b1", "b2"), denied=("b1",))) == TOO_SOON
-    assert found(history(), recovery(4, source="b3", fenced=("b1",), denied=())) == TOO_SOON
+    assert not found(recovered(), recovery(4, source="b3", fenced=("b1",), denied=("b1",)))
+    assert found(recovered(), recovery(4, source="b4", fenced=("b1", "b2"), denied=("b1",))) == TOO_SOON
+    assert found(recovered(), recovery(4, source="b3", fenced=("b1",), denied=())) == TOO_SOON
 
 
 def test_where_one_denial_is_enough_a_protected_bookie_may_have_closed_by_itself():
-    parts = [history(ack_quorum=3), recovery(4, denied=())]
+    parts = [recovered(ack_quorum=3), recovery(4, denied=())]
     assert found(*parts) == TOO_SOON
     judgement = told(*parts, guarded=frozenset({"b2"}))
     assert not judgement.findings
@@ -220,16 +207,16 @@ def test_where_one_denial_is_enough_a_protected_bookie_may_have_closed_by_itself
 
 @pytest.mark.parametrize("ending", [unsure(10), unsure(10, outcome=Outcome.PENDING), operation(Kind.CLOSE)])
 def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers(ending):
-    judgement = told(history(9), ending, recovery(9, denied=()))
+    judgement = told(recovered(9), ending, recovery(9, denied=()))
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
     assert judgement.verdict is Verdict.NOT_JUDGED
-    assert found(history(8), ending, recovery(8, denied=())) == [("ended_too_soon", 9, 9)]
+    assert found(recovered(8), ending, recovery(8, denied=())) == [("ended_too_soon", 9, 9)]
 
 
 def test_a_writer_whose_adds_are_all_ok_closes_only_when_it_is_told_to():
-    assert found(history(9), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
-    assert found(history(9), refused(10), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
+    assert found(recovered(9), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
+    assert found(recovered(9), refused(10), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
 
 
 def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():
@@ -287,7 +274,7 @@ def test_a_close_of_an_open_ledger_is_nobodys_recovery():
 
 
 def test_a_recovery_of_which_no_frame_was_seen_is_unknown():
-    judgement = told(history())
+    judgement = told(recovered())
     assert judgement.verdict is Verdict.UNKNOWN
     assert judgement.notes == (
         "1 close after a recovery of which no frame or not every version was seen, first ledger 1",
@@ -296,7 +283,7 @@ def test_a_recovery_of_which_no_frame_was_seen_is_unknown():
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_an_unseen_version_may_name_other_bookies(missing):
-    versions, adds = history()[:3], history()[3]
+    versions, adds = recovered()[:3], recovered()[3]
     del versions[missing]
     judgement = told(versions, adds, recovery(4, denied=("b1",)))
     assert judgement.verdict is Verdict.UNKNOWN
@@ -305,104 +292,22 @@ def test_an_unseen_version_may_name_other_bookies(missing):
 
 @pytest.mark.parametrize("damaged", ["frames: 3 records lost", "ledgers: torn", "operations: writer torn"])
 def test_nothing_is_found_where_an_answer_may_be_missing(damaged):
-    judgement = told(history(), recovery(4, denied=("b1",)), damage=(damaged,))
+    judgement = told(recovered(), recovery(4, denied=("b1",)), damage=(damaged,))
     assert judgement.verdict is Verdict.UNKNOWN
     assert not judgement.findings
 
 
 def test_a_run_that_was_not_closed_in_order_convicts_nobody():
-    assert told(history(), recovery(4, denied=("b1",)), complete=False).verdict is Verdict.UNKNOWN
+    assert told(recovered(), recovery(4, denied=("b1",)), complete=False).verdict is Verdict.UNKNOWN
 
 
 def test_without_a_wire_log_there_is_nothing_to_judge_unless_the_plan_asks_for_it():
-    assert told(history(), wire=False).verdict is Verdict.NOT_JUDGED
-    assert told(history(), wire=False, required=("recovery",)).verdict is Verdict.UNKNOWN
-
-
-def test_one_positive_answer_is_enough_to_write_an_entry_back():
-    judgement = told(history(5), recovery(5, found=(5,)))
-    assert judgement.verdict is Verdict.VALID
-    assert judgement.seen["written_back"] == 1
-
-
-def test_an_entry_that_nobody_had_read_is_written_back():
-    parts = [history(), recovery(4), asked("reader", "b2", write_back(3), at=30)]
-    assert found(*parts) == [("wrote_back_unread", 3, 3)]
-    assert told(*parts).findings[0].proof == (
-        "reader sent a recovery add of entry 3, at the proxy by 30 ns",
-        "no positive answer to a read of entry 3 had been passed on to reader by then",
-    )
-
-
-def test_only_an_answer_that_reached_the_source_before_is_a_ground_to_write():
-    wrote = asked("reader", "b2", write_back(3), at=30)
-    unread = [("wrote_back_unread", 3, 3)]
-    assert not found(wrote, answered("reader", "b1", read(3), at=30))
-    assert found(wrote, answered("reader", "b1", read(3), at=31)) == unread
-    assert found(wrote, answered("reader", "b1", read(3), ENOENTRY, at=20)) == unread
-    assert found(wrote, answered("observer", "b1", read(3), at=20)) == unread
-    assert found(wrote, swallowed("reader", "b1", read(3), at=20)) == unread
-    assert found(wrote, answered("reader", "b1", read(4), at=20)) == unread
-
-
-def test_replication_copies_what_plain_reads_returned():
-    wrote = asked("b5", "b4", write_back(3), at=30)
-    assert not found(history(), recovery(4), wrote, answered("b5", "b1", plain_read(3), at=20))
-    assert found(history(), recovery(4), wrote) == [("wrote_back_unread", 3, 3)]
-
-
-def test_a_bookie_reads_its_own_copy_unseen():
-    assert not found(history(), recovery(4), asked("b3", "b4", write_back(3), at=30))
-
-
-def test_many_unread_entries_are_one_span():
-    wrote = [asked("reader", "b2", write_back(entry), at=30) for entry in range(200, 500)]
-    parts = [history(), recovery(4), wrote, answered("reader", "b1", read(300), at=20)]
-    assert found(*parts) == [("wrote_back_unread", 200, 299), ("wrote_back_unread", 301, 499)]
-    assert told(*parts).counts["wrote_back_unread"] == 299
-
-
-def test_bp46_asks_for_more_positive_answers():
-    judgement = told(history(5), recovery(5, found=(4, 5)), ledger_names={1: "main"})
-    assert judgement.verdict is Verdict.VALID
-    assert judgement.seen["found_by_fewer_than_AQ"] == 2
-    assert judgement.notes == (
-        "differs from BP-46: entry 4 of ledger 1 (main) was recovered on 1 positive answer; "
-        "BP-46 asks for 2 (AQ) (2 entries in all)",
-    )
-    more = [answered("reader", "b2", read(entry), at=21) for entry in (4, 5)]
-    assert told(history(5), recovery(5, found=(4, 5)), more).seen["found_by_fewer_than_AQ"] == 0
-
-
-def test_bp46_stops_at_a_quorum_coverage_of_unknown_answers():
-    errors = [answered("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
-    judgement = told(history(5), recovery(5, found=(5,)), errors)
-    assert judgement.seen["found_beside_QC_unknown"] == 1
-    assert "BP-46 makes no progress at 2 of them (QC)" in judgement.notes[1]
-    assert told(history(5), recovery(5, found=(5,)), errors[:1]).seen["found_beside_QC_unknown"] == 0
-    kept = [swallowed("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
-    assert told(history(5), recovery(5, found=(5,)), kept).seen["found_beside_QC_unknown"] == 0
-
-
-def test_bp46_counts_fencing_over_the_whole_ensemble():
-    bookies = ("b1", "b2", "b3", "b4", "b5", "b6")
-    parts = history(ensemble=6, write_quorum=3, ack_quorum=2, fragments={0: bookies})
-    denied = ("b6", "b1", "b2")
-    judgement = told(parts, recovery(4, fenced=("b2", "b3", "b5", "b6"), denied=denied))
-    assert judgement.verdict is Verdict.VALID
-    assert judgement.notes == ("differs from BP-46: ledger 1 was fenced on 4 answers; BP-46 asks for 5 (EC)",)
-    assert not told(parts, recovery(4, fenced=bookies[1:], denied=denied)).notes
-
-
-def test_bp46_knows_no_negative_answer_to_fencing():
-    empty = answered("reader", "b2", fencing(), ENOENTRY, at=9)
-    judgement = told(history(), recovery(4, fenced=("b1",)), empty)
-    assert judgement.seen["fencing_denied"] == 1
-    assert "b2 answered a fencing read with an explicit negative" in judgement.notes[0]
+    assert told(recovered(), wire=False).verdict is Verdict.NOT_JUDGED
+    assert told(recovered(), wire=False, required=("recovery",)).verdict is Verdict.UNKNOWN
 
 
 def test_an_answer_that_was_never_passed_on_is_none():
     held = answered("reader", "b2", read(5), ENOENTRY, forwarded_ns=NEVER)
-    assert found(history(), recovery(4, denied=("b1",)), held) == TOO_SOON
+    assert found(recovered(), recovery(4, denied=("b1",)), held) == TOO_SOON
     undated = [created(), recovering(1), closed(4, 2), [acked(entry) for entry in range(10)]]
     assert found(undated, recovery(4, denied=("b1",)), held) == TOO_SOON

@@ -1,0 +1,107 @@
+"""What recoverers write back, and where BP-46 asks for more than the client does."""
+
+from evidence.findings import Verdict
+from tests.histories.asking import (
+    EIO,
+    ENOENTRY,
+    answered,
+    asked,
+    fencing,
+    plain_read,
+    read,
+    recovered,
+    recovery,
+    swallowed,
+    write_back,
+)
+from tests.histories.story import judged, kinds
+
+
+def told(*parts, **run):
+    return judged(*parts, **{"wire": True, **run}).judgements["recovery"]
+
+
+def found(*parts, **run):
+    return kinds(judged(*parts, **{"wire": True, **run}), "recovery")
+
+
+def test_one_positive_answer_is_enough_to_write_an_entry_back():
+    judgement = told(recovered(5), recovery(5, found=(5,)))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen["written_back"] == 1
+
+
+def test_an_entry_that_nobody_had_read_is_written_back():
+    parts = [recovered(), recovery(4), asked("reader", "b2", write_back(3), at=30)]
+    assert found(*parts) == [("wrote_back_unread", 3, 3)]
+    assert told(*parts).findings[0].proof == (
+        "reader sent a recovery add of entry 3, at the proxy by 30 ns",
+        "no positive answer to a read of entry 3 had been passed on to reader by then",
+    )
+
+
+def test_only_an_answer_that_reached_the_source_before_is_a_ground_to_write():
+    wrote = asked("reader", "b2", write_back(3), at=30)
+    unread = [("wrote_back_unread", 3, 3)]
+    assert not found(wrote, answered("reader", "b1", read(3), at=30))
+    assert found(wrote, answered("reader", "b1", read(3), at=31)) == unread
+    assert found(wrote, answered("reader", "b1", read(3), ENOENTRY, at=20)) == unread
+    assert found(wrote, answered("observer", "b1", read(3), at=20)) == unread
+    assert found(wrote, swallowed("reader", "b1", read(3), at=20)) == unread
+    assert found(wrote, answered("reader", "b1", read(4), at=20)) == unread
+
+
+def test_replication_copies_what_plain_reads_returned():
+    wrote = asked("b5", "b4", write_back(3), at=30)
+    assert not found(recovered(), recovery(4), wrote, answered("b5", "b1", plain_read(3), at=20))
+    assert found(recovered(), recovery(4), wrote) == [("wrote_back_unread", 3, 3)]
+
+
+def test_a_bookie_reads_its_own_copy_unseen():
+    assert not found(recovered(), recovery(4), asked("b3", "b4", write_back(3), at=30))
+
+
+def test_many_unread_entries_are_one_span():
+    wrote = [asked("reader", "b2", write_back(entry), at=30) for entry in range(200, 500)]
+    parts = [recovered(), recovery(4), wrote, answered("reader", "b1", read(300), at=20)]
+    assert found(*parts) == [("wrote_back_unread", 200, 299), ("wrote_back_unread", 301, 499)]
+    assert told(*parts).counts["wrote_back_unread"] == 299
+
+
+def test_bp46_asks_for_more_positive_answers():
+    judgement = told(recovered(5), recovery(5, found=(4, 5)), ledger_names={1: "main"})
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.seen["found_by_fewer_than_AQ"] == 2
+    assert judgement.notes == (
+        "differs from BP-46: entry 4 of ledger 1 (main) was recovered on 1 positive answer; "
+        "BP-46 asks for 2 (AQ) (2 entries in all)",
+    )
+    more = [answered("reader", "b2", read(entry), at=21) for entry in (4, 5)]
+    assert told(recovered(5), recovery(5, found=(4, 5)), more).seen["found_by_fewer_than_AQ"] == 0
+
+
+def test_bp46_stops_at_a_quorum_coverage_of_unknown_answers():
+    errors = [answered("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
+    judgement = told(recovered(5), recovery(5, found=(5,)), errors)
+    assert judgement.seen["found_beside_QC_unknown"] == 1
+    assert "BP-46 makes no progress at 2 of them (QC)" in judgement.notes[1]
+    assert told(recovered(5), recovery(5, found=(5,)), errors[:1]).seen["found_beside_QC_unknown"] == 0
+    kept = [swallowed("reader", bookie, read(5), EIO, at=19) for bookie in ("b2", "b3")]
+    assert told(recovered(5), recovery(5, found=(5,)), kept).seen["found_beside_QC_unknown"] == 0
+
+
+def test_bp46_counts_fencing_over_the_whole_ensemble():
+    bookies = ("b1", "b2", "b3", "b4", "b5", "b6")
+    parts = recovered(ensemble=6, write_quorum=3, ack_quorum=2, fragments={0: bookies})
+    denied = ("b6", "b1", "b2")
+    judgement = told(parts, recovery(4, fenced=("b2", "b3", "b5", "b6"), denied=denied))
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes == ("differs from BP-46: ledger 1 was fenced on 4 answers; BP-46 asks for 5 (EC)",)
+    assert not told(parts, recovery(4, fenced=bookies[1:], denied=denied)).notes
+
+
+def test_bp46_knows_no_negative_answer_to_fencing():
+    empty = answered("reader", "b2", fencing(), ENOENTRY, at=9)
+    judgement = told(recovered(), recovery(4, fenced=("b1",)), empty)
+    assert judgement.seen["fencing_denied"] == 1
+    assert "b2 answered a fencing read with an explicit negative" in judgement.notes[0]
