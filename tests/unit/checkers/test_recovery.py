@@ -290,6 +290,23 @@ def test_an_unseen_version_may_name_other_bookies(missing):
     assert judgement.seen["unseen"] == 1
 
 
+def test_of_a_ledger_of_which_only_the_end_was_seen_nothing_is_known():
+    assert told(closed(4, 2, latest_ns=BY), recovery(4, denied=("b1",))).seen["unseen"] == 1
+    assert told(closed(4, 0, latest_ns=BY), recovery(4, denied=("b1",))).seen["recoveries"] == 0
+
+
+def test_what_replication_does_to_a_closed_ledger_is_no_recovery():
+    moved = closed(4, 4, fragments={0: ("b4", "b2", "b3")})
+    assert told(recovered(), moved, recovery(4)).verdict is Verdict.VALID
+
+
+def test_a_malformed_version_is_left_to_the_checker_of_metadata():
+    judgement = told(recovered(fragments={0: ("b1", "b2")}), recovery(4, denied=("b1",)))
+    assert judgement.seen["unseen"] == 1
+    assert told(recovered(write_quorum=5), recovery(4, denied=("b1",))).seen["unseen"] == 1
+    assert told(recovered(fragments={7: ("b1", "b2", "b3")}), recovery(4)).seen["unseen"] == 1
+
+
 @pytest.mark.parametrize("damaged", ["frames: 3 records lost", "ledgers: torn", "operations: writer torn"])
 def test_nothing_is_found_where_an_answer_may_be_missing(damaged):
     judgement = told(recovered(), recovery(4, denied=("b1",)), damage=(damaged,))
