@@ -2,20 +2,26 @@
 
 import json
 import pickle
+import time
 from collections import Counter
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers import lately
 from checkers.availability import Availability
+from checkers.contract import Chunk
 from checkers.durability import Durability
 from checkers.fencing import Fencing
 from checkers.judge import conclude_all, judge, merge_all, scan_all
 from evidence.findings import Verdict
+from evidence.schemas import FRAMES
 from tests.histories import twins_fencing as twins
-from tests.histories.story import chunk
+from tests.histories.lives import took
+from tests.histories.story import chunk, run_facts
 from tests.histories.strategies import cuts, random_cuts, steady
 from tests.histories.strategies_fencing import random_fates
 
@@ -137,3 +143,21 @@ def test_where_few_rows_are_kept_whole_no_more_are_convicted_than_the_twins_woul
         assert {one for one in truth if one[0] == "accepted_when_fenced"} <= numbers.keys(), seed
         fewer += numbers != truth
     assert fewer > 5
+
+
+@pytest.mark.parametrize(("ensemble", "write"), [(3, 3), (5, 3)])
+def test_a_million_frames_are_scanned_within_a_second_and_leave_little(ensemble, write):
+    number = 1_000_000
+    at = np.arange(number)
+    entry, place, way = at // (2 * write), at // 2 % write, at % 2
+    columns = {name: np.full(number, value) for name, value in took(0, 1, 1)[1].items()}
+    columns.update(entry=entry, way=way, bookie=(entry + place) % ensemble + 1, seq=at + 1)
+    columns.update(asked_ns=at * 1_000, received_ns=at * 1_000 + 500, forwarded_ns=at * 1_000 + 501)
+    table = pa.table({one.name: pa.array(columns[one.name], one.type) for one in FRAMES}, schema=FRAMES)
+    part = Chunk({"frames": table})
+    part.frames  # noqa: B018  # reading the columns is not the checkers' time
+    begun = time.process_time()
+    summaries = scan_all(part, run_facts(wire=True), checkers=CHECKERS)
+    assert time.process_time() - begun < 1.0
+    assert len(pickle.dumps(summaries)) < 500_000
+    assert len(summaries["durability"].holders.held) == (3 if ensemble == 3 else ensemble * write)
