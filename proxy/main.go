@@ -26,6 +26,7 @@ import (
 const garbagePercent = 400
 
 func main() {
+	calm()
 	debug.SetGCPercent(garbagePercent)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stderr))
 }

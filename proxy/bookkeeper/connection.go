@@ -20,7 +20,7 @@ type connection struct {
 	ended [2]atomic.Bool
 
 	mutex    sync.Mutex
-	inFlight map[key]waiting
+	inFlight table
 	more     map[key][]request // beside the first, where a V2 key is in flight more than once
 }
 
@@ -31,20 +31,22 @@ type key struct {
 	op                 uint8
 }
 
+// request is what a connection remembers of one. With its key it fills one line of the cache.
 type request struct {
-	kind          frames.Kind
 	ledger, entry int64
 	asked         int64 // it was not passed on before
+	kind          frames.Kind
 	answers       uint8 // still expected; 2 for a duplicated request
+	ambiguous     bool  // another one with its key was in flight at the same time
 }
 
 type waiting struct {
+	key
 	request
-	ambiguous bool
 }
 
 func newConnection(link *Link, number uint32) *connection {
-	c := &connection{link: link, number: number, inFlight: map[key]waiting{}}
+	c := &connection{link: link, number: number}
 	for way := range c.streams {
 		c.streams[way] = newFlow(c, frames.Way(way))
 	}
@@ -62,10 +64,9 @@ func keyOf(header *frames.Header) key {
 // It needs the mutex, and that the request is passed on only after it.
 func (c *connection) asked(header *frames.Header, answers uint8, at int64) bool {
 	k := keyOf(header)
-	now := request{header.Kind, header.Ledger, header.Entry, at, answers}
-	if first, found := c.inFlight[k]; found {
+	now := request{ledger: header.Ledger, entry: header.Entry, asked: at, kind: header.Kind, answers: answers}
+	if first := c.inFlight.find(&k); first != nil {
 		first.ambiguous = true
-		c.inFlight[k] = first
 		if c.more == nil {
 			c.more = map[key][]request{}
 		}
@@ -75,10 +76,10 @@ func (c *connection) asked(header *frames.Header, answers uint8, at int64) bool 
 		c.more[k] = append(c.more[k], now)
 		return true
 	}
-	if len(c.inFlight) >= mostInFlight {
+	if c.inFlight.len() >= mostInFlight {
 		return false
 	}
-	c.inFlight[k] = waiting{request: now}
+	c.inFlight.put(waiting{key: k, request: now})
 	return true
 }
 
@@ -87,24 +88,24 @@ func (c *connection) asked(header *frames.Header, answers uint8, at int64) bool 
 // them is left. It needs the mutex.
 func (c *connection) answered(header *frames.Header) (asked int64, found, ambiguous bool) {
 	k := keyOf(header)
-	first, found := c.inFlight[k]
-	if !found {
+	first := c.inFlight.find(&k)
+	if first == nil {
 		return 0, false, false
 	}
-	header.Kind, header.Ledger, header.Entry = first.kind, first.ledger, first.entry
-	first.answers--
-	switch rest := c.more[k]; {
-	case first.answers > 0:
-		c.inFlight[k] = first
-	case len(rest) > 0:
-		c.inFlight[k] = waiting{rest[0], true}
+	header.Kind, header.Ledger, header.Entry = first.kind, first.request.ledger, first.request.entry
+	asked, ambiguous = first.asked, first.ambiguous
+	if first.answers > 1 {
+		first.answers--
+	} else if rest := c.more[k]; len(rest) > 0 {
+		first.request = rest[0]
+		first.ambiguous = true
 		if c.more[k] = rest[1:]; len(rest) == 1 {
 			delete(c.more, k)
 		}
-	default:
-		delete(c.inFlight, k)
+	} else {
+		c.inFlight.remove(first)
 	}
-	return first.asked, true, first.ambiguous
+	return asked, true, ambiguous
 }
 
 // end marks a stream as ended.

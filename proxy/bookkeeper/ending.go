@@ -16,11 +16,19 @@ const lastPatience = time.Second
 
 // inputEnded is called once, when the sender has closed.
 func (f *flow) inputEnded() {
-	if rest := f.splitter.Rest(); len(rest) > 0 {
+	if len(f.splitter.Kept()) > 0 {
 		f.connection.link.counters.half.Add(1)
-		f.out = append(f.out, parcel{data: rest})
+		f.passRest()
 	}
 	f.stop()
+}
+
+// passRest passes on what is kept back of an unfinished frame.
+func (f *flow) passRest() {
+	if rest := f.splitter.Rest()[f.begun:]; len(rest) > 0 {
+		f.out = append(f.out, parcel{data: rest})
+	}
+	f.begun = 0
 }
 
 // stop begins the end: nothing more is taken, nothing stays held.
@@ -89,8 +97,16 @@ func (f *flow) hurry() {
 	}
 }
 
-// abandon returns all bytes that are kept back, for the toxic is taken away. The Pipe must not run.
+// abandon returns all bytes that are kept back, for the toxic is taken away; in the middle of a frame
+// there is no place for them. The Pipe must not run.
 func (f *flow) abandon() [][]byte {
+	if f.begun > 0 {
+		f.mutex.Lock()
+		f.ready = nil
+		f.mutex.Unlock()
+		f.closing = true
+		f.stop()
+	}
 	f.mutex.Lock()
 	for _, held := range f.held {
 		f.countHeld(held.rule, -1)
@@ -104,9 +120,7 @@ func (f *flow) abandon() [][]byte {
 	}
 	f.connection.link.counters.delayed.Add(int64(-len(f.delayed)))
 	f.delayed = nil
-	if rest := f.splitter.Rest(); len(rest) > 0 {
-		f.out = append(f.out, parcel{data: rest})
-	}
+	f.passRest()
 	var all [][]byte
 	for len(f.out) > 0 {
 		f.stamp(&f.out[0])

@@ -38,6 +38,8 @@ type flow struct {
 	way        frames.Way
 	splitter   frames.Splitter
 	scan       scan
+	begun      int  // bytes of the unfinished frame that are passed on already
+	queued     bool // something waits for the end of that frame
 
 	out     []parcel
 	delayed []late // by due time
@@ -150,15 +152,21 @@ func (f *flow) letGo(p parcel) parcel {
 	return p
 }
 
-// collect moves what was released, forged or has become due to the way out.
+// collect moves what was released, forged or has become due to the way out; behind the end of a frame
+// that is passed on in part.
 func (f *flow) collect() {
 	f.mutex.Lock()
-	f.out = append(f.out, f.ready...)
-	f.ready = nil
 	gone := f.gone
+	if f.queued = f.begun > 0 && !f.ended; !f.queued {
+		f.out = append(f.out, f.ready...)
+		f.ready = nil
+	}
 	f.mutex.Unlock()
 	if gone && !f.closing {
 		f.cut()
+	}
+	if f.queued {
+		return
 	}
 	now := time.Now()
 	n := 0

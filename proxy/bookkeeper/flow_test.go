@@ -3,6 +3,7 @@ package bookkeeper
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand"
 	"os"
 	"path/filepath"
 	"sync"
@@ -166,15 +167,22 @@ func TestAFrameIsStampedBeforeItIsHandedOn(t *testing.T) {
 }
 
 // TestNothingOvertakesWhatIsReleased takes a rule that holds all away, and puts it back, as often as it
-// can while frames keep coming.
+// can while frames keep coming, cut anywhere.
 func TestNothingOvertakesWhatIsReleased(t *testing.T) {
 	const total = 20_000
 	link := (&Registry{}).Link("x")
 	input, output := make(chan *stream.StreamChunk), make(chan *stream.StreamChunk)
 	go link.stream(0).pipe(toxics.NewToxicStub(input, output))
 	go func() {
-		for entry := range int64(total) {
-			input <- &stream.StreamChunk{Data: samples.ReadV3(uint64(entry), 5, entry, 0)}
+		random := rand.New(rand.NewSource(1))
+		var data []byte
+		for entry := int64(0); entry < total || len(data) > 0; entry++ {
+			if entry < total {
+				data = append(data, samples.ReadV3(uint64(entry), 5, entry, 0)...)
+			}
+			n := min(1+random.Intn(80), len(data))
+			input <- &stream.StreamChunk{Data: bytes.Clone(data[:n])}
+			data = data[n:]
 		}
 	}()
 	stop := make(chan struct{})

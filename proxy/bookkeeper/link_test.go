@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"fencepost/proxy/bookkeeper"
 	"fencepost/proxy/endpoint"
+	. "fencepost/proxy/frames/samples"
 )
 
 const patience = 10 * time.Second
@@ -190,4 +192,23 @@ func (p *peer) rest() []byte {
 		p.t.Fatal(err)
 	}
 	return all
+}
+
+// exchange passes a frame each way: what serves a connection runs behind it.
+func (p *peer) exchange(with *peer) {
+	p.t.Helper()
+	p.send(ReadV3(1, 5, 0, 0))
+	with.gets(ReadV3(1, 5, 0, 0))
+	with.send(ReadAnswerV3(1, 5, 0, 0, 9))
+	p.gets(ReadAnswerV3(1, 5, 0, 0, 9))
+}
+
+// settle waits until there are no more goroutines than before.
+func settle(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+	}
 }

@@ -25,7 +25,7 @@ func holding(n int64) func(bookkeeper.Counters) bool {
 // quiet expects that nothing has come.
 func (p *peer) quiet() {
 	p.t.Helper()
-	_ = p.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	_ = p.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := p.Read(make([]byte, 1)); n > 0 || !err.(net.Error).Timeout() {
 		p.t.Fatalf("%d bytes came, %v", n, err)
 	}

@@ -205,25 +205,6 @@ func TestAConnectionThatARuleClosedLeavesNothingRunning(t *testing.T) {
 	settle(t, before)
 }
 
-// exchange passes a frame each way: what serves a connection runs behind it.
-func (p *peer) exchange(with *peer) {
-	p.t.Helper()
-	p.send(ReadV3(1, 5, 0, 0))
-	with.gets(ReadV3(1, 5, 0, 0))
-	with.send(ReadAnswerV3(1, 5, 0, 0, 9))
-	p.gets(ReadAnswerV3(1, 5, 0, 0, 9))
-}
-
-// settle waits until there are no more goroutines than before.
-func settle(t *testing.T, before int) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
-		}
-	}
-}
-
 func TestTwoRequestsInFlightMakeAV2AnswerAmbiguous(t *testing.T) {
 	r := newRig(t)
 	client, bookie := r.connect()

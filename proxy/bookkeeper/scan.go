@@ -19,7 +19,13 @@ type move struct {
 }
 
 // scan is what one chunk becomes. Its slices are used again for the next chunk.
+//
+// Where there are no rules a chunk is passed on whole, as it came, with the beginning of a frame that
+// ends in a later chunk: nothing is copied, and each chunk is one write. A rule that comes meanwhile
+// lets such a frame pass, for it was on its way already. Its record is written before its last bytes
+// are passed on, so a server never acts on a frame that the log has not.
 type scan struct {
+	whole   bool // no rules: the chunk passes as it came
 	records []wirelog.Record
 	moves   []move
 	entries []frames.Entry
@@ -42,6 +48,10 @@ func (f *flow) take(data []byte) {
 	if len(f.wake) > 0 {
 		f.collect() // what was released goes before what passes now
 	}
+	s.whole = len(list) == 0 && !f.closing && !f.queued
+	if kept := f.splitter.Kept(); s.whole && len(kept) > f.begun {
+		f.out = append(f.out, parcel{data: kept[f.begun:]})
+	}
 
 	f.splitter.Feed(data)
 	c.mutex.Lock()
@@ -52,8 +62,15 @@ func (f *flow) take(data []byte) {
 
 	f.count(len(data), !wasRaw && f.splitter.Raw())
 	token := c.link.registry.Log.Append(s.records)
+	if s.whole || f.begun > 0 {
+		f.out = append(f.out, parcel{data: data})
+		f.begun = len(f.splitter.Kept())
+	}
 	for i := range s.moves {
 		f.act(&s.moves[i], token)
+		if f.queued && f.begun == 0 {
+			f.collect()
+		}
 		if token != 0 {
 			token += wirelog.Token(s.moves[i].records)
 		}
@@ -88,21 +105,22 @@ func (f *flow) count(bytes int, raw bool) {
 // look makes a piece's records and its move. It needs the connection's mutex.
 func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	s := &f.scan
+	begun := f.begun // the unfinished frame is the first piece
+	f.begun = 0
 	if !piece.Frame {
 		if piece.Oversize {
 			s.counts.oversize++
 		}
-		f.pass(piece, 0)
+		f.pass(piece, begun, 0)
 		return
 	}
 	s.counts.frames++
 	message := rules.Message{Way: f.way}
-	var parsed bool
-	message.Header, parsed = frames.Parse(f.way, f.splitter.Protocol(), piece.Payload())
+	parsed := message.Header.Parse(f.way, f.splitter.Protocol(), piece.Payload())
 	flags, asked := f.correlate(&message, piece.Payload(), parsed)
 
 	var rule *rules.Rule
-	if !f.closing {
+	if len(list) > 0 && !f.closing && begun == 0 {
 		rule = list.Decide(&message)
 	}
 	var forged []byte
@@ -122,7 +140,7 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	case f.closing:
 		s.moves = append(s.moves, move{records: len(s.records) - before})
 	case rule == nil:
-		f.pass(piece, len(s.records)-before)
+		f.pass(piece, begun, len(s.records)-before)
 	default:
 		s.moves = append(s.moves, move{piece.Bytes, len(s.records) - before, rule, forged, asks})
 		f.closing = rule.Spec.Action == rules.Close
@@ -192,10 +210,11 @@ func (f *flow) remember(message *rules.Message, rule *rules.Rule, now int64) *fr
 	return nil
 }
 
-// pass lengthens the last move where the piece lies directly behind it.
-func (f *flow) pass(piece frames.Piece, records int) {
+// pass lengthens the last move where the piece lies directly behind it. The piece's first bytes that
+// are begun are not passed on again.
+func (f *flow) pass(piece frames.Piece, begun, records int) {
 	s := &f.scan
-	if f.closing {
+	if f.closing || s.whole {
 		return
 	}
 	if n := len(s.moves); n > 0 && piece.Follows && s.moves[n-1].rule == nil {
@@ -204,12 +223,12 @@ func (f *flow) pass(piece frames.Piece, records int) {
 		last.records += records
 		return
 	}
-	s.moves = append(s.moves, move{data: piece.Bytes, records: records})
+	s.moves = append(s.moves, move{data: piece.Bytes[begun:], records: records})
 }
 
-// act carries a move out; token is that of its first record.
+// act carries a move out; token is that of its first record. What is kept back takes it along.
 func (f *flow) act(m *move, token wirelog.Token) {
-	p := parcel{m.data, token, m.records, m.asks}
+	kept := parcel{m.data, token, m.records, m.asks}
 	action := rules.Action("")
 	if m.rule != nil {
 		action = m.rule.Spec.Action
@@ -217,25 +236,24 @@ func (f *flow) act(m *move, token wirelog.Token) {
 	switch action {
 	case "":
 		if len(m.data) > 0 {
-			f.out = append(f.out, p)
+			f.out = append(f.out, parcel{data: m.data})
 		}
 	case rules.Drop, rules.Close:
 	case rules.Delay:
-		f.delay(p, time.Duration(m.rule.Spec.DelayMS)*time.Millisecond)
+		f.delay(kept, time.Duration(m.rule.Spec.DelayMS)*time.Millisecond)
 	case rules.Hold:
-		f.hold(p, m.rule)
+		f.hold(kept, m.rule)
 	case rules.Duplicate:
-		f.out = append(f.out, p, parcel{data: m.data})
+		f.out = append(f.out, parcel{data: m.data}, parcel{data: m.data})
 	case rules.Forge:
-		p.data = m.forged
 		if f.way == frames.Answers {
-			f.out = append(f.out, p)
+			f.out = append(f.out, parcel{data: m.forged})
 			return
 		}
-		p.records = 1 // the answer's, behind the request's
+		kept.data, kept.records = m.forged, 1 // the answer's record stands behind the request's
 		if token != 0 {
-			p.token = token + 1
+			kept.token = token + 1
 		}
-		f.connection.streams[frames.Answers].bring(p)
+		f.connection.streams[frames.Answers].bring(kept)
 	}
 }

@@ -2,6 +2,7 @@ package bookkeeper_test
 
 import (
 	"bytes"
+	"io"
 	"math/rand"
 	"strings"
 	"testing"
@@ -30,17 +31,49 @@ func TestAnUnknownProtocolPassesAtOnceAndIsCounted(t *testing.T) {
 }
 
 func TestHalfAFrameAtTheCloseIsPassedOn(t *testing.T) {
-	r := newRig(t)
-	r.rules(dropAll)
-	client, bookie := r.connect()
-	half := AddV3(1, 5, 7, 6, 0, 1000)[:700]
-	client.send(half)
-	client.Close()
-	if rest := bookie.rest(); !bytes.Equal(rest, half) {
-		t.Fatalf("%d bytes came", len(rest))
+	for name, list := range map[string]string{"with a rule": dropAll, "without": ""} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.rules(list)
+			client, bookie := r.connect()
+			half := AddV3(1, 5, 7, 6, 0, 1000)[:700]
+			client.send(half)
+			client.Close()
+			if rest := bookie.rest(); !bytes.Equal(rest, half) {
+				t.Fatalf("%d bytes came", len(rest))
+			}
+			if found := r.counters(); found.HalfFrames != 1 || found.Requests != 0 {
+				t.Fatalf("%+v", found)
+			}
+		})
 	}
-	if found := r.counters(); found.HalfFrames != 1 || found.Requests != 0 {
-		t.Fatalf("%+v", found)
+}
+
+func TestAFrameThatBeganBeforeThereWasARuleIsPassedOn(t *testing.T) {
+	for name, first := range map[string]int{"in its length": 2, "in its head": 9, "in its body": 3000} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			client, bookie := r.connect()
+			frame, next := AddV3(1, 5, 7, 6, 0, 5000), AddV3(2, 5, 8, 7, 0, 10)
+			begun := func(n int) {
+				got := make([]byte, n)
+				if _, err := io.ReadFull(bookie, got); err != nil || !bytes.Equal(got, frame[:n]) {
+					t.Fatalf("%d bytes: %v", n, err)
+				}
+				frame = frame[n:]
+			}
+			client.send(frame[:first])
+			begun(first) // without a rule nothing is kept back
+			r.rules(dropAll)
+			client.send(frame[:1000])
+			begun(1000)
+			client.send(frame, next)
+			begun(len(frame))
+			found := r.until("dropped", acted(1))
+			if found.Rules[0].Matched != 1 || found.Requests != 2 {
+				t.Fatalf("%+v", found)
+			}
+		})
 	}
 }
 
@@ -106,18 +139,71 @@ func TestBytesPassUnchangedHoweverTheyAreCut(t *testing.T) {
 }
 
 func TestFramesOfAnySizePassUnchanged(t *testing.T) {
-	r := newRig(t)
-	client, bookie := r.connect()
-	var sent []byte
-	for i := range int64(300) {
-		sent = append(sent, AddV3(uint64(i), 5, i, i-1, 0, 30_000+int(i)*307)...)
+	for name, list := range map[string]string{
+		"without rules": "", "with a rule": `{"id": "r", "way": "requests", "kinds": ["read"], "action": "drop"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.rules(list)
+			client, bookie := r.connect()
+			var sent []byte
+			for i := range int64(300) {
+				sent = append(sent, AddV3(uint64(i), 5, i, i-1, 0, 30_000+int(i)*307)...)
+			}
+			go func() {
+				_, _ = client.Write(sent)
+				client.Close()
+			}()
+			if got := bookie.rest(); !bytes.Equal(got, sent) {
+				t.Fatalf("%d bytes became %d", len(sent), len(got))
+			}
+		})
 	}
-	go func() {
-		_, _ = client.Write(sent)
-		client.Close()
-	}()
-	if got := bookie.rest(); !bytes.Equal(got, sent) {
-		t.Fatalf("%d bytes became %d", len(sent), len(got))
+}
+
+// TestNothingComesBetweenTheHalvesOfAFrame has answers of the bookie's under way in halves, without
+// rules for them, when others become due: a forged one, and one that was delayed.
+func TestNothingComesBetweenTheHalvesOfAFrame(t *testing.T) {
+	answers := [][]byte{ReadAnswerV3(1, 5, 1, 0, 9), ReadAnswerV3(2, 5, 2, 0, 9), ReadAnswerV3(3, 5, 3, 0, 9)}
+	half := len(answers[0]) / 2
+	for name, rule := range map[string]string{
+		"forged":  `{"id": "f", "way": "requests", "kinds": ["force"], "action": "forge", "status": "EIO"}`,
+		"delayed": `{"id": "d", "way": "answers", "kinds": ["force"], "action": "delay", "delay_ms": 50}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			client, bookie := r.connect()
+			if name == "delayed" {
+				r.rules(rule)
+				client.send(AskV3(OpForce, 9, 5))
+				bookie.frame()
+				bookie.send(AnswerV3(OpForce, 9, 5, 0))
+				r.until("delayed", acted(1))
+				r.rules("")
+			}
+			bookie.send(answers[0][:half])
+			began := make([]byte, half)
+			if _, err := io.ReadFull(client, began); err != nil {
+				t.Fatal(err)
+			}
+			if name == "forged" {
+				r.rules(rule)
+				client.send(AskV3(OpForce, 9, 5))
+				r.until("forged", acted(1))
+				r.rules("")
+			}
+			client.quiet()
+			bookie.send(answers[0][half:], answers[1], answers[2][:half])
+			rest := make([]byte, len(answers[0])-half)
+			if _, err := io.ReadFull(client, rest); err != nil || !bytes.Equal(rest, answers[0][half:]) {
+				t.Fatalf("%x came, %v", rest, err)
+			}
+			if other, _ := frames.Parse(frames.Answers, frames.V3, client.frame()[4:]); other.Kind != frames.Force {
+				t.Fatalf("%+v", other)
+			}
+			bookie.send(answers[2][half:])
+			client.gets(answers[1:]...)
+		})
 	}
 }
 

@@ -24,18 +24,25 @@ type Header struct {
 // Parse reads the header of one payload. False means that it is no message of that protocol, or
 // that a length in it leads beyond its end; the Header then is of kind Other.
 func Parse(way Way, protocol Protocol, payload []byte) (Header, bool) {
-	header := Header{Protocol: protocol, Ledger: None, Entry: None, Txn: None, LAC: None, Status: NoStatus}
+	var header Header
+	parsed := header.Parse(way, protocol, payload)
+	return header, parsed
+}
+
+// Parse is the function Parse into a Header that is there.
+func (h *Header) Parse(way Way, protocol Protocol, payload []byte) bool {
+	*h = Header{Protocol: protocol, Ledger: None, Entry: None, Txn: None, LAC: None, Status: NoStatus}
 	parsed := false
 	switch protocol {
 	case V3:
-		parsed = len(payload) > 0 && payload[0] == firstOfV3 && parseV3(way, payload, &header)
+		parsed = len(payload) > 0 && payload[0] == firstOfV3 && parseV3(way, payload, h)
 	case V2:
-		parsed = len(payload) > 0 && payload[0] == firstOfV2 && parseV2(way, payload, &header)
+		parsed = len(payload) > 0 && payload[0] == firstOfV2 && parseV2(way, payload, h)
 	}
 	if !parsed {
-		header = Header{Protocol: protocol, Ledger: None, Entry: None, Txn: None, LAC: None, Status: NoStatus}
+		*h = Header{Protocol: protocol, Ledger: None, Entry: None, Txn: None, LAC: None, Status: NoStatus}
 	}
-	return header, parsed
+	return parsed
 }
 
 // readKind is the kind of a read by its flags and its entry, alike in both protocols.

@@ -53,6 +53,9 @@ func (s *Splitter) Feed(data []byte) {
 	s.data, s.fresh = data, true
 }
 
+// Kept are the bytes of a frame that is unfinished; the next piece begins with them.
+func (s *Splitter) Kept() []byte { return s.head }
+
 // Rest returns the unfinished frame and forgets it.
 func (s *Splitter) Rest() []byte {
 	rest := s.head

@@ -1,7 +1,5 @@
 package frames
 
-import "google.golang.org/protobuf/encoding/protowire"
-
 // V3's operations.
 const (
 	v3Read     = 1
@@ -11,7 +9,7 @@ const (
 	v3Force    = 10
 )
 
-// Fields of V3's messages.
+// Fields of V3's messages. The fields of all answers begin with status, ledger, entry.
 const (
 	fieldHeader    = 1
 	fieldStatus    = 2   // of a Response
@@ -36,179 +34,67 @@ const (
 	v3RecoveryAdd = 1
 )
 
-// field is one field of a protobuf message: number for a varint, bytes for a length-delimited one.
-type field struct {
-	id     protowire.Number
-	number int64
-	bytes  []byte
-}
-
-// next takes the first field off data. The rest is nil at a damaged field. Fields of types that
-// the protocol does not use come back empty.
-func next(data []byte) (field, []byte) {
-	tag, n := varint(data)
-	if n < 0 {
-		return field{}, nil
-	}
-	data = data[n:]
-	id, kind := protowire.DecodeTag(tag)
-	if id < protowire.MinValidNumber {
-		return field{}, nil
-	}
-	found := field{id: id}
-	switch kind {
-	case protowire.VarintType:
-		var number uint64
-		number, n = varint(data)
-		found.number = int64(number)
-	case protowire.BytesType:
-		var size uint64
-		if size, n = varint(data); n >= 0 {
-			if data = data[n:]; size > uint64(len(data)) {
-				return field{}, nil
-			}
-			n = int(size)
-			found.bytes = data[:n]
-		}
-	default:
-		n = protowire.ConsumeFieldValue(id, kind, data)
-	}
-	if n < 0 {
-		return field{}, nil
-	}
-	return found, data[n:]
-}
-
-// varint is protowire.ConsumeVarint with a short way for numbers of one byte, which most are.
-func varint(data []byte) (uint64, int) {
-	if len(data) > 0 && data[0] < 0x80 {
-		return uint64(data[0]), 1
-	}
-	return protowire.ConsumeVarint(data)
-}
-
 func parseV3(way Way, payload []byte, header *Header) bool {
-	var packet, body []byte
-	var bodyField protowire.Number
-	status := int64(NoStatus)
-	for data := payload; len(data) > 0; {
-		var found field
-		if found, data = next(data); data == nil {
-			return false
-		}
-		switch {
-		case found.id == fieldHeader:
-			packet = found.bytes
-		case found.id == fieldStatus && way == Answers:
-			status = found.number
-		case found.id >= fieldRead && found.id <= fieldList:
-			bodyField, body = found.id, found.bytes
-		}
-	}
-	if !parsePacketHeader(packet, header) {
+	var found walked
+	if !found.walk(payload) {
 		return false
 	}
-	if way == Answers {
-		header.Status = int32(status)
-		return parseV3Answer(bodyField, body, header)
+	op := found.packet[fieldOperation]
+	if op <= 0 || op > 255 || !found.hasTxn {
+		return false // both are required by the protocol
 	}
-	return parseV3Request(bodyField, body, header)
-}
-
-// parsePacketHeader reads operation and transaction; both are required by the protocol.
-func parsePacketHeader(data []byte, header *Header) bool {
-	operation, txn := false, false
-	for len(data) > 0 {
-		var found field
-		if found, data = next(data); data == nil {
-			return false
-		}
-		switch found.id {
-		case fieldOperation:
-			header.Op, operation = uint8(found.number), found.number > 0 && found.number < 256
-		case fieldTxn:
-			header.Txn, txn = found.number, true
-		}
-	}
-	return operation && txn
-}
-
-func parseV3Request(at protowire.Number, data []byte, header *Header) bool {
+	header.Op, header.Txn = uint8(op), found.packet[fieldTxn]
 	header.Kind = opKind(header.Op)
-	if header.Kind == Other {
-		return true
-	}
-	flag := int64(0)
-	for len(data) > 0 {
-		var found field
-		if found, data = next(data); data == nil {
-			return false
-		}
-		switch found.id {
-		case fieldLedger:
-			header.Ledger = found.number
-		case 2:
-			switch at {
-			case fieldRead, fieldAdd:
-				header.Entry = found.number
-			case fieldWriteLAC:
-				header.LAC = found.number
-			}
-		case fieldBody:
-			if at == fieldAdd {
-				header.LAC = lacOf(found.bytes)
-			}
-		case fieldFlag:
-			flag = found.number
-		}
+	if way == Answers {
+		header.Status = int32(found.status)
 	}
 	switch {
-	case header.Op == v3Read && flag == v3Piggyback:
-		header.Kind = LACRead // a long poll for the next LAC, which brings the entry along
-	case header.Op == v3Read:
-		header.Kind = readKind(flag == v3Fence, header.Entry)
-	case header.Op == v3Add && flag == v3RecoveryAdd:
-		header.Kind = RecoveryAdd
+	case header.Kind == Other:
+	case way == Answers:
+		fillV3Answer(&found, header)
+	default:
+		fillV3Request(&found, header)
 	}
 	return true
 }
 
-// parseV3Answer reads an answer's own status, which says more than the outer one, and its numbers.
-func parseV3Answer(at protowire.Number, data []byte, header *Header) bool {
-	header.Kind = opKind(header.Op)
-	if header.Kind == Other {
-		return true
+func fillV3Request(found *walked, header *Header) {
+	header.Ledger = found.body[fieldLedger]
+	switch found.at {
+	case fieldRead, fieldAdd:
+		header.Entry = found.body[2]
+	case fieldWriteLAC:
+		header.LAC = found.body[2]
 	}
-	maxLAC := None
-	for len(data) > 0 {
-		var found field
-		if found, data = next(data); data == nil {
-			return false
-		}
-		switch found.id {
-		case 1:
-			header.Status = int32(found.number)
-		case 2:
-			header.Ledger = found.number
-		case 3:
-			if at == fieldRead || at == fieldAdd {
-				header.Entry = found.number
-			}
-		case fieldBody:
-			if at == fieldRead {
-				header.LAC = lacOf(found.bytes)
-			}
-		case fieldMaxLAC:
-			maxLAC = found.number
-		}
+	if found.at == fieldAdd {
+		header.LAC = found.lac
 	}
-	if maxLAC > header.LAC {
-		header.LAC = maxLAC
+	switch {
+	case header.Op == v3Read && found.flag == v3Piggyback:
+		header.Kind = LACRead // a long poll for the next LAC, which brings the entry along
+	case header.Op == v3Read:
+		header.Kind = readKind(found.flag == v3Fence, header.Entry)
+	case header.Op == v3Add && found.flag == v3RecoveryAdd:
+		header.Kind = RecoveryAdd
 	}
+}
+
+// fillV3Answer reads an answer's own status, which says more than the outer one, and its numbers.
+func fillV3Answer(found *walked, header *Header) {
+	if status := found.body[1]; status != None {
+		header.Status = int32(status)
+	}
+	header.Ledger = found.body[2]
+	if found.at == fieldRead || found.at == fieldAdd {
+		header.Entry = found.body[3]
+	}
+	if found.at == fieldRead {
+		header.LAC = found.lac
+	}
+	header.LAC = max(header.LAC, found.body[fieldMaxLAC])
 	if header.Kind == Read && header.Entry == None {
 		header.Kind = LACRead
 	}
-	return true
 }
 
 // opKind is the kind that an operation has when no flag says more.

@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// mappedSegments is how many segments stay mapped for stamps; older ones are stamped through files.
-const mappedSegments = 4
+// openSegments is how many segments stay open for stamps; older ones are opened for each.
+const openSegments = 4
 
-// Limits of waiting for the next segment: nobody can pass on frames meanwhile.
-const (
-	segmentTimeout = 5 * time.Second
-	retryAfter     = 500 * time.Millisecond
-)
+// retryAfter is how long a segment that could not be made is not tried again: nobody can pass on frames
+// meanwhile.
+const retryAfter = 500 * time.Millisecond
 
 // Errors of Open.
 var (
@@ -46,14 +44,8 @@ type Log struct {
 	base     uint64   // records of earlier logs of this process; added to a seq it is a Token
 	links    []string // by number, from 1
 	segments []*segment
-	next     chan made
-	closed   chan struct{}
-	ended    chan struct{}
-}
-
-type made struct {
-	segment *segment
-	err     error
+	failed   time.Time // when a segment could not be made
+	buffer   []byte    // of encoded records
 }
 
 // Open begins a log in folder, which is created where it is missing.
@@ -79,35 +71,7 @@ func (l *Log) Open(folder string, runID uint64) error {
 	for i := range l.links {
 		l.note(i)
 	}
-	l.next, l.closed, l.ended = make(chan made), make(chan struct{}), make(chan struct{})
-	go prepare(folder, runID, l.next, l.closed, l.ended)
 	return nil
-}
-
-// prepare makes each segment before it is needed.
-func prepare(folder string, runID uint64, next chan<- made, closed <-chan struct{}, ended chan<- struct{}) {
-	defer close(ended)
-	for number := uint32(2); ; {
-		segment, err := newSegment(folder, runID, number)
-		select {
-		case <-closed:
-		case next <- made{segment, err}:
-			if err == nil {
-				number++
-				continue
-			}
-			select {
-			case <-closed:
-			case <-time.After(retryAfter):
-				continue
-			}
-		}
-		if segment != nil {
-			segment.unmap()
-			_ = os.Remove(segment.path)
-		}
-		return
-	}
 }
 
 // Token stands for a record that was written, for Stamp; 0 for none. The tokens of records that
@@ -127,59 +91,67 @@ func (l *Log) Append(records []Record) Token {
 		return 0
 	}
 	first := Token(l.base + l.counts.Records + 1)
-	for i := range records {
-		if !l.put(&records[i]) {
-			l.counts.Lost += uint64(len(records) - i)
+	for len(records) > 0 {
+		n, err := l.put(records)
+		if err != nil {
+			l.counts.Error = err.Error()
+			l.counts.Lost += uint64(len(records))
 			l.gap = true
 			return 0
 		}
+		records = records[n:]
 	}
 	return first
 }
 
-func (l *Log) put(record *Record) bool {
+// put writes as many records as the segment takes and tells how many.
+func (l *Log) put(records []Record) (n int, err error) {
 	seq := l.counts.Records + 1
 	last := l.segments[len(l.segments)-1]
-	if !last.holds(seq) {
-		if last = l.rotate(); last == nil {
-			return false
+	if last.room(seq) == 0 {
+		if last, err = l.rotate(); err != nil {
+			return 0, err
 		}
+	}
+	n = min(len(records), last.room(seq))
+	if need := n * RecordBytes; len(l.buffer) < need {
+		l.buffer = make([]byte, 2*need)
 	}
 	more := uint32(0)
 	if l.gap {
-		more, l.gap = Gap, false
+		more = Gap
 	}
-	last.put(seq, record, more)
-	l.counts.Records = seq
-	return true
+	for i := range n {
+		records[i].encode((*[RecordBytes]byte)(l.buffer[i*RecordBytes:]), seq+uint64(i), more)
+		more = 0
+	}
+	if err := last.put(seq, l.buffer[:n*RecordBytes]); err != nil {
+		return 0, err
+	}
+	l.counts.Records += uint64(n)
+	l.gap = false
+	return n, nil
 }
 
-// rotate takes the next segment; nil when there is none. Once one failed nobody waits for the next.
-func (l *Log) rotate() *segment {
-	var next made
-	if l.counts.Lost > 0 {
-		select {
-		case next = <-l.next:
-		default:
-			return nil
-		}
-	} else {
-		select {
-		case next = <-l.next:
-		case <-time.After(segmentTimeout):
-			next.err = fmt.Errorf("no segment within %s", segmentTimeout)
-		}
+// rotate begins the next segment. Where that failed it is tried again after a while only.
+func (l *Log) rotate() (*segment, error) {
+	if !l.failed.IsZero() && time.Since(l.failed) < retryAfter {
+		return nil, errors.New(l.counts.Error)
 	}
-	if next.err != nil {
-		l.counts.Error = next.err.Error()
-		return nil
+	next, err := newSegment(l.counts.Path, l.counts.RunID, uint32(len(l.segments)+1))
+	if err != nil {
+		l.failed = time.Now()
+		return nil, err
 	}
-	l.segments = append(l.segments, next.segment)
+	l.failed = time.Time{}
+	l.segments = append(l.segments, next)
 	l.counts.Segments = len(l.segments)
-	if old := len(l.segments) - 1 - mappedSegments; old >= 0 {
-		l.segments[old].unmap()
+	if old := len(l.segments) - 1 - openSegments; old >= 0 {
+		if err := l.segments[old].close(); err != nil {
+			l.counts.Error = err.Error()
+		}
 	}
-	return next.segment
+	return next, nil
 }
 
 // Stamp sets forwarded_ns of n records from first on. Tokens of a log that was closed do nothing.
@@ -216,11 +188,10 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.counts.Open = false
-	close(l.closed)
-	<-l.ended
-	for _, segment := range l.segments {
-		segment.unmap()
-	}
 	last := l.segments[len(l.segments)-1]
-	return os.Truncate(last.path, int64(last.offset(l.counts.Records+1)))
+	err := last.file.Truncate(last.offset(l.counts.Records + 1))
+	for _, segment := range l.segments {
+		err = errors.Join(err, segment.close())
+	}
+	return err
 }

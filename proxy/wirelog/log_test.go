@@ -66,8 +66,11 @@ func TestARecordLiesAsDocumented(t *testing.T) {
 	token := log.Append([]Record{{
 		Received: 11, Asked: 10, Ledger: -1, Entry: -2, Txn: 13, LAC: 14, Connection: 15, Size: 16, StatusReceived: -1,
 		StatusDelivered: 504, Rule: 17, Flags: Forged | Held, Link: 18, BatchPlace: 19, BatchSize: 20, Way: 1,
-		Protocol: 3, Kind: 4, Op: 21,
+		Protocol: 3, Kind: 4, Op: 21, Forwarded: 98,
 	}})
+	if _, raw := read(t, folder); binary.LittleEndian.Uint64(raw[0][104:]) != 98 {
+		t.Fatal("forwarded_ns was not written")
+	}
 	log.Stamp(token, 1, 99)
 	_, raw := read(t, folder)
 	r := raw[0]
@@ -104,16 +107,16 @@ func TestNothingIsMissingOverSegmentsAndLateStampsArrive(t *testing.T) {
 			first = token
 		}
 	}
-	mapped := 0
+	open := 0
 	for _, segment := range log.segments {
-		if segment.memory != nil {
-			mapped++
+		if segment.file != nil {
+			open++
 		}
 	}
-	if mapped != mappedSegments || log.segments[0].memory != nil {
-		t.Fatalf("%d segments are mapped", mapped)
+	if open != openSegments || log.segments[0].file != nil {
+		t.Fatalf("%d segments are open", open)
 	}
-	log.Stamp(first, 2, 7) // its segment is no longer mapped
+	log.Stamp(first, 2, 7) // its segment is open no longer
 	last := log.Append(some(1))
 	log.Stamp(last, 1, 8)
 	counts := log.Counts()
@@ -201,6 +204,34 @@ func TestWhatCannotBeWrittenIsCountedAndLeavesAMark(t *testing.T) {
 	}
 }
 
+func TestAFailedWriteIsALossAndWhatComesLaterIsRecorded(t *testing.T) {
+	log, folder := opened(t)
+	log.Append(some(3))
+	writable := log.segments[0].file
+	readable, err := os.Open(segmentPath(folder, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.segments[0].file = readable
+	if token := log.Append(some(2)); token != 0 {
+		t.Fatal("written through a file that is only readable")
+	}
+	_ = readable.Close()
+	log.segments[0].file = writable
+	if token := log.Append(some(2)); token != 4 {
+		t.Fatalf("token %d", token)
+	}
+	if counts := log.Counts(); counts.Lost != 2 || counts.Records != 5 || counts.Error == "" {
+		t.Fatalf("%+v", counts)
+	}
+	_, raw := read(t, folder)
+	for i, record := range raw {
+		if gap := binary.LittleEndian.Uint32(record[68:])&Gap != 0; gap != (i == 3) {
+			t.Fatalf("record %d: gap %v", i, gap)
+		}
+	}
+}
+
 func TestEveryLinkHasALine(t *testing.T) {
 	log, folder := opened(t)
 	if a, b, again := log.Link("before-b1"), log.Link("after-b2"), log.Link("after-b2"); a != 1 || b != 2 || again != 2 {
@@ -225,8 +256,7 @@ func BenchmarkAppend(b *testing.B) {
 	defer log.Close()
 	batch := some(30)
 	for range b.N {
-		token := log.Append(batch)
-		log.Stamp(token, len(batch), 1)
+		log.Append(batch)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch)), "ns/record")
 }

@@ -20,7 +20,7 @@
 //
 // The records of a log are numbered from 1 without a gap; a segment ends at its size or with a
 // record of zeros only (seq 0). A log that was closed in order has no zeros at its end; one that was
-// not may have a segment without records behind its last, and one that ends in .new, which is none.
+// not has them, and may have a file that ends in .new, which is no segment.
 //
 //	 0  u64 seq
 //	 8  i64 received_ns, CLOCK_MONOTONIC: when the proxy had the whole frame
@@ -49,15 +49,15 @@
 //	    0 of a request, and of an answer to no request that was seen
 //	96  u32 CRC32 (IEEE) of bytes 0..95
 //	100 u32 zero
-//	104 i64 forwarded_ns, 0 = never: filled in later, outside of the CRC
+//	104 i64 forwarded_ns, 0 = never: may be filled in later, outside of the CRC
 //
 // asked_ns is the request's received_ns, or the time at which the request was let go when it had been
 // held or delayed. An ambiguous answer has that of the oldest request that it fits, which bounds the
 // others'.
 //
 // forwarded_ns is read before the frame is handed on to the link's other toxics, if it has some, and
-// then to the socket: the frame began to be passed on then and not before, so a request's is never
-// behind its answer's received_ns, and 0 proves that nobody got the frame. What it does not prove is
+// then to the socket, or what was still missing of it: nobody had the whole frame before, so a request's
+// is never behind its answer's received_ns, and 0 proves that nobody got the frame. What it does not prove is
 // arrival: the process may be killed, the receiver may have closed, and a toxic of toxiproxy behind
 // this one may delay or swallow the frame. A duplicated frame has one record, with the time of its
 // first delivery. A forged answer has a record of its own with status -1 as received when its request
@@ -88,6 +88,7 @@ const (
 // Record is one frame, as it is logged; see the package's layout. Seq and flag Gap are the log's.
 type Record struct {
 	Received, Asked         int64
+	Forwarded               int64 // 0 where it is not known yet; see Stamp
 	Ledger, Entry, Txn, LAC int64
 	Connection, Size        uint32
 	StatusReceived          int32
@@ -111,26 +112,25 @@ const (
 	magic             = "FPWIRE1\n"
 )
 
-func (r *Record) encode(to []byte, seq uint64, more uint32) {
-	_ = to[RecordBytes-1]
-	put64, put32 := binary.LittleEndian.PutUint64, binary.LittleEndian.PutUint32
-	put64(to[0:], seq)
-	put64(to[8:], uint64(r.Received))
-	put64(to[16:], uint64(r.Ledger))
-	put64(to[24:], uint64(r.Entry))
-	put64(to[32:], uint64(r.Txn))
-	put64(to[40:], uint64(r.LAC))
-	put32(to[48:], r.Connection)
-	put32(to[52:], r.Size)
-	put32(to[56:], uint32(r.StatusReceived))
-	put32(to[60:], uint32(r.StatusDelivered))
-	put32(to[64:], r.Rule)
-	put32(to[68:], r.Flags|more)
-	put32(to[72:], uint32(r.Link)|uint32(r.BatchPlace)<<16)
-	put32(to[76:], uint32(r.BatchSize)|uint32(r.Way)<<16|uint32(r.Protocol)<<24)
-	put32(to[80:], uint32(r.Kind)|uint32(r.Op)<<8)
-	put64(to[askedOffset:], uint64(r.Asked))
-	put32(to[crcOffset:], crc32.ChecksumIEEE(to[:crcOffset]))
+func (r *Record) encode(to *[RecordBytes]byte, seq uint64, more uint32) {
+	binary.LittleEndian.PutUint64(to[0:], seq)
+	binary.LittleEndian.PutUint64(to[8:], uint64(r.Received))
+	binary.LittleEndian.PutUint64(to[16:], uint64(r.Ledger))
+	binary.LittleEndian.PutUint64(to[24:], uint64(r.Entry))
+	binary.LittleEndian.PutUint64(to[32:], uint64(r.Txn))
+	binary.LittleEndian.PutUint64(to[40:], uint64(r.LAC))
+	binary.LittleEndian.PutUint32(to[48:], r.Connection)
+	binary.LittleEndian.PutUint32(to[52:], r.Size)
+	binary.LittleEndian.PutUint32(to[56:], uint32(r.StatusReceived))
+	binary.LittleEndian.PutUint32(to[60:], uint32(r.StatusDelivered))
+	binary.LittleEndian.PutUint32(to[64:], r.Rule)
+	binary.LittleEndian.PutUint32(to[68:], r.Flags|more)
+	binary.LittleEndian.PutUint32(to[72:], uint32(r.Link)|uint32(r.BatchPlace)<<16)
+	binary.LittleEndian.PutUint32(to[76:], uint32(r.BatchSize)|uint32(r.Way)<<16|uint32(r.Protocol)<<24)
+	binary.LittleEndian.PutUint64(to[80:], uint64(r.Kind)|uint64(r.Op)<<8)
+	binary.LittleEndian.PutUint64(to[askedOffset:], uint64(r.Asked))
+	binary.LittleEndian.PutUint64(to[crcOffset:], uint64(crc32.ChecksumIEEE(to[:crcOffset])))
+	binary.LittleEndian.PutUint64(to[forwardedOffset:], uint64(r.Forwarded))
 }
 
 func encodeHeader(runID, firstSeq uint64, number uint32) []byte {
