@@ -116,7 +116,7 @@ def _proven(ledger: int, entries: Ints, known: Known) -> dict[str, Bools]:
     none = np.zeros(len(entries), dtype=np.bool_)
     kept, held, lacked = none.copy(), none.copy(), ~none
     for life, had in known.held.having(ledger, entries):
-        copy = known.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
+        copy = _copies_of(life, ledger, entries, known)
         kept |= had if life in known.steady else had & copy
         disk = known.disks.get(life) if known.disks is not None else None
         held |= had
@@ -137,15 +137,25 @@ def holder_proof(span: tuple[int, int, int], known: Known, run: RunFacts) -> Ite
         part = what if number == len(entries) else f"{number:,} of {what}"
         yield f"{_all(names)} had acknowledged {part} (on the wire)"
     for life, had in having.items():
-        boot = known.boots.get(life)
-        copies = had & known.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
-        if copies.any():
-            found = counted(int(copies.sum()), "copy", "copies")
-            yield f"the last census pass found {found} on {bookie_name(run, bookie_of(life))}"
-        if life in known.steady:
-            yield f"{life_name(run, life)} did not end uncleanly before that census"
-        elif boot is not None and boot.ended_ns != NEVER:
-            yield f"{life_name(run, boot.life)} {boot.how} at {boot.ended_ns} ns"
+        yield from _afterwards(life, had & _copies_of(life, ledger, entries, known), had, known, run)
+
+
+def _copies_of(life: int, ledger: int, entries: Ints, known: Known) -> Bools:
+    return known.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
+
+
+def _afterwards(life: int, shown: Bools, had: Bools, known: Known, run: RunFacts) -> Iterator[str]:
+    """What became of what a life had; that it lived on is news only of what is not there any more."""
+    boot = known.boots.get(life)
+    if shown.any():
+        found = counted(int(shown.sum()), "copy", "copies")
+        yield f"the last census pass found {found} on {bookie_name(run, bookie_of(life))}"
+    if np.array_equal(shown, had):
+        return
+    if life in known.steady:
+        yield f"{life_name(run, life)} did not end uncleanly before that census"
+    elif boot is not None and boot.ended_ns != NEVER:
+        yield f"{life_name(run, boot.life)} {boot.how} at {boot.ended_ns} ns"
 
 
 def _all(names: list[str]) -> str:

@@ -87,7 +87,11 @@ def test_a_copy_that_is_still_there_is_a_holder_that_never_lost_it():
     history = [acked(0), created(), closed(-1), opened(-1), answered(0, 3, Holding.PRESENT, **CENSUS)]
     (finding,) = durability(history, took(0, 1, 100), took(0, 3, 101), servers=KILLED).findings
     assert finding.loss == "unexplained"
-    assert "the last census pass found 1 copy on b3" in finding.proof
+    assert finding.proof[-3:] == (
+        "b1 boot 1 and b3 boot 1 had acknowledged entry 0 (on the wire)",
+        "b1 boot 1 was killed at 500 ns",
+        "the last census pass found 1 copy on b3",
+    )
 
 
 UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
