@@ -12,7 +12,6 @@ import re
 import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,27 +20,24 @@ from cluster.local.backend import LocalBackend
 from cluster.local.cluster import LocalCluster
 from cluster.local.settings import LocalSpec
 from evidence.folder import RunFolder
+from harness.bench.turns import (
+    BOOKIE_CONF,
+    ENTRY_BYTES,
+    HEAP_MB,
+    OUTSTANDING,
+    PATIENCE_S,
+    TURN_TIMEOUT_S,
+    turn,
+)
 from harness.bench.upstream import upstream_class_path
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError
 from protocol.modes import MODES
 
-ENTRY_BYTES = 1024
-OUTSTANDING = 1000
 WIDE_OUTSTANDING = 20_000
-_QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
-_TURN_TIMEOUT_S = 300
 _UPSTREAM_S = 8
-_HEAP_MB = 512
-_PATIENCE_S = 30  # so wide a window waits for seconds on a busy machine
 _UPSTREAM_MOST = 1_000_000
 _UPSTREAM_RATE = re.compile(r"(\d+) ops/sec")
-_BOOKIE_CONF = {
-    # Written often, and throttled rather than refused when the disk does not keep up.
-    "flushInterval": "1000",
-    "dbStorage_writeCacheMaxSizeMb": "128",
-    "dbStorage_maxThrottleTimeMs": "60000",
-}
 
 
 def client_bench(rounds: int, entries: int) -> Iterator[str]:
@@ -53,20 +49,20 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
             folder,
             MODES["unprotected"],
             clients=("recording", "plain"),
-            bookie_conf=_BOOKIE_CONF,
-            client_conf={"addEntryTimeoutSec": str(_PATIENCE_S), "delayEnsembleChange": "true"},
-            client_heap_mb=_HEAP_MB,
+            bookie_conf=BOOKIE_CONF,
+            client_conf={"addEntryTimeoutSec": str(PATIENCE_S), "delayEnsembleChange": "true"},
+            client_heap_mb=HEAP_MB,
             unrecorded=frozenset({"plain"}),
             linked=False,
             observed=False,
         )
         with LocalBackend(spec).open() as cluster:
             for name in ("recording", "plain"):
-                _turn(cluster, name, "warm", entries, OUTSTANDING)
+                turn(cluster, name, "warm", entries, OUTSTANDING)
             turns: dict[str, Callable[[int], float]] = {
-                "recording": lambda number: _turn(cluster, "recording", f"h{number}", entries, OUTSTANDING),
-                "plain": lambda number: _turn(cluster, "plain", f"h{number}", entries, OUTSTANDING),
-                "recording wide": lambda number: _turn(
+                "recording": lambda number: turn(cluster, "recording", f"h{number}", entries, OUTSTANDING),
+                "plain": lambda number: turn(cluster, "plain", f"h{number}", entries, OUTSTANDING),
+                "recording wide": lambda number: turn(
                     cluster, "recording", f"w{number}", entries, WIDE_OUTSTANDING
                 ),
                 "upstream": lambda _: _upstream(cluster, folder, entries),
@@ -85,38 +81,13 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
         yield f"{name} / {other}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _turn(cluster: LocalCluster, name: str, handle: str, entries: int, outstanding: int) -> float:
-    """One ledger full of adds by one client; adds per second."""
-    client = cluster.clients[name]
-    _ok(client.call("create", timeout_s=30, handle=handle, digest="CRC32", **_QUORUMS))
-    began = time.monotonic()
-    _ok(
-        client.call(
-            "append",
-            timeout_s=_TURN_TIMEOUT_S,
-            handle=handle,
-            entries=entries,
-            entry_bytes=ENTRY_BYTES,
-            outstanding=outstanding,
-        )
-    )
-    took_s = time.monotonic() - began
-    _ok(client.call("close", timeout_s=60, handle=handle))
-    return entries / took_s
-
-
-def _ok(reply: dict[str, object]) -> None:
-    if not reply.get("ok"):
-        raise ClientError(f"the benchmark's client failed: {reply}")
-
-
 def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
     """BookKeeper's own latency benchmark with the same shape; adds per second as it says itself."""
     host, port = cluster.addresses.direct(ZOOKEEPER)
     hosts = folder.server("recording") / "hosts"
     argv = [
         str(artifacts.java()),
-        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{_HEAP_MB}m", "-XX:MaxDirectMemorySize=64m"),
+        *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{HEAP_MB}m", "-XX:MaxDirectMemorySize=64m"),
         f"-Djdk.net.hosts.file={hosts}",
         f"-Dlog4j2.configurationFile={folder.server('recording') / 'log4j2.xml'}",
         *("-cp", upstream_class_path(), "org.apache.bookkeeper.benchmark.BenchThroughputLatency"),
@@ -129,10 +100,10 @@ def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
             str(WIDE_OUTSTANDING),
         ),
         *("--ensemble", "3", "--quorum", "3", "--ackQuorum", "2", "--sendlimit", str(_UPSTREAM_MOST)),
-        *("--time", str(_UPSTREAM_S), "--warmupMessages", str(entries), "--sockettimeout", str(_PATIENCE_S)),
+        *("--time", str(_UPSTREAM_S), "--warmupMessages", str(entries), "--sockettimeout", str(PATIENCE_S)),
         *("--latencyFile", str(folder.path / "latency.dump")),
     ]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TURN_TIMEOUT_S, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=TURN_TIMEOUT_S, check=False)
     found = _UPSTREAM_RATE.findall(done.stdout + done.stderr)
     if not found:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]
