@@ -1,0 +1,58 @@
+"""The lives of bookies, and what a fault may have changed on their disks."""
+
+import pytest
+
+from checkers.boots import Boot, boots_of, disturbed, life_name, life_of
+from evidence.codes import NEVER
+from tests.histories.lives import boot, fault, server
+from tests.histories.story import run_facts
+
+
+def lives(*rows):
+    return boots_of(run_facts(servers=tuple(rows)))
+
+
+def test_a_bookie_has_its_boots_in_their_order():
+    found = lives(*boot(2, 2, began=70), *boot(2, killed=60), *boot(1))
+    assert found[1] == (Boot(1, 1, 1),)
+    assert found[2] == (Boot(2, 1, 1, 60, True, 60, "was killed"), Boot(2, 2, 70))
+    assert 3 not in found
+
+
+@pytest.mark.parametrize(
+    ("end", "unclean", "how"),
+    [
+        ({"signal": 9, "code": None}, True, "was killed"),
+        ({"signal": 6, "code": None}, True, "was ended by signal 6"),
+        ({"signal": None, "code": 2}, True, "ended with code 2"),
+        ({"signal": None, "code": 143}, False, "was stopped"),
+        ({"signal": 15, "code": None}, False, "was stopped"),
+        ({"signal": None, "code": 0}, False, "was stopped"),
+    ],
+)
+def test_how_a_boot_ended(end, unclean, how):
+    (one,) = lives(*boot(1), server(1, 1, "exit", 50, 60, **end))[1]
+    assert (one.unclean, one.how, one.dying_ns, one.ended_ns) == (unclean, how, 50, 60)
+
+
+def test_a_boot_whose_start_was_not_recorded_is_none():
+    assert not lives(server(1, 1, "exit", 50, 60, signal=9, code=None))
+
+
+def test_a_life_has_a_name():
+    run = run_facts()
+    assert life_name(run, life_of(2, 300)) == "b2 boot 300"
+    assert Boot(2, 3, 1).life == life_of(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("faults", "hit"),
+    [
+        ([fault(kind=kind) for kind in ("kill", "stop", "pause", "isolate", "forge", "unplanned")], set()),
+        ([fault(kind="wipe", target="b2")], {2}),
+        ([fault(kind="wipe", target="b2", injected_ns=NEVER)], set()),
+        ([fault(kind="fill", target="everything")], set(range(1, 10))),
+    ],
+)
+def test_a_fault_that_is_not_known_to_be_harmless_may_change_a_disk(faults, hit):
+    assert disturbed(run_facts(faults=tuple(faults))) == hit
