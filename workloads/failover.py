@@ -2,7 +2,7 @@
 
 Nobody tells the first that it was replaced. When it wakes up it goes on adding to its old handle, as a
 process does that was paused too long: fencing alone stands between those adds and a lost promise
-(*Fencing*; the replication protocol, "a writer continues after its ledger was recovered").
+(*Fencing*, the scenario that violates persistence).
 """
 
 from __future__ import annotations

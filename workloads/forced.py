@@ -2,8 +2,8 @@
 
 A ledger's last adds may stay without a force (a seeded choice): then the writer's close cuts them off,
 and recovery may keep them; both are right. BookKeeper replaces no bookie in such a ledger and a force
-needs every bookie of the ensemble, so whatever breaks one bookie breaks the ledger. Source: BP-14 as
-the client carries it out (releases 4.14 to 4.18). Only protocol V3 knows DEFERRED_SYNC.
+needs every bookie of the ensemble, so whatever breaks one bookie breaks the ledger. Source:
+``LedgerHandle`` and ``ForceLedgerOp`` of the client, releases 4.14 to 4.18. Only protocol V3 knows it.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A writer begins a ledger and adds; at a seeded count of acknowledged adds every recoverer is told of it,
 and all open it with recovery at once. The writer goes on until it is fenced, then rolls over to the next.
-All recoveries of a ledger must end with the same last entry (*Closing Ledgers Safely*; concurrent
-recovery in the replication protocol). The load counts how they ended; judging is the verdict's.
+All recoveries of a ledger must end with the same last entry (the replication protocol, "Closing a
+ledger as a reader"). The load counts how they ended; judging is the verdict's.
 """
 
 from __future__ import annotations

@@ -1,0 +1,84 @@
+"""Loads that run on real clusters while a test breaks things, and what they open and say meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+from nemesis.active import Active
+from nemesis.registry import FAULTS
+from workloads.registry import WORKLOADS
+
+PATIENCE_S = 90
+
+
+class Load:
+    """A load at work: its ledgers by name as they are opened, its sayings, its totals at the end."""
+
+    def __init__(self, faults: Active) -> None:
+        self.ledgers: dict[str, int] = {}
+        self.said: list[str] = []
+        self.totals: dict[str, int] = {}
+        self._faults = faults
+        self._changed = threading.Condition()
+
+    def opened(self, name: str, ledger: int) -> None:
+        with self._changed:
+            self.ledgers[name] = ledger
+            self._changed.notify_all()
+
+    def say(self, line: str) -> None:
+        with self._changed:
+            self.said.append(line)
+            self._changed.notify_all()
+
+    def of(self, *writers: str) -> list[int]:
+        """The ledgers of some writers, oldest first."""
+        return sorted(self.ledgers[name] for name in self.ledgers if name.split(".")[0] in writers)
+
+    def newest_writer(self) -> str:
+        with self._changed:
+            return max(self.ledgers, key=self.ledgers.__getitem__).split(".")[0]
+
+    def until(self, holds: Callable[[], Any], what: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(holds, PATIENCE_S), f"{what}; {self.ledgers}; {self.said}"
+
+    def wait_for_more(self, *writers: str, more: int = 1) -> None:
+        """So many ledgers more of these writers."""
+        wanted = len(self.of(*writers)) + more
+        self.until(lambda: len(self.of(*writers)) >= wanted, f"{more} more ledgers of {writers}")
+
+    def breaks(self, kind: str, **params: Any) -> None:
+        """Inject a fault, confirmed."""
+        self._faults.inject(kind, FAULTS[kind].params(**params))
+
+    def heals(self) -> None:
+        self._faults.heal()
+
+
+@contextmanager
+def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
+    """The load while it works; its totals are there when the block has ended."""
+    chosen, stop = WORKLOADS[workload], threading.Event()
+    with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
+        load = Load(faults)
+        running = pool.submit(
+            chosen.run,
+            chosen.params(**params),
+            cluster,
+            random=Random(1),
+            stop=stop,
+            say=load.say,
+            opened=load.opened,
+        )
+        try:
+            yield load
+        finally:
+            load.heals()
+            stop.set()
+            load.totals = running.result(PATIENCE_S)

@@ -1,0 +1,133 @@
+"""Recovery, failover, striped and forced loads on a real cluster, while servers and clients fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness.vocabulary  # noqa: F401  # registers loads and faults
+from cluster.local.backend import LocalBackend
+from cluster.local.settings import LocalSpec
+from evidence.folder import RunFolder
+from protocol.errors import UsageError
+from protocol.metadata import LedgerState
+from protocol.modes import MODES
+from tests.live.workloads.driving import driven
+
+CLIENTS = ("c1", "c2", "c3")
+QUICK = {"entries_per_ledger": 200, "entry_bytes": 128, "rate_per_s": 400}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path: Path = tmp_path_factory.mktemp("loads")
+    folder = RunFolder.create(path, "journal")
+    with LocalBackend(LocalSpec(folder, MODES["journal"], bookies=5, clients=CLIENTS)).open() as running:
+        yield running
+        assert running.unplanned() == []
+
+
+def states(cluster: Any, ledgers: list[int]) -> set[LedgerState]:
+    return {cluster.metadata.ledger(ledger)[0].state for ledger in ledgers}
+
+
+def test_competing_recoveries_agree_while_bookies_and_recoverers_fail(cluster: Any) -> None:
+    with driven("recovery", cluster, writers=["c1"], recoverers=["c2", "c3"], **QUICK) as load:
+        load.wait_for_more("c1", more=2)
+        load.breaks("kill", target="b1")
+        load.wait_for_more("c1", more=2)
+        load.heals()
+        load.breaks("kill", target="c2")
+        load.wait_for_more("c1", more=2)
+        load.heals()
+        load.breaks("pause", target="c1")
+        load.heals()
+        load.breaks("cut", **{"from": "c3", "to": "b2"})
+        load.wait_for_more("c1", more=2)
+        load.heals()
+        load.wait_for_more("c1", more=3)
+    totals = load.totals
+    assert totals["disagreed"] == 0, load.said
+    assert totals["agreed"] >= 3, (totals, load.said)
+    assert totals["recovered"] >= 2 * totals["agreed"]
+    assert totals["rolled"] >= len(load.ledgers) - 1
+    taken = load.of("c1")[: totals["agreed"]]
+    assert states(cluster, taken) == {LedgerState.CLOSED}
+
+
+def test_a_paused_writer_is_replaced_and_gets_no_late_add_acknowledged(cluster: Any) -> None:
+    with driven("failover", cluster, writers=list(CLIENTS), patience_s=1, late_entries=5, **QUICK) as load:
+        load.wait_for_more("c1", more=2)
+        load.breaks("pause", target="c1")
+        load.wait_for_more("c2", "c3")
+        load.heals()
+        load.until(lambda: any("c1: was replaced" in line for line in load.said), "c1 to find out")
+        victim = load.newest_writer()
+        load.breaks("kill", target=victim)
+        load.wait_for_more(*(name for name in CLIENTS if name != victim))
+        load.heals()
+        load.wait_for_more(*CLIENTS)
+    totals = load.totals
+    assert totals["takeovers"] >= 2, load.said
+    assert (totals["late_acked"], totals["late_refused"]) == (0, 5), load.said
+    assert totals["ledgers"] == len(load.ledgers)
+    assert totals["closed"] > 0
+    assert states(cluster, sorted(load.ledgers.values())[:-1]) == {LedgerState.CLOSED}
+
+
+def test_striped_ledgers_last_until_their_ensembles_changed(cluster: Any) -> None:
+    """Of any two bookies one at least is in an ensemble of four out of five."""
+    long = {**QUICK, "entries_per_ledger": 100_000}
+    with driven("striped", cluster, writers=["c1"], closer="c2", changes_per_ledger=1, **long) as load:
+        load.wait_for_more("c1")
+        for target in ("b1", "b2"):
+            load.breaks("kill", target=target)
+            load.heals()
+        load.until(lambda: len(load.of("c1")) >= 2, "a ledger after one that lost a killed bookie")
+        for target in ("b3", "b4"):
+            load.breaks("cut", **{"from": "c1", "to": target})
+            load.heals()
+        load.until(lambda: len(load.of("c1")) >= 3, "a ledger after one that lost a bookie out of reach")
+    assert load.totals["ledgers"] == len(load.of("c1"))
+    assert load.totals["changes"] >= 2, (load.totals, load.said)
+    metadata = [cluster.metadata.ledger(ledger)[0] for ledger in load.of("c1")]
+    assert sum(len(one.fragments) - 1 for one in metadata) >= load.totals["changes"]
+    assert {one.quorums.ensemble for one in metadata} == {4}
+
+
+def test_forced_adds_go_on_in_a_new_ledger_when_a_bookie_or_the_writer_dies(cluster: Any) -> None:
+    with driven("forced", cluster, writers=["c1"], closer="c2", entries_per_force=20, **QUICK) as load:
+        load.wait_for_more("c1", more=3)
+        for target in ("b1", "b2", "b3"):
+            load.breaks("kill", target=target)
+            load.wait_for_more("c1")
+            load.heals()
+        load.breaks("kill", target="c1")
+        load.heals()
+        load.wait_for_more("c1", more=2)
+    totals = load.totals
+    assert totals["rolled"] > 0, load.said
+    assert totals["forced"] >= 3 * 180
+    assert totals["forced"] <= totals["acked"]
+    assert totals["forces"] >= totals["forced"] / 20
+    assert totals["closed"] + totals["recovered"] >= 3
+
+
+def test_a_client_that_speaks_v2_cannot_force(cluster: Any) -> None:
+    client = cluster.clients["c3"]
+    client.kill()
+    client.start(conf={"useV2WireProtocol": "true"})
+    client.wait_ready(60)
+    try:
+        with (
+            pytest.raises(UsageError, match="protocol V2 does not know it"),
+            driven("forced", cluster, writers=["c3"], **QUICK) as load,
+        ):
+            load.wait_for_more("c3")
+    finally:
+        client.kill()
+        client.start(conf={"useV2WireProtocol": "false"})
+        client.wait_ready(60)
