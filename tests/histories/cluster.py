@@ -87,6 +87,7 @@ class Bookie:
     volatile: dict[tuple[int, int], Copy] = field(default_factory=dict)
     fences: set[int] = field(default_factory=set)
     limbo: set[int] = field(default_factory=set)
+    hidden_limbo: set[int] = field(default_factory=set)
     unclean: bool = False
 
     def holds(self, ledger: int, entry: int) -> Copy | None:
@@ -118,7 +119,10 @@ class Cluster:
         self.versions: dict[int, list[Metadata]] = {}
         self.deferred: set[int] = set()
         self.now_ns = 1_000
-        self.lives: list[tuple[int, int, str, int]] = [(n, 1, "started", self.tick()) for n in self.bookies]
+        self.lives: list[tuple[int, int, str, int]] = []
+        for number in self.bookies:
+            self._lived(number, "started")
+            self._lived(number, "answering")
         self.at_crash: list[Callable[[int], None]] = []
         self.network = Network(self)
         self.send = self.network.send
@@ -133,6 +137,11 @@ class Cluster:
     def read(self, ledger: int) -> Metadata | None:
         current = self.versions[ledger][-1]
         return None if current.state == DELETED else current
+
+    def is_open_on(self, ledger: int, bookie: int) -> bool:
+        """Whether a ledger is not closed and has the bookie in its last ensemble."""
+        last = self.versions[ledger][-1]
+        return last.state not in (CLOSED, DELETED) and bookie in last.fragments[-1][1]
 
     def write(self, ledger: int, read: Metadata, new: Metadata) -> Metadata | None:
         """The new version, or None when another wrote in between."""
@@ -181,7 +190,7 @@ class Cluster:
         if self.bugs.crash_forgets_fences:
             bookie.fences.clear()
         self.network.server_gone(number)
-        self.lives.append((number, bookie.boot, "exit", self.tick()))
+        self._lived(number, "exit")
         for act in self.at_crash:
             act(number)
 
@@ -191,15 +200,17 @@ class Cluster:
         if bookie.up:
             return
         bookie.boot += 1
-        self.lives.append((number, bookie.boot, "started", self.tick()))
-        if self.limbo and not self.bugs.hides_limbo:
-            for ledger, versions in self.versions.items():
-                last = versions[-1]
-                if last.state not in (CLOSED, DELETED) and number in last.fragments[-1][1]:
-                    bookie.limbo.add(ledger)
-                    bookie.fences.add(ledger)
-        self.tick()
+        self._lived(number, "started")
+        if self.limbo:
+            due = {ledger for ledger in self.versions if self.is_open_on(ledger, number)}
+            bookie.hidden_limbo = due if self.bugs.hides_limbo else set()
+            bookie.limbo |= due - bookie.hidden_limbo
+            bookie.fences |= due - bookie.hidden_limbo
+        self._lived(number, "answering")
         bookie.up = True
+
+    def _lived(self, number: int, what: str) -> None:
+        self.lives.append((number, self.bookies[number].boot, what, self.tick()))
 
 
 def _found(bookie: Bookie, ledger: int, copy: Copy | None) -> tuple[str, Any]:

@@ -13,8 +13,10 @@ from tests.histories.wire import NEGATIVES, NONE, OK
 
 @dataclass(frozen=True)
 class Closing:
-    """A recovery's close, with the bookies whose denials of the next entry and whose answers to its
-    fencing had been passed on to the recoverer by then.
+    """A recovery's close.
+
+    ``denied`` are bookies whose denials of the next entry had been passed on to the recoverer by then,
+    ``fenced`` those whose answers to fencing had been when it asked for that entry.
     """
 
     ledger: int
@@ -164,8 +166,8 @@ class Opener(Client):
     def _closing(self, ledger: int, last: int, version: int) -> Closing:
         log = self.cluster.network.log
         denied = log.denials.get((self.number, ledger, last + 1), set())
-        fenced = log.fencings.get((self.number, ledger), set())
-        return Closing(ledger, last, version, frozenset(denied), frozenset(fenced))
+        fenced = log.went_on.get((self.number, ledger, last + 1), frozenset())
+        return Closing(ledger, last, version, frozenset(denied), fenced)
 
     def look(self, ledger: int) -> None:
         """Open without recovery: ask for the LAC, then read everything up to it."""

@@ -23,7 +23,8 @@ class Truth:
     ledger was closed, beyond its end, and acknowledged.
 
     As (bookie, boot, ledger, entry), of what a bookie had said in the same boot before it got the
-    question: ``took_though_fenced`` and ``denied``, entries that it had taken.
+    question: ``took_though_fenced`` and ``denied``, entries that it had taken. ``denied_in_limbo`` are
+    denials of one that may have lost entries, about a ledger that was not closed.
 
     Ledgers that a recoverer closed on less than its quorums, by the answers that had been passed on
     to it: ``closed_on_too_few`` denials, ``fenced_too_few`` bookies.
@@ -36,6 +37,7 @@ class Truth:
     acked_after_close: Entries
     took_though_fenced: Answers
     denied: Answers
+    denied_in_limbo: Answers
     closed_on_too_few: frozenset[int]
     fenced_too_few: frozenset[int]
 
@@ -64,6 +66,7 @@ def truth_of(cluster: Cluster, writers: list[Writer], recoverers: Iterable[Opene
         frozenset(_after_close(cluster, writers)),
         _wrongs(cluster, "took though fenced"),
         _wrongs(cluster, "denied what it took"),
+        _wrongs(cluster, "denied in limbo"),
         frozenset(c.ledger for c in closings if _too_few_denials(cluster, c)),
         frozenset(c.ledger for c in closings if _too_few_fenced(cluster, c)),
     )

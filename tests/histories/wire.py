@@ -54,6 +54,7 @@ class WireLog:
         self.wrongs: set[tuple[str, int, int, int, int]] = set()
         self.denials: dict[tuple[int, int, int], set[int]] = {}
         self.fencings: dict[tuple[int, int], set[int]] = {}
+        self.went_on: dict[tuple[int, int, int], frozenset[int]] = {}
         self._in_flight: dict[tuple[int, int, int, str], list[Any]] = {}
         self._several: set[tuple[int, int, int, str]] = set()
         self._said: dict[tuple[str, int, int, int], int] = {}
@@ -68,6 +69,10 @@ class WireLog:
         action = rule.action if rule else ""
         if action == "forge":
             row["flags"] |= int(FrameFlag.DROPPED)
+        if exchange.kind == "recovery read":
+            source, ledger = exchange.source, exchange.request[1]
+            fenced = self.fencings.get((source, ledger), set())
+            self.went_on[source, ledger, _entry(exchange)] = frozenset(fenced)
         if action not in ("drop", "forge") and exchange.source in self.old_protocol:
             waiting = self._in_flight.setdefault(_key(exchange), [])
             waiting += [exchange] * (2 if action == "duplicate" else 1)
@@ -122,6 +127,17 @@ class WireLog:
             self.wrongs.add(("took though fenced", exchange.bookie, boot, ledger, entry))
         if kind in ("read", "recovery read") and status in NEGATIVES and against:
             self.wrongs.add(("denied what it took", exchange.bookie, boot, ledger, entry))
+        if (
+            kind in ("read", "recovery read")
+            and status in NEGATIVES
+            and self._hides_limbo(exchange.bookie, ledger)
+        ):
+            self.wrongs.add(("denied in limbo", exchange.bookie, boot, ledger, entry))
+
+    def _hides_limbo(self, bookie: int, ledger: int) -> bool:
+        """Whether the bookie should not know, as long as the ledger is not closed."""
+        due = self.cluster.bookies[bookie].hidden_limbo
+        return ledger in due and self.cluster.is_open_on(ledger, bookie)
 
     def _correlated(self, exchange: Any) -> tuple[Any, bool]:
         """The request of an answer: V3 names it, of V2 it is the oldest with the same key."""
