@@ -8,7 +8,7 @@ with a line in ``RULES``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
@@ -16,18 +16,19 @@ from typing import NamedTuple
 from checkers.capping import capped
 from checkers.contract import Chunk, RunFacts
 from checkers.damage import damage_to, shortcomings
-from checkers.denials import ACKS, DENIALS, Said, Sayings, scan_sayings
+from checkers.denials import ACKS, DENIALS, Said, Sayings, Teller, scan_sayings, teller
 from checkers.duties import Duties
 from checkers.moments import Index, Pieces, pairs
 from checkers.obliged import merge_earliest
 from checkers.spans import Bools, Ints, Spans
 from checkers.versions import Histories, Versions, scan_versions
-from checkers.wire import code, decoded
+from checkers.wire import source_name
 from checkers.wording import bookie_name, entries_text, ledger_text
-from evidence.codes import Kind, Outcome
+from evidence.codes import Kind, Message, Outcome, Status
 from evidence.findings import Finding, Judgement, Verdict
 
-_WORDS = {Said.NO_ENTRY: "no such entry", Said.NO_LEDGER: "no such ledger"}
+_WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
+_ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class Hit(NamedTuple):
     last: int
     received_ns: int
     asked_ns: int
-    said: Said
+    teller: Teller
     why: str
 
 
@@ -116,25 +117,26 @@ class Trial:
         """Of one run."""
         self.run = run
         self._index = Index(summary.sayings.moments)
-        known = [(ledger, *decoded(who)) for ledger, who in self._index.known()]
-        answered = {(bookie, boot) for _, _, bookie, boot in known}
+        self._said: dict[Life, list[tuple[Teller, int]]] = {}
+        for ledger, who in self._index.known():
+            one = teller(who)
+            self._said.setdefault((ledger, one.bookie, one.boot), []).append((one, who))
+        answered = {life[1:] for life in self._said}
         self.duties = Duties(
             Histories(summary.versions),
             summary.released,
             run,
             lambda bookie, boot: (bookie, boot) in answered,
         )
-        self.lives: list[Life] = sorted(
-            {(ledger, bookie, boot) for ledger, said, bookie, boot in known if said in DENIALS}
-        )
+        self.lives = [
+            life for life, said in sorted(self._said.items()) if any(one.said in DENIALS for one, _ in said)
+        ]
 
-    def heard(self, life: Life, kinds: tuple[Said, ...]) -> Iterator[tuple[Said, Pieces]]:
-        """The moments of each of these kinds."""
-        ledger, bookie, boot = life
-        for said in kinds:
-            pieces = self._index.of(ledger, code(said, bookie, boot))
-            if len(pieces.first):
-                yield said, pieces
+    def heard(self, life: Life, kinds: Collection[Said]) -> Iterator[tuple[Teller, Pieces]]:
+        """The moments of these kinds, by who said what to whom."""
+        for one, who in self._said[life]:
+            if one.said in kinds:
+                yield one, self._index.of(life[0], who)
 
     def findings(self, name: str) -> Iterator[Finding]:
         """What one rule finds, a finding for each span of entries of one life."""
@@ -150,6 +152,8 @@ class Trial:
         ledger, bookie, boot = life
         first, last = part
         who = f"{bookie_name(self.run, bookie)} (boot {boot})"
+        asked, status = DENIALS[hit.teller.said]
+        question = f"{source_name(self.run, hit.teller.source)}'s {_ASKED[asked]} of entry {first}"
         return Finding(
             property=Answers.name,
             kind=name,
@@ -160,7 +164,7 @@ class Trial:
             text=f"{ledger_text(self.run, ledger)}: {who} denied {entries_text(first, last)}{text}",
             proof=(
                 hit.why,
-                f"{who} answered {_WORDS[hit.said]} for entry {first}: asked not before {hit.asked_ns} ns, "
+                f"{who} answered {_WORDS[status]} to {question}: asked not before {hit.asked_ns} ns, "
                 f"received by {hit.received_ns} ns",
             ),
         )
@@ -171,17 +175,17 @@ def own_acks_denied(trial: Trial, life: Life) -> Iterator[Hit]:
     if damage_to(trial.run, ("ledgers", "servers")):
         return
     until_ns = trial.duties.until_ns(life[0], life[1])
-    for (said, denials), (kind, acks) in product(trial.heard(life, DENIALS), trial.heard(life, ACKS)):
+    for (to, denials), (of, acks) in product(trial.heard(life, DENIALS), trial.heard(life, ACKS)):
         firsts = acks.firsts()
         both = pairs(denials, firsts)
         early, late = denials.early[both.left], denials.late[both.left]
         acked = firsts.late[both.right]
         wrong = (acked < early) & (late < until_ns)
-        word = "add" if kind is Said.ADDED else "recovery add"
+        word = "add" if of.said is Said.ADDED else "recovery add"
         columns = (both.first, both.last, late, early, acked)
         for first, last, late_ns, early_ns, acked_ns in _rows(columns, wrong):
             why = f"the same boot answered EOK to the {word} of entry {first}, received by {acked_ns} ns"
-            yield Hit(first, last, late_ns, early_ns, said, why)
+            yield Hit(first, last, late_ns, early_ns, to, why)
 
 
 def limbo_hidden(trial: Trial, life: Life) -> Iterator[Hit]:
@@ -189,17 +193,17 @@ def limbo_hidden(trial: Trial, life: Life) -> Iterator[Hit]:
     ledger, bookie, boot = life
     if shortcomings(trial.run, ("ledgers", "servers")):
         return
-    until_ns = trial.duties.limbo_until_ns(ledger, bookie, boot)
-    crashed = trial.duties.crashed_before(bookie, boot)
-    if not until_ns or crashed is None:
+    limbo = trial.duties.limbo(ledger, bookie, boot)
+    if limbo is None:
         return
     why = (
-        f"boot {crashed.number} had not ended in order, {ledger_text(trial.run, ledger)} was not closed and "
-        f"had {bookie_name(trial.run, bookie)} in its last ensemble: limbo was due"
+        f"boot {limbo.crashed} had not ended in order; {ledger_text(trial.run, ledger)} was not closed and "
+        f"had {bookie_name(trial.run, bookie)} in its last ensemble since boot {limbo.boot} began: "
+        "limbo was due"
     )
-    for said, denials in trial.heard(life, DENIALS):
-        for first, last, early_ns, late_ns in _rows(denials, denials.late < until_ns):
-            yield Hit(first, last, late_ns, early_ns, said, why)
+    for to, denials in trial.heard(life, DENIALS):
+        for first, last, early_ns, late_ns in _rows(denials, denials.late < limbo.until_ns):
+            yield Hit(first, last, late_ns, early_ns, to, why)
 
 
 def _rows(columns: tuple[Ints, ...], pick: Bools) -> Iterator[tuple[int, ...]]:

@@ -8,33 +8,62 @@ against a bookie. Judges nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from checkers.moments import Moments
-from checkers.wire import Columns, codes, denies, picked, said
+from checkers.spans import Bools, Ints
+from checkers.wire import Columns, codes, decoded, denies, picked, said
 from evidence.codes import Message, Status
 
 
 class Said(IntEnum):
-    """What a bookie said of an entry."""
+    """What a bookie said of an entry: EOK to an add, or an explicit negative to a read."""
 
-    ADDED = 1  # EOK to an add
-    ADDED_BACK = 2  # EOK to a recovery add
-    NO_ENTRY = 3  # no such entry, to a read or recovery read
-    NO_LEDGER = 4  # no such ledger
+    ADDED = 1
+    ADDED_BACK = 2
+    NO_ENTRY = 3
+    NO_LEDGER = 4
+    NO_ENTRY_TO_RECOVERY = 5
+    NO_LEDGER_TO_RECOVERY = 6
 
 
-ACKS = (Said.ADDED, Said.ADDED_BACK)
-DENIALS = (Said.NO_ENTRY, Said.NO_LEDGER)
+ACKS: Mapping[Said, Message] = {Said.ADDED: Message.ADD, Said.ADDED_BACK: Message.RECOVERY_ADD}
+DENIALS: Mapping[Said, tuple[Message, Status]] = {
+    Said.NO_ENTRY: (Message.READ, Status.ENOENTRY),
+    Said.NO_LEDGER: (Message.READ, Status.ENOLEDGER),
+    Said.NO_ENTRY_TO_RECOVERY: (Message.RECOVERY_READ, Status.ENOENTRY),
+    Said.NO_LEDGER_TO_RECOVERY: (Message.RECOVERY_READ, Status.ENOLEDGER),
+}
 READS = (Message.READ, Message.RECOVERY_READ)
+_SAID_BITS = 4
+
+
+class Teller(NamedTuple):
+    """Who said what to whom: a bookie's boot, to a source (0 for acknowledgements, to anybody)."""
+
+    said: Said
+    source: int
+    bookie: int
+    boot: int
+
+
+def teller(who: int) -> Teller:
+    """The teller of a moment."""
+    kind, bookie, boot = decoded(who)
+    return Teller(Said(kind & (2**_SAID_BITS - 1)), kind >> _SAID_BITS, bookie, boot)
 
 
 @dataclass(frozen=True, slots=True)
 class Sayings:
-    """The moments by :class:`Said`, bookie and boot; ``acks``, ``denials`` and ``reads`` count answers."""
+    """The moments by :class:`Teller`; ``acks``, ``denials`` and ``reads`` count answers.
+
+    Denials are kept by source, so that the many that a census may get do not veil those of a recovery.
+    """
 
     moments: Moments
     acks: int
@@ -54,22 +83,24 @@ def scan_sayings(rows: Columns) -> Sayings:
     """The frames of one chunk, in any order."""
     about = said(rows) & (rows["ledger"] >= 0) & (rows["entry"] >= 0)
     status, reads = rows["status"], about & np.isin(rows["kind"], READS)
-    good = about & (status == Status.EOK)
-    picks = {
-        Said.ADDED: good & (rows["kind"] == Message.ADD),
-        Said.ADDED_BACK: good & (rows["kind"] == Message.RECOVERY_ADD),
-        Said.NO_ENTRY: reads & (status == Status.ENOENTRY),
-        Said.NO_LEDGER: reads & (status == Status.ENOLEDGER),
-    }
-    columns = []
-    for what, pick in picks.items():
-        who = codes(what, picked(rows, pick, "bookie"), picked(rows, pick, "boot"))
-        early = "asked_ns" if what in DENIALS else "received_ns"
-        names = ("ledger", "entry", early, "received_ns")
-        columns.append((who, *(picked(rows, pick, name) for name in names)))
+    added = about & (status == Status.EOK)
+    picks = {what: added & (rows["kind"] == kind) for what, kind in ACKS.items()}
+    acks = sum(int(pick.sum()) for pick in picks.values())
+    for what, (kind, negative) in DENIALS.items():
+        picks[what] = reads & (rows["kind"] == kind) & (status == negative)
+    columns = [_moments(rows, what, pick) for what, pick in picks.items()]
     return Sayings(
         moments=Moments.of(*(np.concatenate(column) for column in zip(*columns, strict=True))),
-        acks=sum(int(picks[what].sum()) for what in ACKS),
+        acks=acks,
         denials=int((reads & denies(status)).sum()),
         reads=int(reads.sum()),
     )
+
+
+def _moments(rows: Columns, what: Said, pick: Bools) -> tuple[Ints, ...]:
+    """(who, ledger, entry, early, late) of the rows picked."""
+    to = picked(rows, pick, "source") if what in DENIALS else np.zeros(int(pick.sum()), dtype=np.int64)
+    who = codes(0, picked(rows, pick, "bookie"), picked(rows, pick, "boot"))
+    who |= (to << np.int64(_SAID_BITS) | np.int64(what)) << np.int64(32)
+    early = "asked_ns" if what in DENIALS else "received_ns"
+    return who, *(picked(rows, pick, name) for name in ("ledger", "entry", early, "received_ns"))

@@ -3,14 +3,16 @@
 A bookie may forget a ledger whose metadata is gone, and one that is closed and names it no more
 (``ScanAndCompareGarbageCollector``); a delete that was invoked releases its ledger. After an unclean
 end a protected bookie must not deny what it may have lost, of every ledger that is not closed and has it
-in its last ensemble (BP-46, "Protection Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``). Knows
-no frame.
+in its last ensemble (BP-46, "Protection Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``). It
+marks them before it serves, and the marks go only when the ledger was recovered: they outlive any
+restart. Knows no frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 from checkers.boots import Boot, boots_of
 from checkers.contract import RunFacts
@@ -20,6 +22,14 @@ from protocol.addresses import name_of_id
 
 ANSWERING = "answering"
 """The event of a bookie that answered its readiness probe."""
+
+
+class Limbo(NamedTuple):
+    """A ledger had to be in limbo until this time, for ``boot`` followed the unclean end of ``crashed``."""
+
+    until_ns: int
+    boot: int
+    crashed: int
 
 
 class Duties:
@@ -55,12 +65,24 @@ class Duties:
         ends = [*dropped, self._released.get(ledger, NEVER), gone.earliest_ns if gone else NEVER]
         return 0 if self._histories.gaps(ledger) else min(ends)
 
-    def limbo_until_ns(self, ledger: int, bookie: int, number: int) -> int:
-        """Until when this boot owed limbo for the ledger; 0 where it did not."""
-        boot = self._boot(bookie, number)
-        chain = self._histories.of.get(ledger, ())
-        if boot is None or not self._histories.seen_whole(ledger) or not self._after_a_crash(boot):
-            return 0
+    def limbo(self, ledger: int, bookie: int, number: int) -> Limbo | None:
+        """What this boot owed for the ledger after an unclean end, the mark that had to stay longest."""
+        if self._names.get(bookie) not in self._guarded or not self._histories.seen_whole(ledger):
+            return None
+        boots = [boot for boot in self._boots.get(bookie, ()) if boot.number <= number]
+        if not boots or boots[-1].number != number:
+            return None
+        owed = []
+        for at, boot in enumerate(boots):
+            crashed = self._crashed(boots[:at])
+            # A boot that never served may not have come to its end of marking.
+            if crashed is not None and (boot.number == number or self._served(boot)):
+                owed.append(Limbo(self._marked_until_ns(ledger, boot), boot.number, crashed.number))
+        return max(owed, default=None)
+
+    def _marked_until_ns(self, ledger: int, boot: Boot) -> int:
+        """Until when a mark that this boot set on the ledger had to stay; 0 where it set none."""
+        chain, bookie = self._histories.of[ledger], boot.bookie
         if chain[0].latest_ns >= boot.started_ns:
             return 0
         ends = [self.until_ns(ledger, bookie)]
@@ -70,9 +92,8 @@ class Duties:
                 ends.append(version.earliest_ns)
         return min(ends)
 
-    def crashed_before(self, bookie: int, number: int) -> Boot | None:
-        """The boot with an unclean end for whose sake this boot owes limbo."""
-        earlier = [boot for boot in self._boots.get(bookie, ()) if boot.number < number]
+    def _crashed(self, earlier: Sequence[Boot]) -> Boot | None:
+        """The boot whose marker of an unclean end was still there: a bookie writes it before it serves."""
         for boot in reversed(earlier):
             if not boot.unclean:
                 return None
@@ -80,17 +101,9 @@ class Duties:
                 return boot
         return None
 
-    def _after_a_crash(self, boot: Boot) -> bool:
-        """Whether the marker of an unclean end was on its disk: a bookie writes it before it serves."""
-        guarded = self._names.get(boot.bookie) in self._guarded
-        return guarded and self.crashed_before(boot.bookie, boot.number) is not None
-
     def _served(self, boot: Boot) -> bool:
         ready = (self._names[boot.bookie], boot.number) in self._ready
         return ready or self._has_answered(boot.bookie, boot.number)
-
-    def _boot(self, bookie: int, number: int) -> Boot | None:
-        return next((boot for boot in self._boots.get(bookie, ()) if boot.number == number), None)
 
     def _in_last_ensemble(self, version: Version, bookie: int) -> bool:
         return bool(version.fragments) and _names(version.fragments[-1][1], self._names.get(bookie, ""))

@@ -199,7 +199,9 @@ class Index:
         """What is known of one of them, ascending by first entry; empty when nothing is."""
         rows = slice(*self._rows.get((ledger, who), (0, 0)))
         _, _, entry, early, late = (column[rows] for column in self._moments.rows)
-        crowds = slice(*self._crowds.get((ledger, who), (0, 0)))
+        if (ledger, who) not in self._crowds:
+            return Pieces(entry, entry, early, late)
+        crowds = slice(*self._crowds[ledger, who])
         _, _, block, least, most = (column[crowds] for column in self._moments.crowds)
         place, first, last = _spread(self._moments.bits[crowds])
         first, last = first + block[place] * BLOCK, last + block[place] * BLOCK

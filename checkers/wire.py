@@ -60,11 +60,6 @@ def codes(kind: int, one: NDArray[Any] | int, other: NDArray[Any] | int = 0) -> 
     return np.atleast_1d(np.int64(kind << 32) | (high << np.int64(16)) | low)
 
 
-def code(kind: int, one: int, other: int = 0) -> int:
-    """The same of single numbers."""
-    return kind << 32 | one << 16 | other
-
-
 def decoded(who: int) -> tuple[int, int, int]:
     """(kind, one, other) of a code."""
     return who >> 32, (who >> 16) & 0xFFFF, who & 0xFFFF

@@ -243,14 +243,28 @@ def owed_limbo(history: list[Fact], row: Row, run: RunFacts) -> bool:
         return False
     if [v["version"] for v in versions] != list(range(len(versions))):
         return False
-    started_ns = boots[row["boot"]]["started"]["earliest_ns"]
+    return any(
+        marked(history, row, run, boot)
+        for boot in boots
+        if boot == row["boot"] or (boot < row["boot"] and has_served(history, row["bookie"], boot, run))
+    )
+
+
+def has_served(history: list[Fact], bookie: int, boot: int, run: RunFacts) -> bool:
+    mine = [r for r in said(history) if (r["bookie"], r["boot"]) == (bookie, boot)]
+    return "answering" in boot_rows(run, bookie)[boot] or any(says(r) for r in mine)
+
+
+def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
+    """Whether a mark that this boot set, or had to set, still stood when the answer came."""
+    boots, versions = boot_rows(run, row["bookie"]), chain(history, row["ledger"])
+    started_ns = boots[boot]["started"]["earliest_ns"]
     crashed = False
-    for earlier in sorted((boot for boot in boots if boot < row["boot"]), reverse=True):
+    for earlier in sorted((other for other in boots if other < boot), reverse=True):
         detail = json.loads(boots[earlier]["exit"]["detail"]) if "exit" in boots[earlier] else {}
         if detail.get("signal") in (None, 15) and detail.get("code") in (None, 0, 143):
             break
-        mine = [r for r in said(history) if (r["bookie"], r["boot"]) == (row["bookie"], earlier)]
-        if "answering" in boots[earlier] or any(says(r) for r in mine):
+        if has_served(history, row["bookie"], earlier, run):
             crashed = True
             break
     if not crashed or versions[0]["latest_ns"] >= started_ns:

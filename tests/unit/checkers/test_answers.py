@@ -50,7 +50,8 @@ def test_the_proof_has_the_acknowledgement_and_the_denial():
     assert judgement.findings[0].text == "ledger 1: b1 (boot 1) denied entry 3 that it had acknowledged"
     assert judgement.findings[0].proof == (
         "the same boot answered EOK to the add of entry 3, received by 10 ns",
-        "b1 (boot 1) answered no such entry for entry 3: asked not before 19 ns, received by 20 ns",
+        "b1 (boot 1) answered no such entry to reader's read of entry 3: asked not before 19 ns, "
+        "received by 20 ns",
     )
     assert judgement.counts["denied_own_ack"] == 1
 
@@ -155,6 +156,12 @@ def test_what_recovery_wrote_later_does_not_veil_what_the_writer_was_told():
     assert found(acks, later, denied(plain_read(7), at=20)) == [("denied_own_ack", 7, 7)]
 
 
+def test_the_many_denials_of_a_later_census_do_not_veil_an_early_one():
+    closes = [OPEN, recovering(1), closed(-1, 2, earliest_ns=30, latest_ns=30)]
+    census = [answered("observer", "b1", plain_read(n), ENOENTRY, at=99, boot=2) for n in range(100)]
+    assert in_limbo(closes, denied(read(3), boot=2), census) == LIMBO
+
+
 @pytest.mark.parametrize("damaged", ["servers: torn", "ledgers: torn"])
 def test_boots_and_metadata_that_are_torn_may_hide_an_excuse(damaged):
     judgement = told(ACK, denied(), damage=(damaged,))
@@ -192,8 +199,8 @@ def test_a_protected_bookie_that_denies_after_a_crash_is_convicted():
     assert in_limbo() == LIMBO
     judgement = told(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
     assert judgement.findings[0].proof[0] == (
-        "boot 1 had not ended in order, ledger 1 was not closed and had b1 in its last ensemble: "
-        "limbo was due"
+        "boot 1 had not ended in order; ledger 1 was not closed and had b1 in its last ensemble "
+        "since boot 2 began: limbo was due"
     )
 
 
@@ -210,8 +217,17 @@ def test_limbo_is_owed_after_an_unclean_end_only():
     assert not in_limbo(servers=(*STARTED, boot(1, "exit", 12, signal=15), boot(2, "started", 15)))
     assert in_limbo(servers=(*STARTED, boot(1, "exit", 12, code=3), boot(2, "started", 15))) == LIMBO
     assert not in_limbo(OPEN, denied(boot=1))
-    later = (*CRASH, boot(2, "answering", 16), boot(2, "exit", 17, signal=15), boot(3, "started", 18))
-    assert not in_limbo(OPEN, denied(boot=3), servers=later)
+
+
+def test_limbo_outlives_an_orderly_restart_if_it_was_marked():
+    stopped = (boot(2, "exit", 17, signal=15), boot(3, "started", 18))
+    marked = (*CRASH, boot(2, "answering", 16), *stopped)
+    assert in_limbo(OPEN, denied(boot=3), servers=marked) == LIMBO
+    assert not in_limbo(OPEN, denied(boot=3), servers=(*CRASH, *stopped))
+    mended = [OPEN, recovering(1), closed(2, 2, earliest_ns=17, latest_ns=17)]
+    assert not in_limbo(mended, denied(boot=3), servers=marked)
+    young = created(earliest_ns=16, latest_ns=16)
+    assert not in_limbo(young, denied(boot=3), servers=marked)
 
 
 def test_a_boot_that_never_served_had_nothing_to_lose():

@@ -23,6 +23,7 @@ from tests.histories.asking import (
     swallowed,
 )
 from tests.histories.story import (
+    READER,
     acked,
     closed,
     created,
@@ -234,6 +235,19 @@ def test_a_writer_that_neither_added_nor_closed_made_no_close():
     assert found(versions, made, later, recovery(-1, denied=()))
     refused = operation(Kind.CLOSE, seq=9, outcome=Outcome.FAIL)
     assert found(versions, made, refused, recovery(-1, denied=()))
+
+
+def test_the_close_of_a_readers_handle_ends_no_ledger():
+    versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
+    reader = operation(Kind.CLOSE, client=READER, handle=5, invoked_ns=50)
+    assert found(versions, reader, recovery(-1, denied=())) == [("ended_too_soon", 0, 0)]
+
+
+def test_one_recovery_that_was_not_seen_leaves_the_property_unknown():
+    other = [(table, {**row, "ledger": 2}) for table, row in recovered()[:3]]
+    judgement = told(recovered(), recovery(4), other)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert (judgement.seen["legal"], judgement.seen["unseen"]) == (1, 1)
 
 
 def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():

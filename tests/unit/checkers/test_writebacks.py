@@ -14,7 +14,7 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import judged, kinds
+from tests.histories.story import closed, created, judged, kinds
 
 
 def told(*parts, **run):
@@ -59,6 +59,12 @@ def test_replication_copies_what_plain_reads_returned():
 
 def test_a_bookie_reads_its_own_copy_unseen():
     assert not found(recovered(), recovery(4), asked("b3", "b4", write_back(3), at=30))
+
+
+def test_a_version_that_nobody_saw_may_name_the_bookie_that_wrote():
+    wrote = asked("b5", "b4", write_back(3), at=30)
+    assert not found(closed(4, 7), wrote)
+    assert found(created(), wrote) == [("wrote_back_unread", 3, 3)]
 
 
 def test_many_unread_entries_are_one_span():
