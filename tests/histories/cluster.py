@@ -122,7 +122,7 @@ class Cluster:
         self.lives: list[tuple[int, int, str, int]] = []
         for number in self.bookies:
             self._lived(number, "started")
-            self._lived(number, "answering")
+            self.lives.append((number, 1, "answering", self.now_ns))
         self.at_crash: list[Callable[[int], None]] = []
         self.network = Network(self)
         self.send = self.network.send
