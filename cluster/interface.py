@@ -99,6 +99,15 @@ class CanPause(Protocol):
         ...
 
 
+@runtime_checkable
+class CanTellCheckpoints(Protocol):
+    """Can tell when it last wrote its journal's mark, which is how a bookie ends a checkpoint."""
+
+    def marked_ns(self) -> int:
+        """When that was, by the clock of its file system; 0 before the first."""
+        ...
+
+
 class Client(Process, Protocol):
     """A client process: commands in, replies out; its operations go to its own history."""
 

@@ -18,6 +18,8 @@ from plans.conditions import Elapsed
 
 Condition = Callable[[Stage, Any], tuple[bool, str]]
 CONDITIONS: dict[str, Condition] = {}
+BEGINNINGS: dict[str, Callable[[Stage, Any], Condition]] = {}
+"""Conditions on what happens from the step's beginning on: each looks once, and gives what to poll."""
 
 _NO_SUCH_ENTRY_ID = 2**40
 _LIMBO = 507
@@ -42,6 +44,16 @@ def condition(name: str) -> Callable[[Condition], Condition]:
     return enter
 
 
+def beginning(name: str) -> Callable[[Callable[[Stage, Any], Condition]], Callable[[Stage, Any], Condition]]:
+    """Register the function below as what begins the condition ``name``."""
+
+    def enter(function: Callable[[Stage, Any], Condition]) -> Callable[[Stage, Any], Condition]:
+        BEGINNINGS[name] = function
+        return function
+
+    return enter
+
+
 @act("wait_for")
 def wait_for(stage: Stage, step: Any) -> Done:
     """Wait until a named condition holds."""
@@ -53,8 +65,10 @@ def wait_for(stage: Stage, step: Any) -> Done:
 
 def await_condition(stage: Stage, asked: Any, timeout_s: float) -> str:
     """Wait until the asked condition (its parameters) holds; the last state seen."""
+    begin = BEGINNINGS.get(asked.condition)
+    condition = begin(stage, asked) if begin else CONDITIONS[asked.condition]
     return wait_until(
-        lambda: alive_and(CONDITIONS[asked.condition], stage, asked),
+        lambda: alive_and(condition, stage, asked),
         timeout_s,
         f"condition {asked.condition!r}",
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from harness.acts import clients, faults, loads, metadata, observing  # noqa: F401  # registers their acts
+from harness.acts import checkpoints, clients, faults, loads, metadata, observing  # noqa: F401  # each registers
 from harness.acts.faults import inject
 from harness.acts.registry import ACTS, Done
 from harness.conditions import await_condition

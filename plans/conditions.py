@@ -88,6 +88,16 @@ class Acted(Condition):
     times: int = Field(default=1, ge=1)
 
 
+class Checkpointed(Condition):
+    """The bookie has completed two checkpoints since the step began, so one of them began after it, too.
+
+    Needs a `flushInterval` that is shorter than ``timeout_s``.
+    """
+
+    condition: Literal["checkpointed"] = "checkpointed"
+    target: BookieName
+
+
 class Quiet(Condition):
     """Every bookie is up, registered and answering, and none is in limbo or repairing."""
 
@@ -102,12 +112,24 @@ class Elapsed(Params):
 
 
 AnyCondition = (
-    Ready | Registered | Down | Limbo | NotLimbo | State | Fragments | Acked | Acted | Quiet | Elapsed
+    Ready
+    | Registered
+    | Down
+    | Limbo
+    | NotLimbo
+    | State
+    | Fragments
+    | Acked
+    | Acted
+    | Checkpointed
+    | Quiet
+    | Elapsed
 )
 
 CONDITIONS: dict[str, type[AnyCondition]] = {
     "acked": Acked,
     "acted": Acted,
+    "checkpointed": Checkpointed,
     "down": Down,
     "elapsed": Elapsed,
     "fragments": Fragments,

@@ -60,6 +60,11 @@ class LocalBookie(LocalProcess):
         """The status of a plain read sent straight to it, None without an answer."""
         return answer(self.address, ledger, entry, timeout_s=timeout_s)
 
+    def marked_ns(self) -> int:
+        """When it last wrote its journal's mark (``Journal#rollLog``), by the file system's clock."""
+        mark = self.folder / "data" / "ledgers" / "current" / "lastMark"
+        return mark.stat().st_mtime_ns if mark.exists() else 0
+
     def _change(self, conf: Mapping[str, str], version: str | None) -> None:
         layers = self._layers
         self._layers = Layers(layers.base, layers.mode, {**layers.plan, **conf}, layers.user)
