@@ -34,7 +34,7 @@ class FailoverLoad(LedgerShape):
     """Who may write, and what the ledgers are like.
 
     Another takes over when no add was acknowledged to the writer for ``patience_s``. A writer that finds
-    itself replaced tries ``late_entries`` more on its old handle.
+    itself replaced tries up to ``late_entries`` more on its old handle, until one is refused.
     """
 
     writers: tuple[ClientName, ...] = Field(min_length=2)

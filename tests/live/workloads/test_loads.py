@@ -72,7 +72,8 @@ def test_a_paused_writer_is_replaced_and_gets_no_late_add_acknowledged(cluster: 
         load.wait_for_more(*CLIENTS)
     totals = load.totals
     assert totals["takeovers"] >= 2, load.said
-    assert (totals["late_acked"], totals["late_refused"]) == (0, 5), load.said
+    assert totals["late_acked"] == 0, load.said
+    assert 1 <= totals["late_refused"] <= 5, load.said  # no add is begun after one was refused
     assert totals["ledgers"] == len(load.ledgers)
     assert totals["closed"] > 0
     assert states(cluster, sorted(load.ledgers.values())[:-1]) == {LedgerState.CLOSED}
