@@ -20,6 +20,7 @@ from cluster.offline import transactions
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
+from harness.acts.loads import abandon_all
 from harness.cleaning import at_work
 from harness.finals import heal_everything, observe
 from harness.judging import Judge
@@ -89,6 +90,7 @@ def _play(stage: Stage) -> dict[str, Any]:
         stage.narrator.event(f"ends early: {error or type(error).__name__}", style="red")
         if full := full_disk(stage.folder.path):
             stage.narrator.event(full, style="red")
+        abandon_all(stage)
         raise
     heal_everything(stage)
     return observe(stage)

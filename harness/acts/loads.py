@@ -74,3 +74,12 @@ def end_load(stage: Stage, name: str) -> str:
 def end_all(stage: Stage) -> list[str]:
     """End every load still running; the sentences of all of them."""
     return [end_load(stage, name) for name in list(stage.loads)]
+
+
+def abandon_all(stage: Stage) -> None:
+    """Tell every load to stop and wait for none: a run that ends early ends their clients anyway.
+
+    A load that nobody tells would wait for its clients' next start, and the process for the load.
+    """
+    for load in stage.loads.values():
+        load.stop.set()

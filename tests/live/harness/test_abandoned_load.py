@@ -1,0 +1,37 @@
+"""A run that ends early while a load is at work: it ends all the same, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from .conftest import Fencepost
+
+PLAN = """\
+name: test/abandoned
+source: {document: BP-46, section: Test Plan}
+about: A condition that never comes ends the run while clients write.
+clients: [w1, w2]
+modes: [journal]
+control: {mode: unprotected}
+steps:
+  - load: {workload: append, as: writers, writers: [w1], rate_per_s: 100}
+  - load: {workload: failover, as: service, writers: [w1, w2], rate_per_s: 100}
+  - wait_for: {condition: down, target: b1, timeout_s: 1}
+  - end_load: {as: writers}
+  - end_load: {as: service}
+expect:
+  journal: [holds]
+  unprotected: [{breaks: {property: durability, kind: lost}}]
+"""
+
+
+def test_a_run_that_ends_early_ends_its_loads(fencepost: Callable[..., Fencepost], tmp_path: Path) -> None:
+    plan = tmp_path / "abandoned.yaml"
+    plan.write_text(PLAN)
+    run = fencepost("run", str(plan))
+    run.wait_for("ends early")
+    code, text = run.finish()
+    assert code == 1, text
+    assert "waited 1 s for condition 'down'" in text
+    run.assert_nothing_left()
