@@ -83,10 +83,12 @@ class _Opening:
             name: LocalClient(name, number, self._site) for name, number in self._spec.client_numbers.items()
         }
         self._start("the bookies", bookies.values())
+        # A client reads which bookies there are when it connects, and hears of others only some time later.
+        self._ready(list(bookies.values()))
         for client in clients.values():
             self._scopes.on_end(f"the conversation with {client.name}", client.close)
         self._start("the clients", clients.values())
-        self._ready([*bookies.values(), *clients.values()])
+        self._ready(list(clients.values()))
         observer = clients.pop(OBSERVER, None)
         return LocalCluster(self._site, zookeeper, proxy, bookies, clients, observer, links, metadata)
 

@@ -33,7 +33,9 @@ def write(cluster: LocalCluster, entries: int) -> int:
     size = len(cluster.bookies)
     sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size}
     writer = cluster.clients["writer"]
-    ledger = int(writer.call("create", timeout_s=20, handle="h", **sizes)["ledger"])
+    made = writer.call("create", timeout_s=20, handle="h", **sizes)
+    assert made["ok"], made
+    ledger = int(made["ledger"])
     reply = writer.call("append", timeout_s=20, handle="h", entries=entries, entry_bytes=100, outstanding=10)
     assert reply["acked"] == entries
     return ledger
