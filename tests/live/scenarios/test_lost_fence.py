@@ -1,0 +1,70 @@
+"""BP-46's scenario 1 live: whose fence is lost and whose is not, and what the verdict names.
+
+In a quick form: each variant once, in one mode. The series with their bounds are those of
+``scripts/bench scenarios``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.live.harness.conftest import Fencepost, fencepost  # noqa: F401  # the fixture
+
+Start = Callable[..., Fencepost]
+
+VARIANTS = {
+    "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact", "lost-fence-restart")),
+    "idle checkpoints": (
+        "journal",
+        ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back"),
+    ),
+    "protected": ("protected", ("lost-fence-twice", "lost-fence-refused", "lost-limbo")),
+}
+
+
+@pytest.mark.parametrize("about", list(VARIANTS))
+def test_each_variant_comes_out_as_stated(about: str, fencepost: Start) -> None:  # noqa: F811  # the fixture
+    mode, names = VARIANTS[about]
+    run = fencepost("run", *(f"bp46/{name}" for name in names), "--mode", mode, "--json")
+    run.look()
+    code, text = run.finish()
+    runs = {
+        one["scenario"].removeprefix("bp46/"): one["modes"][mode]
+        for one in json.loads(text[text.index("{") :])["runs"]
+    }
+    wrong = {name: one["comparison"]["reasons"] for name, one in runs.items() if not one["comparison"]["met"]}
+    assert (code, wrong) == (0, {}), text
+    assert tuple(runs) == names
+    if "lost-fence" in names:
+        _names_the_add_the_close_and_the_answers(runs["lost-fence-first-contact"])
+        _only_the_control_breaks(runs["lost-fence"])
+    run.assert_nothing_left()
+
+
+def _names_the_add_the_close_and_the_answers(verdict: dict[str, Any]) -> None:
+    """Entry 0 lies behind the close at -1: b2 was fenced before its crash and took it after; b3 never was."""
+    (finding,) = verdict["judgements"]["fencing"]["findings"]
+    assert (finding["kind"], finding["first_entry"], finding["last_entry"]) == ("added_after_close", 0, 0)
+    proof = "\n".join(finding["proof"])
+    for told in (
+        "CLOSED at -1",
+        "writer invoked the add of entry 0",
+        "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer",
+        "b2 boot 1 was killed",
+        "b2 boot 2 acknowledged entry 0",
+        "b3 answered no fencing read of this ledger",
+        "b3 boot 1 acknowledged entry 0",
+    ):
+        assert told in proof, proof
+    assert "b1 boot 1 acknowledged" not in proof
+
+
+def _only_the_control_breaks(verdict: dict[str, Any]) -> None:
+    """Ten entries are kept of each of two ledgers; the one add that is acknowledged belongs to the second."""
+    findings = [one for judgement in verdict["judgements"].values() for one in judgement["findings"]]
+    assert {one["property"] for one in findings} == {"durability", "closing", "fencing", "lac"}
+    assert {(one["ledger"], one["last_entry"]) for one in findings} == {(1, 10)}
