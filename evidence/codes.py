@@ -26,6 +26,7 @@ class Kind(IntEnum):
     CENSUS = 10
     WATCHED = 11
     WRITE_LAC = 12
+    PASS = 13
 
 
 class Flag(IntFlag):
@@ -37,6 +38,7 @@ class Flag(IntFlag):
     TAIL = 8
     FINAL = 16
     ADV = 32
+    PASS = 64
 
 
 class Outcome(IntEnum):
@@ -55,6 +57,13 @@ class Proof(IntEnum):
     PROVES_ITSELF = 1
     DAMAGED = 2
     FOREIGN = 3
+
+
+class Place(IntEnum):
+    """Where on a disk an entry was held."""
+
+    INDEX = 1
+    JOURNAL = 2
 
 
 class Holding(IntEnum):
@@ -116,6 +125,7 @@ class FrameFlag(IntFlag):
     UNPARSED = 512  # its header could not be read
     BATCH = 1024
     GAP = 2048  # frames before this one could not be recorded
+    GARBLED = 4096  # a rule of ours turned a bit of its entry over
 
 
 class Status(IntEnum):

@@ -100,6 +100,11 @@ class RunFolder:
         return self.raw / "frames"
 
     @property
+    def holdings(self) -> Path:
+        """Folder of what bookies' disks held at unclean deaths; there is none when none was copied."""
+        return self.raw / "holdings"
+
+    @property
     def transactions(self) -> Path:
         """ZooKeeper's transactions under ``/ledgers``, in their order."""
         return self.raw / "ledgers" / "transactions.jsonl"
@@ -234,6 +239,20 @@ def find_run(results: Path, reference: str = LATEST) -> FoundRun:
     )
 
 
+def every_run(results: Path) -> list[Path]:
+    """The folders of all whole runs below ``results``, those of campaigns included; sorted.
+
+    Links (``latest``) are not followed, and no run's own folders are looked into.
+    """
+    found = set()
+    for place, folders, files in os.walk(results):
+        if "run.json" in files:
+            found.add(Path(place).parent)
+            folders.clear()
+        folders[:] = [name for name in folders if not name.startswith(".")]
+    return sorted(found)
+
+
 def modes_of(run: Path) -> tuple[RunFolder, ...]:
     """The modes that ran in a whole run's folder, sorted by name."""
     return tuple(RunFolder(found.parent) for found in sorted(run.glob("*/run.json")))
@@ -244,7 +263,11 @@ def write_json(path: Path, tree: Mapping[str, Any]) -> None:
 
     The same tree gives the same bytes. Raises ``EvidenceError`` when the disk refuses.
     """
-    text = json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    write_text(path, json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text whole or not at all, synced to disk; ``EvidenceError`` when the disk refuses."""
     fresh = path.with_name(f".{path.name}-{os.getpid()}")
     try:
         with fresh.open("w", encoding="utf-8") as file:
@@ -252,7 +275,7 @@ def write_json(path: Path, tree: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         fresh.unlink(missing_ok=True)
         raise _unwritable(path, error) from error
@@ -282,7 +305,8 @@ def _write_once(path: Path, tree: Mapping[str, Any]) -> None:
     write_json(path, tree)
 
 
-def _sync_folder(path: Path) -> None:
+def sync_folder(path: Path) -> None:
+    """Put the names in a folder on the disk."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

@@ -1,8 +1,10 @@
 """Arrow schemas of the evidence tables.
 
 One row of ``operations`` is one client operation; of ``frames`` one request or answer on a link
-(one for each entry of a batch); of ``census`` one answer of one bookie; of
-``ledgers`` one version of a ledger's metadata; of ``faults`` one fault; of ``servers`` one event.
+(one for each entry of a batch); of ``census`` one answer of one bookie; of ``holdings`` one span of
+entries that a bookie's disk held when a boot of it died uncleanly; of
+``ledgers`` one version of a ledger's metadata; of ``chains`` one version of the list of a log's
+ledgers; of ``faults`` one fault; of ``servers`` one event.
 Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` where there is none.
 Integer codes are those of :mod:`evidence.codes`; client and bookie numbers are resolved by
 ``run.json``. No column holds nulls, so that every column is a plain NumPy array.
@@ -32,8 +34,8 @@ OPERATIONS = _schema(
     last=pa.int64(),  # read: range end; entry: seq of its read; watched: metadata version; else -1
     lac_before=pa.int64(),  # highest LAC told on this handle before the invocation, -1 none
     lac=pa.int64(),  # LAC told by the outcome, -1 none (watched: the state's code)
-    result=pa.int64(),  # outcome's entry field as recorded (close/open: last entry; read: delivered)
-    expected=pa.int64(),  # the id that order demands of this row, -1 where order has no say
+    result=pa.int64(),  # outcome's entry field as recorded (close/open: last entry; read and pass: delivered)
+    expected=pa.int64(),  # the id that order demands, -1: none; pass: zxid that made its log's znode
     size_bytes=pa.int32(),
     digest=pa.int64(),  # crc32c << 32 | crc32 of the payload, as signed 64 bits
     origin=pa.int32(),  # client number in the payload's header
@@ -77,6 +79,15 @@ CENSUS = _schema(
     size_bytes=pa.int32(),
 )
 
+HOLDINGS = _schema(
+    ledger=pa.int64(),
+    entry=pa.int64(),  # the first of the span
+    last=pa.int64(),  # the last, inclusive; a span lies in one block of entries (protocol.buckets)
+    bookie=pa.int16(),
+    boot=pa.int16(),  # the boot that died; only of one with an event ``disk_read`` a gap is an absence
+    place=pa.int8(),  # Place; what is in the journal the next boot replays
+)
+
 LEDGERS = _schema(
     ledger=pa.int64(),
     version=pa.int32(),  # znode version; create is 0; a delete is one row with state 0
@@ -97,6 +108,16 @@ LEDGERS = _schema(
     zxid=pa.int64(),
     earliest_ns=pa.int64(),  # not in force before
     latest_ns=pa.int64(),  # in force not later than this; NEVER when nobody saw it
+    put_back=pa.bool_(),  # no transaction made it: a fault put the store's content back to it
+)
+
+CHAINS = _schema(
+    chain=pa.string(),
+    version=pa.int32(),  # znode version; create is 0
+    ledgers=pa.list_(pa.int64()),  # ids in the log's order
+    zxid=pa.int64(),
+    born=pa.int64(),  # zxid of the transaction that made the znode
+    earliest_ns=pa.int64(),  # not in force before
 )
 
 FAULTS = _schema(
@@ -124,10 +145,12 @@ TABLES: dict[str, pa.Schema] = {
     "operations": OPERATIONS,
     "frames": FRAMES,
     "census": CENSUS,
+    "holdings": HOLDINGS,
     "ledgers": LEDGERS,
+    "chains": CHAINS,
     "faults": FAULTS,
     "servers": SERVERS,
 }
 
-BUCKETED = ("operations", "census", "ledgers", "frames")
+BUCKETED = ("operations", "census", "ledgers", "frames", "holdings")
 """Tables split by bucket of (ledger, entry); the others are small and whole."""

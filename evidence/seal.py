@@ -31,6 +31,12 @@ def sealed(tree: Mapping[str, Any], root: Path, files: list[Path]) -> dict[str, 
     return {**whole, SEAL: _sum(whole)}
 
 
+def resealed(tree: Mapping[str, Any], sums: Mapping[str, str]) -> dict[str, Any]:
+    """A sealed tree with other sums of its files (by path below the run), and with its own anew."""
+    whole = {**{key: value for key, value in tree.items() if key != SEAL}, FILES: dict(sums)}
+    return {**whole, SEAL: _sum(whole)}
+
+
 def is_whole(tree: Mapping[str, Any]) -> bool:
     """Whether a sealed tree is as it was written."""
     return tree.get(SEAL) == _sum({key: value for key, value in tree.items() if key != SEAL})

@@ -1,8 +1,9 @@
-"""Where every server and link of a run listens, as pure arithmetic over 127/8.
+"""Where every server and link of a run listens, as pure arithmetic over 127/8 or, with bridges, 10/8.
 
 A run leases one octet L; all of its addresses lie in 127.L.0.0/16, so runs on one machine
 never meet. Source number s and destination number d give the link 127.L.s.d; s = 0 is the
-destination itself, past every link. Only numbers live here: nothing is bound or resolved.
+destination itself, past every link. In containers source s has a network 10.L.s.0/24 of its own
+with the same links 10.L.s.d, and itself is 10.L.s.s. Only numbers live here: nothing is bound or resolved.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ MAX_CLIENTS = 99
 ZOOKEEPER = "zk1"
 OBSERVER = "observer"
 PROXY = "proxy"
+ADMIN = "admin"
+"""Where admin commands run: a source of links of its own, as an operator's machine is."""
+MAX_AUTORECOVERY = 9
 FIRST_OCTET, LAST_OCTET = 1, 239
 _ZOOKEEPER_NUMBER = 201
 _OBSERVER_NUMBER = 250
+_AUTORECOVERY_NUMBER = 220
+_ADMIN_NUMBER = 240
 _PROXY_NUMBER = 250
 _LEASE_NUMBER = 254
+_BRIDGED_PROXY_NUMBER, _GATEWAY_NUMBER = 252, 254
 NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
@@ -41,9 +48,38 @@ def bookie_number(name: str) -> int:
     return int(name[1:])
 
 
+def server_number(name: str) -> int:
+    """The destination number of ZooKeeper or of a bookie; ``ValueError`` for anybody else."""
+    return _ZOOKEEPER_NUMBER if name == ZOOKEEPER else bookie_number(name)
+
+
 def is_bookie(name: str) -> bool:
     """Whether ``name`` has the form of a bookie's name."""
     return re.fullmatch(r"b[1-9][0-9]?", name) is not None
+
+
+def autorecovery_names(processes: int) -> list[str]:
+    """``ar1`` .. ``arN``: processes with an auditor and a replication worker."""
+    if not 0 <= processes <= MAX_AUTORECOVERY:
+        raise ValueError(f"{processes} autorecovery processes are outside 0..{MAX_AUTORECOVERY}")
+    return [f"ar{number}" for number in range(1, processes + 1)]
+
+
+def is_autorecovery(name: str) -> bool:
+    """Whether ``name`` has the form of an autorecovery process's name."""
+    return re.fullmatch(r"ar[1-9]", name) is not None
+
+
+def autorecovery_number(name: str) -> int:
+    """The source number of ``ar1`` and so on; ``ValueError`` for a name that is none of theirs."""
+    if not is_autorecovery(name):
+        raise ValueError(f"{name!r} is no autorecovery process's name (ar1..ar{MAX_AUTORECOVERY})")
+    return _AUTORECOVERY_NUMBER + int(name[2:])
+
+
+def admin_number() -> int:
+    """The source number of admin commands."""
+    return _ADMIN_NUMBER
 
 
 def client_numbers(names: list[str]) -> dict[str, int]:
@@ -82,9 +118,8 @@ class AddressPlan:
 
     def link(self, source: int, destination: str) -> tuple[str, int]:
         """The address on which ``destination`` is reached by source number ``source``."""
-        if destination == ZOOKEEPER:
-            return f"127.{self.octet}.{source}.{_ZOOKEEPER_NUMBER}", ZOOKEEPER_PORT
-        return f"127.{self.octet}.{source}.{bookie_number(destination)}", BOOKIE_PORT
+        number = server_number(destination)
+        return f"127.{self.octet}.{source}.{number}", _port(destination)
 
     @property
     def proxy(self) -> tuple[str, int]:
@@ -95,6 +130,53 @@ class AddressPlan:
     def lease(self) -> tuple[str, int]:
         """The socket whose bind is the lease."""
         return f"127.{self.octet}.0.{_LEASE_NUMBER}", LEASE_PORT
+
+
+@dataclass(frozen=True, slots=True)
+class BridgedPlan(AddressPlan):
+    """The addresses of a run whose servers and clients have a network each, which the proxy joins.
+
+    A number's network has nobody in it but itself, the proxy with the links that begin there, and the
+    machine; so whoever is in it reaches others through its own links only.
+    """
+
+    def direct(self, server: str) -> tuple[str, int]:
+        """A server's address in its own network."""
+        return self.own(server_number(server)), _port(server)
+
+    def link(self, source: int, destination: str) -> tuple[str, int]:
+        """The proxy's address in the source's network for a destination; the server itself for source 0."""
+        if source == 0:
+            return self.direct(destination)
+        return self._in(source, server_number(destination)), _port(destination)
+
+    @property
+    def proxy(self) -> tuple[str, int]:
+        """The proxy's REST API, in ZooKeeper's network."""
+        return self.proxy_in(_ZOOKEEPER_NUMBER), PROXY_PORT
+
+    def network(self, number: int) -> str:
+        """The network of a source or server."""
+        return f"{self._in(number, 0)}/24"
+
+    def gateway(self, number: int) -> str:
+        """The machine's address in that network."""
+        return self._in(number, _GATEWAY_NUMBER)
+
+    def own(self, number: int) -> str:
+        """The address of whoever has that network."""
+        return self._in(number, number)
+
+    def proxy_in(self, number: int) -> str:
+        """The proxy's own address in that network."""
+        return self._in(number, _BRIDGED_PROXY_NUMBER)
+
+    def _in(self, network: int, number: int) -> str:
+        return f"10.{self.octet}.{network}.{number}"
+
+
+def _port(server: str) -> int:
+    return ZOOKEEPER_PORT if server == ZOOKEEPER else BOOKIE_PORT
 
 
 def link_name(source: str, destination: str) -> str:

@@ -7,6 +7,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -38,6 +39,7 @@ func run(args []string, stdin io.Reader, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	host := flags.String("host", "127.0.0.1", "address of the REST API")
 	port := flags.String("port", "8474", "port of the REST API")
+	list := flags.String("links", "", "file with links to make at once, as POST /fencepost/links takes them")
 	exitOnEOF := flags.Bool("exit-on-eof", false, "end when standard input ends")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -55,12 +57,22 @@ func run(args []string, stdin io.Reader, stderr io.Writer) int {
 		}()
 	}
 
+	var links io.Reader
+	if *list != "" {
+		data, err := os.ReadFile(*list)
+		if err != nil {
+			fmt.Fprintf(stderr, "fencepost-proxy: the list of links: %v\n", err)
+			return 2
+		}
+		links = bytes.NewReader(data)
+	}
+
 	listener, err := net.Listen("tcp", net.JoinHostPort(*host, *port))
 	if err != nil {
 		fmt.Fprintf(stderr, "fencepost-proxy: the REST API cannot listen: %v\n", err)
 		return 1
 	}
-	if err := serve(ctx, listener, logger); err != nil {
+	if err := serve(ctx, listener, links, logger); err != nil {
 		fmt.Fprintf(stderr, "fencepost-proxy: %v\n", err)
 		return 1
 	}

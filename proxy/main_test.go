@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -58,7 +60,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-func start(t *testing.T) *program {
+func start(t *testing.T, more ...string) *program {
 	t.Helper()
 	port := freePort(t)
 	reader, writer := io.Pipe()
@@ -66,7 +68,7 @@ func start(t *testing.T) *program {
 		url: "http://" + net.JoinHostPort(apiHost, port), stdin: writer, stderr: &output{}, code: make(chan int, 1),
 	}
 	go func() {
-		p.code <- run([]string{"-host", apiHost, "-port", port, "-exit-on-eof"}, reader, p.stderr)
+		p.code <- run(append([]string{"-host", apiHost, "-port", port, "-exit-on-eof"}, more...), reader, p.stderr)
 	}()
 	t.Cleanup(func() { writer.Close() })
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
@@ -159,6 +161,43 @@ func TestALinkPassesBytesAndEndsWithTheProgram(t *testing.T) {
 	}
 	if n, err := connection.Read(got); err == nil {
 		t.Fatalf("the link still delivered %d bytes after the end", n)
+	}
+}
+
+func listOfLinks(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "links.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLinksOfAListAreThereFromTheStart(t *testing.T) {
+	list := fmt.Sprintf(`[{"name": "listed", "listen": %q, "upstream": %q}]`, linkAddress, echo(t))
+	p := start(t, "-links", listOfLinks(t, list))
+	answer, err := http.Get(p.url + "/fencepost/links/listed/rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK { // 404 without the link, 409 without its toxic
+		t.Fatalf("status %s", answer.Status)
+	}
+}
+
+func TestAListThatCannotBeReadEndsTheProgram(t *testing.T) {
+	for list, code := range map[string]int{
+		filepath.Join(t.TempDir(), "absent"):                  2,
+		listOfLinks(t, `[{"name": "b1"`):                      1,
+		listOfLinks(t, `[{"name": "b1", "listen": ":0"}]`):    1,
+		listOfLinks(t, `[{"name": "b1", "upstreams": ":0"}]`): 1,
+	} {
+		stderr := &output{}
+		got := run([]string{"-host", apiHost, "-port", freePort(t), "-links", list}, strings.NewReader(""), stderr)
+		if got != code || !strings.Contains(stderr.String(), "the list of links: ") {
+			t.Errorf("exit code %d, said %q", got, stderr)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -23,11 +24,18 @@ const requestTimeout = 30 * time.Second
 // endTimeout bounds the ordered end; after it the process ends with what is left open.
 const endTimeout = 2 * time.Second
 
-// serve answers the REST API on listener until ctx is done, then closes every link.
-func serve(ctx context.Context, listener net.Listener, logger zerolog.Logger) error {
+// serve makes the links of the list first, if there is one, and answers the REST API on listener until ctx
+// is done; then it closes every link.
+func serve(ctx context.Context, listener net.Listener, list io.Reader, logger zerolog.Logger) error {
 	links := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), logger)
+	router, own := newRouter(links)
+	if list != nil {
+		if _, err := own.Create(list); err != nil {
+			return fmt.Errorf("the list of links: %w", err)
+		}
+	}
 	api := &http.Server{
-		Handler:      newRouter(links),
+		Handler:      router,
 		ReadTimeout:  requestTimeout,
 		WriteTimeout: requestTimeout,
 	}
@@ -44,10 +52,9 @@ func serve(ctx context.Context, listener net.Listener, logger zerolog.Logger) er
 }
 
 // newRouter has toxiproxy's routes and ours.
-func newRouter(links *toxiproxy.ApiServer) *mux.Router {
+func newRouter(links *toxiproxy.ApiServer) (*mux.Router, *endpoint.Endpoint) {
 	router := links.Routes()
-	endpoint.Attach(router, links, &bookkeeper.Process)
-	return router
+	return router, endpoint.Attach(router, links, &bookkeeper.Process)
 }
 
 // end closes the REST API, then all links, giving up after endTimeout, and then the wire log.

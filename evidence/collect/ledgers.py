@@ -3,6 +3,11 @@
 One row is one version of a ledger's metadata. A version is in force not before ZooKeeper stamped
 its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than somebody saw it
 or a later one. Judges nothing: an illegal version is a row like any other.
+
+Where a fault of ours put an older content of the store in place, each ledger of which this changed
+anything has a row more, ``put_back``: what it was put back to. Its version numbers begin again there, so
+nobody's sight of a number dates a version any more: such a ledger's versions were in force not later than
+the store was next taken down for such a fault, and after the last one nobody says by when.
 """
 
 from __future__ import annotations
@@ -25,6 +30,9 @@ DELETED = 0
 """The ``state`` of a row that says the metadata was deleted."""
 NOT_CLOSED = -2
 """The ``last_entry`` of a version that has none."""
+PUT_BACK = "put_back"
+"""The ``op`` of a line that stands where a fault exchanged the store's content."""
+_WHEN = frozenset({"zxid", "earliest_ns", "latest_ns", "put_back"})
 
 
 @dataclass
@@ -35,6 +43,8 @@ class _Reading:
     seen: Mapping[int, list[tuple[int, int]]]
     rows: list[dict[str, Any]] = field(default_factory=list)
     newest: dict[int, int] = field(default_factory=dict)
+    exchanged: list[tuple[int, int]] = field(default_factory=list)
+    """The zxid that each content put back is numbered as, and when the store was down for it (ns)."""
 
 
 def collect_ledgers(
@@ -43,7 +53,7 @@ def collect_ledgers(
     watched: pa.Table,
     damage: Iterable[str] = (),
 ) -> Collected:
-    """Rows of ``ledgers``, sorted by ledger and version, from transactions in zxid order.
+    """Rows of ``ledgers``, sorted by ledger and zxid, from transactions in zxid order.
 
     ``watched`` are rows of ``operations`` of kind WATCHED (``last`` is the version seen,
     ``completed_ns`` when). A transaction that cannot be read becomes damage, and so does a version
@@ -55,7 +65,9 @@ def collect_ledgers(
     for line in sorted(lines, key=_zxid):
         try:
             ledger = ledger_of_path(line["path"])
-            if ledger is not None:
+            if line["op"] == PUT_BACK:
+                _put_back(reading, line)
+            elif ledger is not None:
                 _read(reading, ledger, line)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             broken.append(
@@ -63,7 +75,8 @@ def collect_ledgers(
                 f"{type(error).__name__}: {error}"
             )
     broken += _unmade(reading)
-    reading.rows.sort(key=lambda row: (row["ledger"], row["version"], row["zxid"]))
+    _date_again(reading)
+    reading.rows.sort(key=lambda row: (row["ledger"], row["zxid"], row["version"]))
     return collected("ledgers", reading.rows, broken)
 
 
@@ -90,8 +103,42 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
             "zxid": _zxid(line),
             "earliest_ns": earliest_ns,
             "latest_ns": latest_ns,
+            "put_back": False,
         }
     )
+
+
+def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
+    """Other content: a row for each ledger that is not what it was, as of the content's last transaction."""
+    zxid, upto, at_ns = _zxid(line), int(line["from"], 16), int(line["at_ns"])
+    reading.exchanged.append((zxid, at_ns))
+    before = {row["ledger"]: row for row in reading.rows}
+    then = {row["ledger"]: row for row in reading.rows if row["zxid"] <= upto}
+    for ledger, row in sorted(before.items()):
+        back = then.get(ledger)
+        gone = back is None or back["state"] == DELETED
+        if row["state"] == DELETED if gone else back is not None and _says(back) == _says(row):
+            continue
+        version = row["version"] + 1 if gone or back is None else back["version"]
+        content = _deleted() if gone or back is None else {name: back[name] for name in _deleted()}
+        reading.newest[ledger] = version
+        stamp = {"zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER, "put_back": True}
+        reading.rows.append(content | {"ledger": ledger, "version": version} | stamp)
+
+
+def _says(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _WHEN}
+
+
+def _date_again(reading: _Reading) -> None:
+    """Bound the versions of ledgers that were put back by the store's own lives."""
+    touched = {row["ledger"] for row in reading.rows if row["put_back"]}
+    for row in reading.rows:
+        if row["ledger"] in touched:
+            row["latest_ns"] = min(
+                (at for zxid, at in reading.exchanged if zxid > row["zxid"]), default=NEVER
+            )
+            row["earliest_ns"] = min(row["earliest_ns"], row["latest_ns"])
 
 
 def _unmade(reading: _Reading) -> list[str]:

@@ -1,9 +1,11 @@
-"""What bookies' logs tell of BP-46's steps at boot: unclean shutdown, limbo, full check, repair.
+"""What bookies' logs tell of BP-46's steps at boot: unclean shutdown, cookies, limbo, full check, repair.
 
 Reads lines of our log pattern, which begin with ``System.nanoTime()`` (on Linux the run's own
-clock) and the wall time in milliseconds; BookKeeper 4.18 leaves the former 0. The tokens are
+clock) and the wall time in milliseconds; BookKeeper 4.18 leaves the former 0. Releases before 4.15 do not
+know our pattern and date by the day in UTC: such lines are read of autorecovery only. The tokens are
 those of BookKeeper's ``datainteg/Events.java``; releases before 4.18 write them as
-``Event: TOKEN, key: value``, 4.18 as structured attributes ``{event=TOKEN, ...}``.
+``Event: TOKEN, key: value``, 4.18 as structured attributes ``{event=TOKEN, ...}``. Other steps have no
+token and are known by their words. An exception's lines carry no time and have that of the line before.
 """
 
 from __future__ import annotations
@@ -11,17 +13,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
-_UNCLEAN = b"Unclean shutdown detected"
+from evidence.collect.repairlogs import WORDS as _AUTORECOVERY_WORDS
+from protocol.addresses import is_autorecovery
+
+LOG_READ = "log_read"
+"""The last event of a log that could be read: its ``lines``, and how many of them were ``undated``."""
+_WORDS: tuple[tuple[str, bytes], ...] = (
+    ("unclean_shutdown", b"Unclean shutdown detected"),
+    ("dirty_found", b"Dirty files exist on boot-up"),
+    ("dirty_created", b"Created dirty file in"),
+    ("dirty_kept", b"irty file already exists in"),
+    ("flush_failed", b"Exception flushing ledgers"),
+    ("journal_replay", b"- Replaying journal "),
+    ("journal_replayed", b"Finished replaying journal"),
+    ("journal_failed", b"Exception while replaying journals"),
+    ("journal_read", b"Finished reading journal, starting bookie"),
+    ("cookie_new", b"New environment found. Stamping cookies"),
+    ("cookie_mismatch", b", running check"),
+    ("cookie_stamping", b"Stamping cookie to ZK"),
+    ("cookie_stamped", b"Stamping cookie to directory"),
+    ("component_started", b"Started component bookie-server"),
+    ("component_started", b"Started component {component=bookie-server}"),
+)
 _TOKEN = re.compile(
-    rb"\b(PREBOOT_(?:START|END|ERROR)|MARK_LIMBO|FULL_CHECK_[A-Z_]+|RECOVER_LIMBO_LEDGER(?:_[A-Z_]+)?"
-    rb"|CLEAR_INTEGCHECK_FLAG|CLEAR_LIMBO_ERROR)\b"
+    rb"\b(PREBOOT_(?:START|END|ERROR)|MARK_LIMBO|LIMBO_OR_FENCE_ERROR|ENSURE_LEDGER_ERROR|INVALID_METADATA"
+    rb"|FULL_CHECK_[A-Z_]+|RECOVER_LIMBO_LEDGER(?:_[A-Z_]+)?|LEDGER_CHECK_AND_COPY_(?:START|END)"
+    rb"|(?:USE_CACHED|REFRESH)_METADATA|CLEAR_INTEGCHECK_FLAG|CLEAR_LIMBO_ERROR)\b"
 )
+_REFUSAL = re.compile(rb"BookieException\$((?:Invalid|Unknown)[A-Za-z]*|CookieNotFound[A-Za-z]*)")
 _TIMES = re.compile(rb"(\d{1,19}) (\d{13}) ")
+_OLD_TIMES = re.compile(rb"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) - ")
 _ATTRIBUTE = re.compile(
-    rb"\b(ledgerId|[Rr]eason|processed|ledgerCount|ok|error|missing|ledgersToRetry)[=:] ?([^\s,}]+)"
+    rb"\b(ledger(?:Id| id is)?|[Rr]eason|processed|ledgerCount|ok|errors?|missing|ledgersToRetry|entries"
+    rb"|bytes|elapsedMs|journalId)[=:] ?([^\s,}]+)"
 )
+_NAMES: Mapping[str, str] = {"Reason": "reason", "ledger": "ledgerId", "ledger id is": "ledgerId"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +69,55 @@ class LogEvent:
 
 
 def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
-    """The events in the log of one boot, in its order. Lines without times are passed over."""
-    with log.open("rb") as lines:
-        for line in lines:
-            event = _event(line)
-            times = _TIMES.match(line)
-            if event and times:
-                yield LogEvent(server, boot, int(times[1]), int(times[2]), event, _attributes(line))
+    """The events in the log of one boot, in its order, then that it was read (``LOG_READ``).
+
+    A log without a single dated line gives nothing. The first exception that refuses a cookie is
+    ``cookie_refused``; other lines without times are passed over.
+    """
+    repairs = is_autorecovery(server)
+    words = _AUTORECOVERY_WORDS if repairs else _WORDS
+    dated, lines, undated, refused = (0, 0), 0, 0, False
+    with log.open("rb") as text:
+        for line in text:
+            lines += 1
+            times = _times(line, old=repairs)
+            if times:
+                dated = times
+                event = _event(line, words)
+                if event:
+                    yield LogEvent(server, boot, *dated, event, _attributes(line))
+            undated += not times
+            refusal = None if refused else _REFUSAL.search(line)
+            if refusal and any(dated):
+                refused = True
+                yield LogEvent(server, boot, *dated, "cookie_refused", {"reason": refusal[1].decode()})
+    if any(dated):
+        yield LogEvent(server, boot, *dated, LOG_READ, {"lines": lines, "undated": undated})
 
 
-def _event(line: bytes) -> str | None:
-    if _UNCLEAN in line:
-        return "unclean_shutdown"
+def _times(line: bytes, *, old: bool) -> tuple[int, int] | None:
+    """Monotonic ns (0: not told) and wall ms of a line, None for one without."""
+    times = _TIMES.match(line)
+    if times:
+        return int(times[1]), int(times[2])
+    day = _OLD_TIMES.match(line) if old else None
+    if day is None:
+        return None
+    second = datetime.fromisoformat(f"{day[1].decode()}+00:00")
+    return 0, round(second.timestamp()) * 1000 + int(day[2])
+
+
+def _event(line: bytes, words: tuple[tuple[str, bytes], ...]) -> str | None:
     token = _TOKEN.search(line)
-    return token[1].decode().lower() if token else None
+    if token:
+        return token[1].decode().lower()
+    return next((event for event, said in words if said in line), None)
 
 
 def _attributes(line: bytes) -> dict[str, int | str]:
-    found = (
-        (key.decode().replace("Reason", "reason"), value.decode(errors="replace"))
-        for key, value in _ATTRIBUTE.findall(line)
-    )
-    return {key: int(value) if re.fullmatch(r"-?\d+", value) else value for key, value in found}
+    """Of a key that comes twice the last counts: what the metadata in a line says comes before its own."""
+    found = ((key.decode(), value.decode(errors="replace")) for key, value in _ATTRIBUTE.findall(line))
+    return {
+        _NAMES.get(key, key): int(value) if re.fullmatch(r"-?\d{1,19}", value) else value
+        for key, value in found
+    }

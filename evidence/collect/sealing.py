@@ -5,7 +5,10 @@ Sentences on damage only; what the files hold is the affair of the modules besid
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,9 @@ def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Pat
         return {folder.end_json: "end.json: it is damaged"} if folder.end_json.exists() else {}
     sums: Mapping[str, str] = end[FILES]
     there = [folder.run_json, *folder.raw_files()]
-    wrong = {path: what for path in there if (what := broken(sums, folder.path, path))}
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as readers:
+        found = readers.map(partial(broken, sums, folder.path), there)
+        wrong = {path: what for path, what in zip(there, found, strict=True) if what}
     gone = {folder.path / name for name in sums} - set(there)
     wrong |= dict.fromkeys(sorted(gone), "it is missing")
     return {path: f"{_table(folder, path)}: {path.name}: {what}" for path, what in wrong.items()}
@@ -36,5 +41,7 @@ def _table(folder: RunFolder, path: Path) -> str:
     segment = segment_of(path)
     if segment is not None:
         return tables_of(segment.client)
+    if path.is_relative_to(folder.holdings):
+        return "holdings"
     room = path.parent.name
     return room if path.is_relative_to(folder.raw) and room in TABLES else "record"

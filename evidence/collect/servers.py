@@ -1,19 +1,34 @@
-"""Events of servers to the ``servers`` table: the recorded ones and those told by their logs.
+"""Events of servers to the ``servers`` table: the recorded ones and what logs and ZooKeeper tell.
 
 Every event is an interval of the run's clock; what a log dates by the wall clock alone has that
-conversion's error.
+conversion's error. What ZooKeeper's transaction log tells of a bookie (``/ledgers/available``,
+``/ledgers/cookies``) names no boot, so its rows have boot 0; their interval says when ZooKeeper put the
+change in its order, and nobody when it took effect.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected, collected
 from evidence.collect.logs import LogEvent
+from evidence.collect.underreplication import Change, repair_changes
+from protocol.addresses import is_bookie, name_of_id
 
+_ZNODE = re.compile(r"/ledgers/(available/readonly|available|cookies)/([^/]+)")
+_CHANGES: Mapping[tuple[str, str], str] = {
+    ("available", "create"): "znode_created",
+    ("available", "delete"): "znode_gone",
+    ("available/readonly", "create"): "readonly_created",
+    ("available/readonly", "delete"): "readonly_gone",
+    ("cookies", "create"): "cookie_created",
+    ("cookies", "set"): "cookie_set",
+    ("cookies", "delete"): "cookie_deleted",
+}
 _OWN = ("server", "boot", "event", "at_ns", "earliest_ns")
 
 
@@ -22,11 +37,16 @@ def collect_servers(
     clock: WallClock,
     logs: Iterable[LogEvent] = (),
     damage: Iterable[str] = (),
+    *,
+    transactions: Iterable[Mapping[str, Any]] = (),
 ) -> Collected:
     """Rows of ``servers``, sorted by time, server and boot; ``detail`` is JSON of all else.
 
-    An event that lacks its server, name or time becomes damage.
+    An event that lacks its server, name or time becomes damage. Of ``transactions`` only those count
+    that change a bookie's registration or cookie, or tell of repair; one that cannot be read is damage
+    to ``ledgers``, which is made of the same file, and passed over here.
     """
+    changes = list(transactions)
     rows: list[dict[str, Any]] = []
     broken = list(damage)
     for line in lines:
@@ -35,6 +55,8 @@ def collect_servers(
         except (KeyError, TypeError, ValueError):
             broken.append(f"a recorded event says nothing usable: {dict(line)}")
     rows += [_logged(event, clock) for event in logs]
+    rows += [row for line in changes if (row := _changed(line, clock))]
+    rows += [row for line, change in repair_changes(changes) if (row := _repair(line, change, clock))]
     rows.sort(key=lambda row: (row["latest_ns"], row["server"], row["boot"], row["event"], row["detail"]))
     return collected("servers", rows, broken)
 
@@ -61,6 +83,33 @@ def _logged(event: LogEvent, clock: WallClock) -> dict[str, Any]:
         "earliest_ns": earliest_ns,
         "latest_ns": latest_ns,
         "detail": _json(event.detail),
+    }
+
+
+def _changed(line: Mapping[str, Any], clock: WallClock) -> dict[str, Any] | None:
+    """A change of a bookie's own znodes, or None for any other transaction."""
+    path, op, time_ms = line.get("path"), line.get("op"), line.get("time_ms")
+    match = _ZNODE.fullmatch(path) if isinstance(path, str) else None
+    event = _CHANGES.get((match[1], str(op))) if match else None
+    if match is None or event is None or not isinstance(time_ms, int) or not is_bookie(name_of_id(match[2])):
+        return None
+    return _dated(line, Change(name_of_id(match[2]), event, {}), clock.interval_ns(time_ms))
+
+
+def _repair(line: Mapping[str, Any], change: Change, clock: WallClock) -> dict[str, Any] | None:
+    time_ms = line.get("time_ms")
+    return _dated(line, change, clock.interval_ns(time_ms)) if isinstance(time_ms, int) else None
+
+
+def _dated(line: Mapping[str, Any], change: Change, interval_ns: tuple[int, int]) -> dict[str, Any]:
+    earliest_ns, latest_ns = interval_ns
+    return {
+        "server": change.server,
+        "boot": 0,
+        "event": change.event,
+        "earliest_ns": earliest_ns,
+        "latest_ns": latest_ns,
+        "detail": _json({"version": line.get("version"), "zxid": line.get("zxid"), **change.detail}),
     }
 
 

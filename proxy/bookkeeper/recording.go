@@ -84,6 +84,8 @@ func (f *flow) mark(one *wirelog.Record, rule *rules.Rule) {
 		one.Forwarded = 0
 	case rules.Duplicate:
 		one.Flags |= wirelog.Duplicated
+	case rules.Garble:
+		one.Flags |= wirelog.Garbled
 	case rules.Forge:
 		one.Flags |= wirelog.Forged
 		if f.way == frames.Answers {

@@ -2,6 +2,7 @@ package bookkeeper_test
 
 import (
 	"bytes"
+	"math/bits"
 	"runtime"
 	"testing"
 	"time"
@@ -123,6 +124,46 @@ func TestADuplicatedRequestHasTwoAnswersOfItsKind(t *testing.T) {
 	if found := r.counters(); found.Rules[1].Matched != 2 || found.Rules[1].Acted != 1 || found.Uncorrelated != 1 {
 		t.Fatalf("%+v", found)
 	}
+}
+
+func TestAGarbledAddDiffersByOneBitOfItsEntryAndIsAnsweredAsAny(t *testing.T) {
+	for name, one := range map[string]struct{ request, next, answer []byte }{
+		"V3":             {AddV3(1, 5, 7, 6, 0, 100), AddV3(2, 5, 8, 6, 0, 100), AddedV3(1, 5, 7, 0)},
+		"V3 of recovery": {AddV3(1, 5, 7, 6, Recovery, 100), AddV3(2, 5, 8, 6, Recovery, 100), AddedV3(1, 5, 7, 0)},
+		"V2":             {AddV2(5, 7, 6, 0, 100), AddV2(5, 8, 6, 0, 100), AddedV2(5, 7, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.rules(`{"id": "g", "way": "requests", "kinds": ["add", "recovery_add"], "ledger": 5, "entries": [7, 7], "action": "garble"}`)
+			client, bookie := r.connect()
+			client.send(one.request, one.next)
+			garbled, made := frames.Garbled(protocolOf(one.request), one.request)
+			if !made || bitsThatDiffer(garbled, one.request) != 1 {
+				t.Fatalf("%v, %x", made, garbled)
+			}
+			bookie.gets(garbled, one.next)
+			bookie.send(one.answer)
+			client.gets(one.answer)
+			if found := r.counters(); found.Rules[0].Acted != 1 || found.Uncorrelated != 0 || found.Unforgeable != 0 {
+				t.Fatalf("%+v", found)
+			}
+		})
+	}
+}
+
+func protocolOf(frame []byte) frames.Protocol {
+	if frame[frames.LengthBytes] == 0x0a {
+		return frames.V3
+	}
+	return frames.V2
+}
+
+func bitsThatDiffer(one, other []byte) int {
+	n := 0
+	for i := range one {
+		n += bits.OnesCount8(one[i] ^ other[i])
+	}
+	return n
 }
 
 func TestAForgedRequestIsAnsweredAndNeverArrives(t *testing.T) {

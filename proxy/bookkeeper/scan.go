@@ -14,7 +14,7 @@ type move struct {
 	data    []byte
 	records int
 	rule    *rules.Rule // nil: pass
-	forged  []byte      // the answer that stands for the frame; one record more when it goes the other way
+	forged  []byte      // what stands for the frame; an answer to a request has one record more
 	asks    *frames.Header
 }
 
@@ -123,17 +123,15 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 	if len(list) > 0 && !f.closing && begun == 0 {
 		rule = list.Decide(&message)
 	}
-	var forged []byte
-	if rule != nil && rule.Spec.Action == rules.Forge {
-		if forged, parsed = frames.ErrorAnswer(message.Header, rule.Status()); !parsed {
-			s.counts.unforgeable++
-			rule = nil
-		}
+	forged, made := f.standIn(&message, piece, rule)
+	if !made {
+		s.counts.unforgeable++
+		rule = nil
 	}
 	asks := f.remember(&message, rule, now)
 	before := len(s.records)
 	f.record(&message, piece, rule, flags, asked, now)
-	if forged != nil && f.way == frames.Requests {
+	if rule != nil && rule.Spec.Action == rules.Forge && f.way == frames.Requests {
 		f.recordForged(&message, forged, rule, now)
 	}
 	switch {
@@ -145,6 +143,21 @@ func (f *flow) look(piece frames.Piece, list rules.List, now int64) {
 		s.moves = append(s.moves, move{piece.Bytes, len(s.records) - before, rule, forged, asks})
 		f.closing = rule.Spec.Action == rules.Close
 	}
+}
+
+// standIn makes what stands for the frame that a rule acts on, nil with most actions. False when it
+// cannot be made.
+func (f *flow) standIn(message *rules.Message, piece frames.Piece, rule *rules.Rule) ([]byte, bool) {
+	if rule == nil {
+		return nil, true
+	}
+	switch rule.Spec.Action {
+	case rules.Forge:
+		return frames.ErrorAnswer(message.Header, rule.Status())
+	case rules.Garble:
+		return frames.Garbled(message.Protocol, piece.Bytes)
+	}
+	return nil, true
 }
 
 // correlate completes an answer from its request and returns the record's flags so far, and when the
@@ -245,6 +258,8 @@ func (f *flow) act(m *move, token wirelog.Token) {
 		f.hold(kept, m.rule)
 	case rules.Duplicate:
 		f.out = append(f.out, parcel{data: m.data}, parcel{data: m.data})
+	case rules.Garble:
+		f.out = append(f.out, parcel{data: m.forged})
 	case rules.Forge:
 		if f.way == frames.Answers {
 			f.out = append(f.out, parcel{data: m.forged})

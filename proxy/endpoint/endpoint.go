@@ -28,8 +28,8 @@ type Endpoint struct {
 	registry *bookkeeper.Registry
 }
 
-// Attach adds the routes to router.
-func Attach(router *mux.Router, links *toxiproxy.ApiServer, registry *bookkeeper.Registry) {
+// Attach adds the routes to router and returns what answers them.
+func Attach(router *mux.Router, links *toxiproxy.ApiServer, registry *bookkeeper.Registry) *Endpoint {
 	e := &Endpoint{links, registry}
 	router.Use(e.afterCuts)
 	for _, route := range []struct {
@@ -47,6 +47,7 @@ func Attach(router *mux.Router, links *toxiproxy.ApiServer, registry *bookkeeper
 	} {
 		router.HandleFunc(route.path, answering(route.act)).Methods(route.method).Name("Fencepost")
 	}
+	return e
 }
 
 // failure is an error with its HTTP status and its place.
@@ -77,8 +78,8 @@ func answering(act func(*http.Request) (int, any, error)) http.HandlerFunc {
 }
 
 // decode reads the whole body into a value; a field that it does not have is an error.
-func decode(request *http.Request, into any) error {
-	decoder := json.NewDecoder(io.LimitReader(request.Body, mostBytes))
+func decode(body io.Reader, into any) error {
+	decoder := json.NewDecoder(io.LimitReader(body, mostBytes))
 	decoder.DisallowUnknownFields()
 	err := decoder.Decode(into)
 	if err == nil && decoder.More() {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/Shopify/toxiproxy/v2"
@@ -33,14 +34,23 @@ type wanted struct {
 // createLinks is toxiproxy's populate with the toxic on both streams before the first connection.
 // All links are made, or the first error tells which was not; those before it stay.
 func (e *Endpoint) createLinks(request *http.Request) (int, any, error) {
-	var list []wanted
-	if err := decode(request, &list); err != nil {
+	made, err := e.Create(request.Body)
+	if err != nil {
 		return 0, nil, err
+	}
+	return http.StatusCreated, map[string]any{"proxies": made}, nil
+}
+
+// Create makes the links of a list in JSON, as the route does that has it in its body.
+func (e *Endpoint) Create(body io.Reader) ([]*toxiproxy.Proxy, error) {
+	var list []wanted
+	if err := decode(body, &list); err != nil {
+		return nil, err
 	}
 	for i, link := range list {
 		if link.Name == "" || link.Upstream == "" {
 			text := fmt.Sprintf("link %d has no name or no upstream", i)
-			return 0, nil, &failure{status: http.StatusBadRequest, Text: text, Field: fmt.Sprintf("[%d]", i), Value: link}
+			return nil, &failure{status: http.StatusBadRequest, Text: text, Field: fmt.Sprintf("[%d]", i), Value: link}
 		}
 	}
 	made := []*toxiproxy.Proxy{}
@@ -48,11 +58,11 @@ func (e *Endpoint) createLinks(request *http.Request) (int, any, error) {
 		proxy, err := e.createLink(link)
 		if err != nil {
 			text := fmt.Sprintf("link %s was not made: %v", link.Name, err)
-			return 0, nil, &failure{status: http.StatusConflict, Text: text, Field: fmt.Sprintf("[%d]", i), Value: link}
+			return nil, &failure{status: http.StatusConflict, Text: text, Field: fmt.Sprintf("[%d]", i), Value: link}
 		}
 		made = append(made, proxy)
 	}
-	return http.StatusCreated, map[string]any{"proxies": made}, nil
+	return made, nil
 }
 
 func (e *Endpoint) createLink(link wanted) (*toxiproxy.Proxy, error) {
@@ -104,7 +114,7 @@ func (e *Endpoint) putRules(request *http.Request) (int, any, error) {
 		return 0, nil, err
 	}
 	var list ruleList
-	if err := decode(request, &list); err != nil {
+	if err := decode(request.Body, &list); err != nil {
 		return 0, nil, err
 	}
 	released, err := link.SetRules(list.Rules)
@@ -143,7 +153,7 @@ func (e *Endpoint) release(request *http.Request) (int, any, error) {
 	var order struct {
 		Rule string `json:"rule"`
 	}
-	if err := decode(request, &order); err != nil {
+	if err := decode(request.Body, &order); err != nil {
 		return 0, nil, err
 	}
 	released, known := link.Release(order.Rule)

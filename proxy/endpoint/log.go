@@ -15,7 +15,7 @@ func (e *Endpoint) openLog(request *http.Request) (int, any, error) {
 		Path  string `json:"path"`
 		RunID string `json:"run_id"`
 	}
-	if err := decode(request, &order); err != nil {
+	if err := decode(request.Body, &order); err != nil {
 		return 0, nil, err
 	}
 	if !filepath.IsAbs(order.Path) {

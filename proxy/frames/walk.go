@@ -13,6 +13,7 @@ type walked struct {
 	flag   int64
 	lac    int64            // in the entry that the body has
 	at     protowire.Number // the body's own field, 0 without a body
+	entry  [2]int           // where the entry that the body has begins and ends, alike when there is none
 }
 
 // level is the message that a walk is in.
@@ -72,7 +73,7 @@ func (w *walked) walk(data []byte) bool {
 			}
 			continue
 		case in == body && id == fieldBody:
-			w.lac = lacOf(data[i:after])
+			w.lac, w.entry = lacOf(data[i:after]), [2]int{i, after}
 		}
 		i = after
 	}
@@ -104,7 +105,7 @@ func (w *walked) enters(id protowire.Number) bool {
 
 // begin forgets what an earlier body held, for the last one counts.
 func (w *walked) begin(id protowire.Number) {
-	w.at, w.flag, w.lac = id, 0, None
+	w.at, w.flag, w.lac, w.entry = id, 0, None, [2]int{}
 	for i := range w.body {
 		w.body[i] = None
 	}

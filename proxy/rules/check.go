@@ -137,6 +137,9 @@ func checkAction(r *Rule) *Error {
 	if r.Spec.Action != Delay && r.Spec.DelayMS != 0 {
 		return &Error{"delay_ms", r.Spec.DelayMS, "nothing without the action delay"}
 	}
+	if r.Spec.Action == Garble && !r.onlyAdds() {
+		return &Error{"kinds", r.Spec.Kinds, "requests of add and recovery_add alone, with the action garble"}
+	}
 	if r.Spec.Action != Forge {
 		if r.Spec.Status != "" {
 			return &Error{"status", r.Spec.Status, "nothing without the action forge"}
@@ -152,4 +155,10 @@ func checkAction(r *Rule) *Error {
 		return &Error{"kinds", r.Spec.Kinds, "one or more, without other, with the action forge"}
 	}
 	return nil
+}
+
+// onlyAdds tells whether the rule means requests that bring an entry, and no others.
+func (r *Rule) onlyAdds() bool {
+	adds := uint32(1<<frames.Add | 1<<frames.RecoveryAdd)
+	return r.way == frames.Requests && r.kinds != 0 && r.kinds&^adds == 0
 }

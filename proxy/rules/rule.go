@@ -28,10 +28,12 @@ const (
 	Forge Action = "forge"
 	// Close swallows the frame and closes its connection.
 	Close Action = "close"
+	// Garble passes an add on with one bit of its entry turned over.
+	Garble Action = "garble"
 )
 
 // Actions are the names of all actions.
-var Actions = []string{"drop", "delay", "hold", "duplicate", "forge", "close"}
+var Actions = []string{"drop", "delay", "hold", "duplicate", "forge", "close", "garble"}
 
 // Spec is a rule as the REST API takes and returns it. A criterion that is absent matches all.
 type Spec struct {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strings"
 	"testing"
 
 	"fencepost/proxy/frames"
@@ -111,4 +112,17 @@ func TestAChangedRuleBeginsAgain(t *testing.T) {
 	if err != nil || changed[0] == old[0] || changed[0].Counts().Matched != 0 {
 		t.Fatal("a changed rule kept its counters")
 	}
+}
+
+func TestOnlyAddsAreGarbled(t *testing.T) {
+	for _, spec := range []Spec{
+		{ID: "g", Way: "requests", Action: Garble},
+		{ID: "g", Way: "requests", Kinds: []string{"add", "read"}, Action: Garble},
+		{ID: "g", Way: "answers", Kinds: []string{"add"}, Action: Garble},
+	} {
+		if _, err := NewList([]Spec{spec}, nil); err == nil || !strings.Contains(err.Error(), "kinds") {
+			t.Fatalf("%+v: %v", spec, err)
+		}
+	}
+	list(t, Spec{ID: "g", Way: "requests", Kinds: []string{"add", "recovery_add"}, Action: Garble})
 }

@@ -83,6 +83,7 @@ const (
 	Unparsed     // a frame whose header could not be read
 	Batch        // of a V2 batch read
 	Gap          // frames before this one could not be recorded
+	Garbled      // a bit of its entry was turned over
 )
 
 // Record is one frame, as it is logged; see the package's layout. Seq and flag Gap are the log's.

@@ -2,6 +2,8 @@ package fencepost.client;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.commands.AppendCommands;
+import fencepost.commands.BookieCommands;
+import fencepost.commands.ChainCommands;
 import fencepost.commands.LedgerCommands;
 import fencepost.commands.ObserverCommands;
 import fencepost.commands.ReadCommands;
@@ -80,7 +82,9 @@ public final class Main {
         commands.put("hello", (parameters, progress) -> about.deepCopy());
         new LedgerCommands(session).register(commands);
         new AppendCommands(session).register(commands);
+        new BookieCommands(session).register(commands);
         new ReadCommands(session).register(commands);
+        new ChainCommands(session).register(commands);
         new ObserverCommands(session).register(commands);
         return commands;
     }

@@ -86,8 +86,12 @@ public final class Session {
      * @throws CommandException with BookKeeper's code when it cannot be opened
      */
     public Ledger open(long ledgerId, int flags) throws CommandException, InterruptedException {
+        return open(ledgerId, flags, newHandleNumber());
+    }
+
+    /** The same, with a number of the caller's for the handle. */
+    public Ledger open(long ledgerId, int flags, int number) throws CommandException, InterruptedException {
         boolean recovery = (flags & Flag.RECOVERY.code()) != 0;
-        int number = newHandleNumber();
         Pending pending = history.begin(
                 Invocation.onHandle(Kind.OPEN, flags, ledgerId, number, Ledger.NONE));
         try {

@@ -17,6 +17,7 @@ import fencepost.ledgers.Errors;
 import fencepost.ledgers.Ledger;
 import fencepost.ledgers.Refusals;
 import fencepost.ledgers.Writer;
+import fencepost.observer.MetadataJson;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -71,7 +72,9 @@ public final class LedgerCommands {
             pending.complete(Completion.ok(handle.getId()));
             session.handles().put(
                     name, new Writer(handle, number, flags, session.history(), session.identity()));
-            return reply().put("ledger", handle.getId());
+            ObjectNode reply = reply().put("ledger", handle.getId());
+            MetadataJson.names(handle.getLedgerMetadata().getEnsembleAt(0), reply.putArray("bookies"));
+            return reply;
         } catch (ExecutionException e) {
             int code = Errors.code(e);
             Outcome outcome = Refusals.ofCreate(code, ensemble, writeQuorum, ackQuorum)

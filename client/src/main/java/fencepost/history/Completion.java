@@ -8,9 +8,9 @@ import fencepost.payload.Evidence;
  * @param outcome ok, fail or unknown
  * @param error code of {@code BKException}, 0 for none
  * @param ledger ledger id as returned
- * @param entry add: the id assigned; close and open: last entry id; read: number of entries delivered
+ * @param entry add: the id assigned; close and open: last entry id; read and pass: number of entries delivered
  * @param lac LAC told by this outcome
- * @param expected the id that order demands
+ * @param expected the id that order demands; pass: the transaction that made the log's znode
  * @param payload what the payload's bytes prove
  */
 public record Completion(

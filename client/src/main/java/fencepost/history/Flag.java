@@ -11,7 +11,9 @@ public enum Flag {
     /** One of the observer's reads that decide what is kept. */
     FINAL(16),
     /** A handle whose entry ids are given by the caller. */
-    ADV(32);
+    ADV(32),
+    /** Part of a pass through a log of ledgers. */
+    PASS(64);
 
     private final int code;
 

@@ -16,7 +16,9 @@ public enum Kind {
     CENSUS(10),
     /** One version of a ledger's metadata that was seen. */
     WATCHED(11),
-    WRITE_LAC(12);
+    WRITE_LAC(12),
+    /** One pass through a log of ledgers; what it reads has its handle. */
+    PASS(13);
 
     private final int code;
 

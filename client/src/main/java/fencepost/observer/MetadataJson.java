@@ -2,10 +2,12 @@ package fencepost.observer;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import org.apache.bookkeeper.client.api.LedgerMetadata;
+import org.apache.bookkeeper.net.BookieId;
 
 /** A ledger's metadata in the words of a reply. */
-final class MetadataJson {
+public final class MetadataJson {
     private MetadataJson() {
     }
 
@@ -18,8 +20,12 @@ final class MetadataJson {
                 .put("ack_quorum", metadata.getAckQuorumSize());
         ArrayNode fragments = reply.putArray("fragments");
         metadata.getAllEnsembles().forEach((first, bookies) -> {
-            ArrayNode names = fragments.addObject().put("first_entry", first).putArray("bookies");
-            bookies.forEach(bookie -> names.add(bookie.toString().replaceFirst(":3181$", "")));
+            names(bookies, fragments.addObject().put("first_entry", first).putArray("bookies"));
         });
+    }
+
+    /** Writes the names of {@code bookies} into {@code names}, in their order. */
+    public static void names(List<BookieId> bookies, ArrayNode names) {
+        bookies.forEach(bookie -> names.add(bookie.toString().replaceFirst(":3181$", "")));
     }
 }

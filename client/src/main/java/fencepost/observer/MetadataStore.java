@@ -10,7 +10,7 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooKeeper;
 
 /** A session of our own with ZooKeeper, apart from the one of BookKeeper's client. */
-final class MetadataStore implements AutoCloseable {
+public final class MetadataStore implements AutoCloseable {
     private static final int SESSION_MS = 10_000;
 
     private final ZooKeeper zookeeper;
@@ -24,7 +24,7 @@ final class MetadataStore implements AutoCloseable {
      *
      * @throws IOException when there is no connection in the time of a session
      */
-    static MetadataStore connect(String address, Watcher watcher) throws IOException, InterruptedException {
+    public static MetadataStore connect(String address, Watcher watcher) throws IOException, InterruptedException {
         CountDownLatch connected = new CountDownLatch(1);
         ZooKeeper zookeeper = new ZooKeeper(address, SESSION_MS, event -> {
             if (event.getState() == Watcher.Event.KeeperState.SyncConnected) {
@@ -40,7 +40,7 @@ final class MetadataStore implements AutoCloseable {
     }
 
     /** The session itself. */
-    ZooKeeper zookeeper() {
+    public ZooKeeper zookeeper() {
         return zookeeper;
     }
 

@@ -28,12 +28,12 @@ import org.apache.zookeeper.txn.Txn;
 import org.apache.zookeeper.txn.TxnHeader;
 
 /**
- * Prints every change that ZooKeeper's transaction log has of what lies under {@code /ledgers}, in the order in
- * which it took effect, one JSON object a line. Reads with ZooKeeper's own code: a last transaction that was cut
+ * Prints every change that ZooKeeper's transaction log has of what lies under {@code /ledgers} or is ours, in the
+ * order in which it took effect, one JSON object a line. Reads with ZooKeeper's own code: a last transaction that was cut
  * off by the server's death is passed over as the server itself would.
  */
 public final class TransactionLog {
-    private static final String ROOT = "/ledgers";
+    private static final List<String> ROOTS = List.of("/ledgers", "/fencepost");
     private static final String VERSION_FOLDER = "version-2";
     private static final int USAGE = 2;
 
@@ -143,7 +143,7 @@ public final class TransactionLog {
     }
 
     private void line(TxnHeader header, String op, String path, Integer version, byte[] data) throws IOException {
-        if (!path.equals(ROOT) && !path.startsWith(ROOT + "/")) {
+        if (ROOTS.stream().noneMatch(root -> path.equals(root) || path.startsWith(root + "/"))) {
             return;
         }
         ObjectNode line = JsonNodeFactory.instance.objectNode();

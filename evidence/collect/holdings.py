@@ -1,0 +1,179 @@
+"""Copies of bookies' disks to rows of ``holdings``, and for each copy one event of ``servers``.
+
+``disk_read`` says that the copy was read whole, so that an entry without a row was not on that disk when
+the boot died; ``disk_unreadable`` says why nothing can be told. There is no third way: an index that
+is missing is not an empty one. What counts as held is what the index lists and what the journal has from
+its mark on, since the next boot replays that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from evidence.codes import Place
+from evidence.disk_layout import COPY_JSON, JOURNALS, LAST_MARK, LEDGERS, LOCATIONS
+from evidence.folder import read_json
+from evidence.index import KnownLedgers, UnreadableIndexError, read_ledgers, read_locations
+from evidence.journal import Mark, Records, parse, read_mark, replayed
+from evidence.schemas import HOLDINGS
+from evidence.seal import digest
+from protocol.buckets import ENTRIES_PER_BLOCK
+from protocol.errors import EvidenceError
+
+READ, UNREADABLE = "disk_read", "disk_unreadable"
+_NOTHING = KnownLedgers(frozenset(), frozenset(), frozenset())
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DiskRead:
+    """One copy: its rows, and its event as a line of ``servers``."""
+
+    table: pa.Table
+    event: Mapping[str, Any]
+
+
+class _UnreadableError(Exception):
+    """Why a copy tells nothing."""
+
+
+def read_copy(
+    server: str, boot: int, bookie: int, folder: Path, scratch: Path, *, spoiled: Collection[str] = ()
+) -> DiskRead:
+    """What the copy in ``folder`` shows; ``scratch`` is an empty folder that may be written to.
+
+    ``spoiled`` says what of it is not as it was when the evidence was closed. Raises ``OSError`` when a
+    file cannot be read.
+    """
+    line: dict[str, Any] = {"server": server, "boot": boot, "at_ns": 0}
+    try:
+        facts = _facts(folder, server, boot)
+        line |= {"earliest_ns": int(facts["began_ns"]), "at_ns": int(facts["ended_ns"])}
+        disk = _disk(folder, scratch, facts, sorted(spoiled))
+    except _UnreadableError as error:
+        return DiskRead(HOLDINGS.empty_table(), {**line, "event": UNREADABLE, "why": str(error)})
+    table = pa.concat_tables(
+        [_rows(disk.index, bookie, boot, Place.INDEX), _rows(disk.journal, bookie, boot, Place.JOURNAL)]
+    )
+    return DiskRead(table, {**line, "event": READ, **disk.told()})
+
+
+def _facts(folder: Path, server: str, boot: int) -> Mapping[str, Any]:
+    """``copy.json``, if it tells of a copy that was taken of this boot."""
+    try:
+        facts = read_json(folder / COPY_JSON)
+        known = {name: facts[name] for name in ("server", "boot", "began_ns", "ended_ns", "linked", "failed")}
+    except (EvidenceError, KeyError):
+        raise _UnreadableError("the copy was not ended") from None
+    if (known["server"], known["boot"]) != (server, boot):
+        raise _UnreadableError(f"it is a copy of {known['server']} boot {known['boot']}")
+    return known
+
+
+@dataclass(slots=True)
+class _Disk:
+    """What was found, place by place."""
+
+    index: list[Places] = field(default_factory=list)
+    journal: list[Places] = field(default_factory=list)
+    ledgers: list[KnownLedgers] = field(default_factory=list)
+    records: list[Records] = field(default_factory=list)
+
+    def told(self) -> dict[str, Any]:
+        """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
+        known = {ledger for one in self.ledgers for ledger in one.known}
+        keyed = {ledger for one in self.records for ledger in one.keyed}
+        journaled = {ledger for places in self.journal for ledger in places[:, 0].tolist()}
+        return {
+            "index_entries": len(_distinct(self.index)),
+            "journal_entries": len(_distinct(self.journal)),
+            "ledgers": ranges(known),
+            "fenced": ranges(ledger for one in self.ledgers for ledger in one.fenced),
+            "limbo": ranges(ledger for one in self.ledgers for ledger in one.limbo),
+            "fences_in_journal": ranges(ledger for one in self.records for ledger in one.fenced),
+            "without_key": ranges(journaled - known - keyed),
+            "torn_bytes": sum(one.torn for one in self.records),
+        }
+
+
+def _disk(folder: Path, scratch: Path, facts: Mapping[str, Any], spoiled: list[str]) -> _Disk:
+    if facts["failed"]:
+        raise _UnreadableError(f"it could not be copied: {facts['failed']}")
+    if spoiled:
+        raise _UnreadableError(spoiled[0])
+    for name, known in sorted(facts["linked"].items()):
+        if not (folder / name).is_file() or digest(folder / name) != known:
+            raise _UnreadableError(f"{name} was written to after it had been copied")
+    disk = _Disk()
+    places = sorted(path for path in folder.iterdir() if path.is_dir())
+    try:
+        _read_index(disk, places, scratch)
+        _read_journal(disk, places)
+    except (UnreadableIndexError, ValueError) as error:
+        raise _UnreadableError(str(error)) from error
+    return disk
+
+
+def _read_index(disk: _Disk, places: list[Path], scratch: Path) -> None:
+    indexed = [place for place in places if (place / LOCATIONS).is_dir() or (place / LEDGERS).is_dir()]
+    if not indexed:
+        raise UnreadableIndexError("its storage keeps no index in RocksDB, as DbLedgerStorage alone does")
+    for place in indexed:
+        disk.index.append(read_locations(place / LOCATIONS, scratch))
+        disk.ledgers.append(read_ledgers(place / LEDGERS, scratch))
+
+
+def _read_journal(disk: _Disk, places: list[Path]) -> None:
+    """``ValueError`` where a bookie would refuse to boot."""
+    mark = max(read_mark(place / LAST_MARK) for place in places)
+    for place in places:
+        names = {path.name: path for path in place.glob(JOURNALS)}
+        for path, begin in replayed(names, mark) if names else ():
+            records = parse(path.read_bytes(), begin)
+            if records.broken:
+                raise ValueError(f"{path.name}: {records.broken}")
+            disk.records.append(records)
+            disk.journal.append(records.places)
+    _assert_there(disk, mark)
+
+
+def _assert_there(disk: _Disk, mark: Mark) -> None:
+    if mark.journal and not disk.records:
+        raise ValueError(f"the journal {mark.journal:x}.txn, from which a boot must replay, is not there")
+
+
+def _distinct(parts: Iterable[Places]) -> Places:
+    """All rows, each once, ascending."""
+    rows = np.concatenate([np.empty((0, 2), dtype=np.int64), *parts])
+    return np.unique(rows, axis=0)
+
+
+def _rows(parts: Iterable[Places], bookie: int, boot: int, place: Place) -> pa.Table:
+    """Rows of ``holdings``: spans of neighbours, cut where a block of entries ends."""
+    rows = _distinct(parts)
+    ledger, entry = rows[:, 0], rows[:, 1]
+    fresh = np.ones(len(rows), dtype=np.bool_)
+    fresh[1:] = (np.diff(ledger) != 0) | (np.diff(entry) != 1) | (entry[1:] % ENTRIES_PER_BLOCK == 0)
+    begin = np.flatnonzero(fresh)
+    last = entry[np.append(begin[1:], len(rows)) - 1] if len(rows) else entry
+    same = {"bookie": bookie, "boot": boot, "place": int(place)}
+    columns = {"ledger": ledger[begin], "entry": entry[begin], "last": last}
+    columns |= {name: np.full(len(begin), value) for name, value in same.items()}
+    arrays = [pa.array(columns[one.name], one.type) for one in HOLDINGS]
+    return pa.Table.from_arrays(arrays, schema=HOLDINGS)
+
+
+def ranges(numbers: Iterable[int]) -> list[list[int]]:
+    """Numbers as [first, last] of each run of neighbours, ascending."""
+    ordered = sorted(set(numbers))
+    ends = [number for number, after in pairwise(ordered) if after != number + 1]
+    begins = [after for number, after in pairwise(ordered) if after != number + 1]
+    return [list(pair) for pair in zip(ordered[:1] + begins, ends + ordered[-1:], strict=True)]

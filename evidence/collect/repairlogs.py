@@ -1,0 +1,30 @@
+"""The words by which logs of autorecovery processes tell of audits and of repair.
+
+Read in the sources of 4.14.7 to 4.18.0 (``replication/Auditor*.java``, ``ReplicationWorker.java``), where
+they begin alike. An audit that ended has marked every ledger that it found wanting: the auditor waits for
+ZooKeeper before it says so.
+"""
+
+from __future__ import annotations
+
+WORDS: tuple[tuple[str, bytes], ...] = (
+    ("component_started", b"Started component autorecovery"),
+    ("component_started", b"Started component {component=autorecovery"),
+    ("auditor_started", b"I'm starting as Auditor Bookie"),
+    ("auditor_ended", b"- Shutting down auditor"),
+    ("audit_started", b"Starting auditBookies"),
+    ("audit_ended", b"Completed auditBookies"),
+    ("audit_delayed", b"Delaying bookie audit"),
+    ("audit_skipped", b"Audit already scheduled"),
+    ("audit_skipped", b"skipping audit."),
+    ("bookies_lost", b"Following are the failed bookies"),
+    ("ledgers_check_started", b"Starting checkAllLedgers"),
+    ("ledgers_check_ended", b"Completed checkAllLedgers"),
+    ("replicas_check_started", b"Starting ReplicasCheck"),
+    ("replicas_check_ended", b"Completed ReplicasCheck"),
+    ("placement_check_started", b"Starting PlacementPolicyCheck"),
+    ("placement_check_ended", b"Completed placementPolicyCheck"),
+    ("ledger_replicated", b"Ledger replicated successfully"),
+    ("replication_failed", b"failed while replicating fragments"),
+)
+"""Event of the table ``servers`` and the words of its line; the first that fit count."""

@@ -1,0 +1,169 @@
+"""A run as Chrome trace events, which Perfetto and chrome://tracing show: who did what when.
+
+A track for each client, each server and each target of faults. A client's operations overlap, so a client
+has as many lanes as it had operations under way at once. Times are microseconds from the beginning of
+the run. What never ended lasts to the end of what was recorded, and says so. Judges nothing.
+
+Source: *Trace Event Format* (Google; the events ``X``, ``i`` and ``M``).
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evidence.codes import NEVER, Flag, Kind, Outcome
+
+Row = Mapping[str, Any]
+Event = dict[str, Any]
+_ENDED = "exit"
+_NOT_SHOWN = (Kind.ENTRY, Kind.WATCHED, Kind.CENSUS)
+"""What an operation's row says again: the entries of a read."""
+
+
+@dataclass
+class _Lanes:
+    """Numbers of threads, so that what overlaps stands side by side."""
+
+    free: list[int] = field(default_factory=list)
+    busy: list[tuple[int, int]] = field(default_factory=list)
+    opened: int = 0
+
+    def take(self, begin_ns: int, end_ns: int) -> int:
+        """The lowest lane that is free at the beginning; beginnings come in order."""
+        while self.busy and self.busy[0][0] <= begin_ns:
+            heapq.heappush(self.free, heapq.heappop(self.busy)[1])
+        lane = heapq.heappop(self.free) if self.free else self.opened
+        self.opened = max(self.opened, lane + 1)
+        heapq.heappush(self.busy, (end_ns, lane))
+        return lane
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """Makes the events of one run; ``end_ns`` is when its record ends, ``clients`` are names by number."""
+
+    began_ns: int
+    end_ns: int
+    clients: Mapping[int, str]
+
+    def events(
+        self, operations: Iterable[Row], faults: Sequence[Row], servers: Sequence[Row]
+    ) -> Iterator[Event]:
+        """Everything, with the names of all tracks; operations come in the order of their invocations."""
+        yield from self._faults(faults)
+        yield from self._servers(servers, first=2)
+        first = 2 + len({row["server"] for row in servers})
+        tracks = {number: first + place for place, number in enumerate(sorted(self.clients))}
+        for number, track in tracks.items():
+            yield _name("process_name", track, f"client {self.clients[number]}")
+        yield from self._operations(operations, tracks)
+
+    def _operations(self, rows: Iterable[Row], tracks: Mapping[int, int]) -> Iterator[Event]:
+        lanes: dict[int, _Lanes] = {}
+        for row in rows:
+            if row["kind"] in _NOT_SHOWN or row["client"] not in tracks:
+                continue
+            kind, outcome = Kind(row["kind"]), Outcome(row["outcome"])
+            end_ns = self.end_ns if row["completed_ns"] == NEVER else row["completed_ns"]
+            lane = lanes.setdefault(row["client"], _Lanes()).take(row["invoked_ns"], end_ns)
+            about = {"ledger": row["ledger"], "entry": row["entry"], "outcome": outcome.name.lower()}
+            if row["error"]:
+                about["error"] = row["error"]
+            flags = [flag.name.lower() for flag in Flag if flag & row["flags"] and flag.name]
+            if flags:
+                about["flags"] = ", ".join(flags)
+            yield self._span(
+                " ".join([kind.name.lower(), *_subject(row)]),
+                "operation",
+                tracks[row["client"]],
+                lane,
+                (row["invoked_ns"], end_ns),
+                about,
+            )
+
+    def _faults(self, rows: Sequence[Row]) -> Iterator[Event]:
+        yield _name("process_name", 1, "faults")
+        targets = {target: lane for lane, target in enumerate(sorted({row["target"] for row in rows}))}
+        for target, lane in targets.items():
+            yield _name("thread_name", 1, target, lane)
+        for row in sorted(rows, key=lambda row: (row["injected_ns"], row["fault"])):
+            if row["injected_ns"] == NEVER:
+                continue
+            about = {"fault": row["fault"], "params": json.loads(row["params"] or "{}")}
+            end_ns = self.end_ns if row["healed_ns"] == NEVER else row["healed_ns"]
+            name, lane = f"{row['kind']} {row['target']}", targets[row["target"]]
+            about |= {"healed": row["healed_ns"] != NEVER, "confirmed": row["confirmed_ns"] != NEVER}
+            yield self._span(name, "fault", 1, lane, (row["injected_ns"], end_ns), about)
+
+    def _servers(self, rows: Sequence[Row], first: int) -> Iterator[Event]:
+        for track, server in enumerate(sorted({row["server"] for row in rows}), start=first):
+            yield _name("process_name", track, f"server {server}")
+            boots: dict[int, list[Row]] = {}
+            for row in rows:
+                if row["server"] == server and row["latest_ns"] != NEVER:
+                    boots.setdefault(row["boot"], []).append(row)
+            for boot, events in sorted(boots.items()):
+                ends = [row["latest_ns"] for row in events if row["event"] == _ENDED]
+                begin_ns = min(row["earliest_ns"] for row in events)
+                end_ns = max(ends) if ends else self.end_ns
+                yield self._span(f"boot {boot}", "boot", track, 0, (begin_ns, end_ns), {"ended": bool(ends)})
+                for row in events:
+                    about = {"boot": boot, **json.loads(row["detail"] or "{}")}
+                    yield {
+                        "ph": "i",
+                        "s": "t",
+                        "name": row["event"],
+                        "cat": "server",
+                        "pid": track,
+                        "tid": 1,
+                        "ts": self._us(row["latest_ns"]),
+                        "args": about,
+                    }
+
+    def _span(
+        self,
+        name: str,
+        category: str,
+        track: int,
+        lane: int,
+        span_ns: tuple[int, int],
+        about: Mapping[str, Any],
+    ) -> Event:
+        begin_ns, end_ns = span_ns
+        return {
+            "ph": "X",
+            "name": name,
+            "cat": category,
+            "pid": track,
+            "tid": lane,
+            "ts": self._us(begin_ns),
+            "dur": max(end_ns - begin_ns, 0) / 1000,
+            "args": dict(about),
+        }
+
+    def _us(self, at_ns: int) -> float:
+        return (at_ns - self.began_ns) / 1000
+
+
+def trace_lines(events: Iterable[Event]) -> Iterator[str]:
+    """The events as one JSON document, line by line."""
+    yield '{"displayTimeUnit": "ms", "traceEvents": ['
+    before = ""
+    for event in events:
+        yield before + json.dumps(event, separators=(",", ":"))
+        before = ","
+    yield "]}"
+
+
+def _subject(row: Row) -> list[str]:
+    if row["ledger"] < 0:
+        return []
+    return [f"{row['ledger']}:{row['entry']}" if row["entry"] >= 0 else str(row["ledger"])]
+
+
+def _name(what: str, track: int, name: str, lane: int = 0) -> Event:
+    return {"ph": "M", "name": what, "pid": track, "tid": lane, "args": {"name": name}}

@@ -1,0 +1,173 @@
+"""A bookie's journal, read without a bookie: which entries and marks its next boot will replay.
+
+Source: ``Journal#scanJournal`` and ``JournalChannel`` of BookKeeper 4.14 to 4.18, which write one format.
+A file is a header (the magic word and a version; 512 bytes from version 5 on), then records: four bytes
+of length, then as many bytes that begin with ledger and entry id. A negative entry id is a mark: the
+ledger's key, its fence, an explicit LAC. Padding fills blocks, a length of zero ends the file, for it is
+written ahead with zeros. All numbers are big-endian.
+
+Total: any bytes give a result. A last record that was cut is counted, as a bookie passes over it; a
+length that cannot be ends the reading with a reason, as it ends a bookie's boot. No record has a
+checksum of its own, so that one is whole is not proven here.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MAGIC = b"BKLG"
+NEWEST = 6
+KEY, FENCE, FORCE, EXPLICIT_LAC = -0x1000, -0x2000, -0x4000, -0x8000
+PADDING = -0x100
+MARK_BYTES = 16
+_NAME = re.compile(r"([0-9a-f]{1,16})\.txn")
+_LENGTH, _PLACE = struct.Struct(">i"), struct.Struct(">qq")
+_PADDED_FROM, _HEADED_FROM = 5, 2
+_HEADER_BYTES, _OLD_HEADER_BYTES = 512, 8
+
+
+class Mark(NamedTuple):
+    """Up to where the journal is not needed any more: id of a file, and an offset in it (bytes)."""
+
+    journal: int
+    offset_bytes: int
+
+
+NO_MARK = Mark(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What some of a journal holds: entries as rows of (ledger, entry), marks by the ledger they are of.
+
+    ``others`` counts marks of other kinds. ``torn`` is how many bytes a last record had that was cut.
+    ``broken`` says why what follows could not be read, empty when all was.
+    """
+
+    places: NDArray[np.int64]
+    keyed: frozenset[int] = frozenset()
+    fenced: frozenset[int] = frozenset()
+    others: int = 0
+    torn: int = 0
+    broken: str = ""
+
+
+def journal_id(name: str) -> int | None:
+    """The id of a journal file by its name, None for a file that is none."""
+    match = _NAME.fullmatch(name)
+    return int(match[1], 16) if match else None
+
+
+def read_mark(path: Path) -> Mark:
+    """What ``lastMark`` says, ``NO_MARK`` where there is none yet; ``ValueError`` when it is torn."""
+    if not path.exists():
+        return NO_MARK
+    data = path.read_bytes()
+    if len(data) != MARK_BYTES:
+        raise ValueError(f"{path.name} has {len(data)} bytes, not {MARK_BYTES}")
+    return Mark(*_PLACE.unpack(data))
+
+
+def replayed(names: Mapping[str, Path], mark: Mark) -> list[tuple[Path, int]]:
+    """The files that a boot replays, oldest first, each with the offset at which it begins (0: the start).
+
+    ``ValueError`` when the file that the mark names is gone: a bookie refuses to boot then.
+    """
+    known = sorted((number, path) for name, path in names.items() if (number := journal_id(name)) is not None)
+    due = [(number, path) for number, path in known if number >= mark.journal]
+    if mark.journal > 0 and (not due or due[0][0] != mark.journal):
+        raise ValueError(f"the journal {mark.journal:x}.txn, from which a boot must replay, is not there")
+    return [(path, mark.offset_bytes if number == mark.journal else 0) for number, path in due]
+
+
+def parse(data: bytes, begin: int = 0) -> Records:
+    """The records of one journal file from an offset on; from the first one if it is not positive."""
+    version = _version(data)
+    if not 1 <= version <= NEWEST:
+        return Records(_rows([]), broken=f"its version is {version}, known are 1 to {NEWEST}")
+    return _Reading(data, version, begin if begin > 0 else _first(version)).records()
+
+
+def _version(data: bytes) -> int:
+    headed = data[: len(MAGIC)] == MAGIC and len(data) >= _OLD_HEADER_BYTES
+    return int(_LENGTH.unpack_from(data, len(MAGIC))[0]) if headed else 1
+
+
+def _first(version: int) -> int:
+    if version >= _PADDED_FROM:
+        return _HEADER_BYTES
+    return _OLD_HEADER_BYTES if version >= _HEADED_FROM else 0
+
+
+def _rows(places: list[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(places, dtype=np.int64).reshape(-1, 2)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One pass over the bytes of a file."""
+
+    data: bytes
+    version: int
+    at: int
+    places: list[tuple[int, int]] = field(default_factory=list)
+    keyed: set[int] = field(default_factory=set)
+    fenced: set[int] = field(default_factory=set)
+    others: int = 0
+    torn: int = 0
+    broken: str = ""
+
+    def records(self) -> Records:
+        while self._next():
+            pass
+        rows = _rows(self.places)
+        return Records(
+            rows, frozenset(self.keyed), frozenset(self.fenced), self.others, self.torn, self.broken
+        )
+
+    def _next(self) -> bool:
+        """Read one record; false when it was the last, or none."""
+        start = self.at
+        length = self._length()
+        padding = length == PADDING and self.version >= _PADDED_FROM
+        if padding:
+            length = self._length()
+        if length is None or (length == 0 and not padding):
+            return False
+        if length < 0 or not (padding or length >= _PLACE.size):
+            self.broken = f"the record at {start} has the length {length}"
+            return False
+        if self.at + length > len(self.data):
+            self.torn = len(self.data) - start
+            return False
+        if not padding:
+            self._take(*_PLACE.unpack_from(self.data, self.at))
+        self.at += length
+        return True
+
+    def _length(self) -> int | None:
+        """The next length; None at the end of the file."""
+        if self.at + _LENGTH.size > len(self.data):
+            self.torn = max(0, len(self.data) - self.at)
+            return None
+        (length,) = _LENGTH.unpack_from(self.data, self.at)
+        self.at += _LENGTH.size
+        return int(length)
+
+    def _take(self, ledger: int, entry: int) -> None:
+        if entry >= 0:
+            self.places.append((ledger, entry))
+        elif entry == KEY:
+            self.keyed.add(ledger)
+        elif entry == FENCE:
+            self.fenced.add(ledger)
+        else:
+            self.others += 1

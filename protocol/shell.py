@@ -1,0 +1,102 @@
+"""BookKeeper's own admin commands: what each is called, what it needs, and what its end means.
+
+Source: ``bookie/BookieShell.java`` and ``tools/cli/commands`` of 4.14.7 to 4.18.0. A command ends with 0
+when it did its work, with other codes (-1 comes out as 255) when it did not; where a release says 0
+all the same, ``failure`` has the words of its output that tell. Runs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+BOOKIE = "{bookie}"
+"""Stands for the id of the command's target."""
+Needs = Literal["down", "nothing"]
+_STACK = r"^[\w.$]+(?:Exception|Error)\b"
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """One command. ``needs`` is what BookKeeper's documents ask of the target when it is given.
+
+    ``local`` commands work on the target's own files, the others on the metadata store and the bookies.
+    ``failure`` matches in its output what means failure whatever the exit code is.
+    """
+
+    name: str
+    about: str
+    arguments: tuple[str, ...]
+    needs: Needs = "nothing"
+    local: bool = False
+    failure: str | None = None
+
+    @property
+    def targeted(self) -> bool:
+        """Whether it is about one bookie."""
+        return self.local or BOOKIE in self.arguments
+
+    def words(self, bookie_id: str) -> tuple[str, ...]:
+        """The shell's arguments for a target."""
+        return tuple(word.replace(BOOKIE, bookie_id) for word in self.arguments)
+
+    def failed(self, output: str) -> str | None:
+        """The first line of the output that tells of failure, or None."""
+        found = re.search(self.failure, output, re.MULTILINE) if self.failure else None
+        return output[found.start() :].partition("\n")[0] if found else None
+
+
+COMMANDS: Mapping[str, ShellCommand] = {
+    command.name: command
+    for command in (
+        ShellCommand(
+            "decommission",
+            "let autorecovery copy what a bookie that is down held, wait for that, delete its cookie",
+            ("decommissionbookie", "-bookieid", BOOKIE),
+            needs="down",
+        ),
+        ShellCommand(
+            "recover",
+            "copy what a bookie that is down held to others, without autorecovery",
+            ("recover", "-force", BOOKIE),
+            needs="down",
+        ),
+        ShellCommand(
+            "recover_and_forget",
+            "the same, and delete its cookie",
+            ("recover", "-force", "-deleteCookie", BOOKIE),
+            needs="down",
+        ),
+        ShellCommand(
+            "rebuild_index",
+            "make a bookie's index of entry locations anew from its entry logs",
+            ("rebuild-db-ledger-locations-index",),
+            needs="down",
+            local=True,
+            failure=_STACK,  # RebuildDBLedgerLocationsIndexCommand prints what was thrown, and is done
+        ),
+        ShellCommand(
+            "rebuild_ledgers_index",
+            "make a bookie's index of ledgers anew from journal and entry logs (since 4.15)",
+            ("rebuild-db-ledgers-index", "-v"),
+            needs="down",
+            local=True,
+        ),
+        ShellCommand(
+            "cookie_delete", "delete a bookie's cookie in the metadata store", ("cookie_delete", BOOKIE)
+        ),
+        ShellCommand("cookie_get", "show a bookie's cookie in the metadata store", ("cookie_get", BOOKIE)),
+        ShellCommand(
+            "list_under_replicated",
+            "list the ledgers that are marked as lacking copies",
+            ("listunderreplicated", "-printmissingreplica"),
+        ),
+        ShellCommand("trigger_audit", "let the auditor audit now", ("triggeraudit",)),
+        ShellCommand("who_is_auditor", "name the auditor", ("whoisauditor",)),
+        ShellCommand("repair_disable", "let no ledger be repaired", ("autorecovery", "-disable")),
+        ShellCommand("repair_enable", "let ledgers be repaired again", ("autorecovery", "-enable")),
+    )
+}
+"""Every command that a plan may give, by its name there."""
