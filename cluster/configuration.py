@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster.versions import parse
+from plans.settings import JOURNAL, LEDGER_DIRECTORIES, ledger_directories
 from protocol.addresses import BOOKIE_PORT, bookie_id
 from protocol.errors import UsageError
 
@@ -24,7 +25,8 @@ _DB = "dbStorage_"
 BOOKIE_BASE: Mapping[str, str] = {
     # An hour: what is not journaled is on disk only after a full cache, a clean end or a boot.
     "flushInterval": "3600000",
-    "zkTimeout": "3000",
+    # So long a busy machine may stand still without a session ending that no fault has ended.
+    "zkTimeout": "10000",
     "diskUsageThreshold": "0.99",
     "diskUsageWarnThreshold": "0.98",
     "diskUsageLwmThreshold": "0.97",
@@ -56,6 +58,26 @@ CLIENT_BASE: Mapping[str, str] = {
     "numWorkerThreads": "2",
     # BookKeeper's own placement, but a plan may say which bookies a ledger begins with.
     "ensemblePlacementPolicy": "fencepost.placement.ChosenEnsemble",
+}
+
+OBSERVER_BASE: Mapping[str, str] = {
+    # Runs are judged by its reads: what is late on a busy machine is waited for, and is no failure.
+    "addEntryTimeoutSec": "30",
+    "readEntryTimeoutSec": "30",
+}
+
+AUTORECOVERY_BASE: Mapping[str, str] = {
+    # A process whose session has ended ends itself.
+    "zkTimeout": "10000",
+    # Audits by the clock, so that one begins soon after whatever happened (in seconds).
+    "auditorPeriodicBookieCheckInterval": "2",
+    # How long an open ledger is left to its writer, and a ledger whose repair failed to its worker.
+    "openLedgerRereplicationGracePeriod": "1000",
+    "lockReleaseOfFailedLedgerGracePeriod": "6400",
+    "rwRereplicateBackoffMs": "500",
+    "firstSpeculativeReadTimeout": "200",
+    "numIOThreads": "2",
+    "numWorkerThreads": "2",
 }
 
 CHOSEN_ENSEMBLE = "fencepost.ensemble"
@@ -124,6 +146,10 @@ class Layers:
     plan: Mapping[str, str]
     user: Mapping[str, str]
 
+    def ledger_directories(self) -> tuple[str, ...]:
+        """The names of a bookie's ledger directories, in the plan's order."""
+        return ledger_directories(dict(self.plan))
+
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
         limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
@@ -151,8 +177,8 @@ def bookie_properties(
         "listeningInterface": "lo",
         "allowLoopback": "true",
         "metadataServiceUri": metadata_service_uri(zookeeper),
-        "journalDirectories": f"{folder}/journal",
-        "ledgerDirectories": f"{folder}/ledgers",
+        "journalDirectories": f"{folder}/{JOURNAL}",
+        LEDGER_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.ledger_directories()),
         "httpServerEnabled": "false",
     }
     if needs_rocksdb_conf(version):
@@ -163,6 +189,19 @@ def bookie_properties(
 def client_properties(layers: Layers) -> Effective:
     """A client's settings; its ZooKeeper address is an argument of the process."""
     return layers.merged({}, drop=DROPPED | {"metadataServiceUri"})
+
+
+def autorecovery_properties(name: str, plan: Mapping[str, str], *, zookeeper: tuple[str, int]) -> Properties:
+    """Settings of a process with an auditor and a replication worker; ``plan`` are the plan's own."""
+    owned = {
+        "bookieId": bookie_id(name),
+        "advertisedAddress": name,
+        "bookiePort": str(BOOKIE_PORT),
+        "allowLoopback": "true",
+        "metadataServiceUri": metadata_service_uri(zookeeper),
+        "httpServerEnabled": "false",
+    }
+    return Layers(AUTORECOVERY_BASE, {}, plan, {}).merged(owned).properties
 
 
 def zookeeper_properties(*, folder: str, address: tuple[str, int]) -> Properties:

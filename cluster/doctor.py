@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cluster import artifacts
+from cluster import artifacts, disks
 from cluster.advice import configuration_warnings
+from cluster.docker.command import compose_command
+from cluster.docker.programs import images_of
+from cluster.docker.sweep import EngineSocket, socket_path
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
 from protocol.errors import FencepostError
 
@@ -32,6 +35,7 @@ STOCK_DISK_LIMIT = 0.95  # BookKeeper's own diskUsageThreshold; above it a booki
 RUN_DISK_LIMIT = 0.99  # the threshold with which Fencepost's bookies start
 _PING_TIMEOUT_S = 1.0
 _PYTHON = (3, 11)
+_ONLY_DOCKER = "Only --backend docker needs it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,9 @@ def checks(results: Path | None = None) -> list[Check]:
         _disk(folder),
         _addresses(),
         _lease(),
-        _loop(),
+        _disks(),
         _docker(),
+        _containers(),
         _root(),
     ]
 
@@ -203,30 +208,41 @@ def _lease() -> Check:
     return Check("lease", "fail", f"all of 127.{FIRST_OCTET} to 127.{LAST_OCTET} are taken", remedy)
 
 
-def _loop() -> Check:
-    if os.access("/dev/loop-control", os.R_OK | os.W_OK):
-        return Check("loop", "ok", "/dev/loop-control can be used")
-    seen = "/dev/loop-control is " + ("not ours to use" if Path("/dev/loop-control").exists() else "missing")
-    return Check("loop", "warn", seen, "Only file-system faults need it: run as root with loop devices.")
+def _disks() -> Check:
+    """Whether bookies can have file systems of their own; xfs is asked for by name where a plan wants it."""
+    reason = disks.lacking()
+    if reason is not None:
+        return Check("disks", "warn", reason, f"Only faults of disks need it: {disks.remedy()}.")
+    kinds = " and ".join(kind for kind in disks.KINDS if disks.lacking(kind) is None)
+    return Check("disks", "ok", f"bookies can have disks of their own ({kinds} on loop devices)")
 
 
 def _docker() -> Check:
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    remedy = "Only the docker tier needs it: start Docker, or set DOCKER_HOST."
-    if not host.startswith("unix://"):
-        return Check("docker", "warn", f"DOCKER_HOST={host} is no local socket", remedy)
-    path = host.removeprefix("unix://")
+    remedy = f"{_ONLY_DOCKER}: start Docker, or set DOCKER_HOST to a socket of this machine."
     try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_PING_TIMEOUT_S)
-            connection.connect(path)
-            connection.sendall(b"GET /_ping HTTP/1.0\r\nHost: docker\r\n\r\n")
-            answer = connection.recv(64)
+        path = socket_path()
+        EngineSocket(path, timeout_s=_PING_TIMEOUT_S).ask("GET", "/_ping")
     except OSError as error:
-        return Check("docker", "warn", f"no engine answers at {path}: {error.strerror or error}", remedy)
-    if b" 200 " in answer:
-        return Check("docker", "ok", f"an engine answers at {path}")
-    return Check("docker", "warn", f"the engine at {path} says {answer[:40]!r}", remedy)
+        return Check("docker", "warn", f"no engine answers: {error}", remedy)
+    return Check("docker", "ok", f"an engine answers at {path}")
+
+
+def _containers() -> Check:
+    """What runs in containers need besides an engine; each sees for itself whether clocks are shared."""
+    version = artifacts.DEFAULT_VERSION
+    try:
+        engine = EngineSocket(socket_path(), timeout_s=_PING_TIMEOUT_S)
+        there = {tag for image in engine.ask("GET", "/images/json") for tag in image.get("RepoTags") or ()}
+        words = " ".join(compose_command())
+    except OSError:
+        return Check("containers", "warn", "no engine answers", f"{_ONLY_DOCKER}: see `docker` above.")
+    except FencepostError as error:
+        return Check("containers", "warn", str(error), f"{_ONLY_DOCKER}: {error.remedy}.")
+    missing = [image for image in images_of([version]) if image not in there]
+    if missing:
+        seen = f"the engine lacks {', '.join(missing)}"
+        return Check("containers", "warn", seen, f"{_ONLY_DOCKER}: scripts/images builds them.")
+    return Check("containers", "ok", f"the images of BookKeeper {version} are there; Compose is `{words}`")
 
 
 def _root() -> Check:

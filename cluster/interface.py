@@ -18,6 +18,8 @@ from cluster.messages import Rule, RuleState
 from cluster.messages import Way as Way  # a word of this interface
 from protocol.metadata import LedgerMetadata
 
+_TOLD_CHARACTERS = 160
+
 
 class ProcessState(StrEnum):
     """What the harness knows of a process it owns."""
@@ -105,6 +107,104 @@ class CanTellCheckpoints(Protocol):
 
     def marked_ns(self) -> int:
         """When that was, by the clock of its file system; 0 before the first."""
+        ...
+
+
+@runtime_checkable
+class HasFiles(Protocol):
+    """Keeps its state in files that can be reached, above all while it is down."""
+
+    def places(self) -> Mapping[str, Path]:
+        """The folders by what they hold, as this process sees them: of a bookie ``journal``, ``ledgers``."""
+        ...
+
+
+@runtime_checkable
+class HasSnapshots(HasFiles, Protocol):
+    """Keeps copies of its files under names."""
+
+    def snapshot(self, name: str) -> Path:
+        """Copy its files as they are now; the copy's folder has one folder for each of its places."""
+        ...
+
+    def snapshots(self) -> Mapping[str, Path]:
+        """The copies by their names."""
+        ...
+
+
+@runtime_checkable
+class CanPutBack(HasSnapshots, Protocol):
+    """A metadata store whose content can be exchanged while it is down; the log of what was is kept."""
+
+    def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
+        """Begin a new life with the content of the snapshot ``to``, or with none.
+
+        ``new_cluster`` adds what a new cluster has. The store counts its transactions on, so that its
+        clients come back. Facts: ``life`` (from 2), ``zxid`` that the content is numbered as, ``from`` the
+        last transaction that it has, ``last`` the last one of the life that ended, as hexadecimal numbers.
+        """
+        ...
+
+
+@runtime_checkable
+class RecordsDisk(Protocol):
+    """Puts on record what its disk held when it died uncleanly."""
+
+    def disk_settled(self) -> None:
+        """Its files are what its death left: copy them now, once for each death.
+
+        Said by whoever ends it, when no more of the death is to come (a power loss: after the mount), and
+        by whoever changes its files while it is down, before that. Nothing while it is up.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A boot that ended by itself although nobody ordered it, and the lines of its log that say why."""
+
+    ended: Exit
+    told: tuple[str, ...]
+
+    def __str__(self) -> str:
+        how = (
+            f"signal {self.ended.signal}" if self.ended.signal is not None else f"exit code {self.ended.code}"
+        )
+        why = self.told[0][:_TOLD_CHARACTERS] if self.told else "(its log says nothing)"
+        return f"{self.ended.server} (boot {self.ended.boot}) refused with {how}: {why}"
+
+
+@runtime_checkable
+class CanRefuse(Protocol):
+    """Can be allowed to end by itself, while it boots or under a fault: no unplanned death then."""
+
+    def allow_refusal(self) -> None:
+        """Allow it of the next boot, until that boot is ready."""
+        ...
+
+    def allow_end(self) -> None:
+        """Let the present boot end by itself from now on, because a fault may drive it to that."""
+        ...
+
+    def refusal(self) -> Refusal | None:
+        """How the present or last boot ended by itself; None while it lives, or when it was told to end."""
+        ...
+
+
+@runtime_checkable
+class CanDisconnect(Protocol):
+    """Can take servers and clients off their networks, where each has one."""
+
+    def disconnect(self, name: str) -> None:
+        """Take a process off its network: nothing reaches it or leaves it, and no connection is closed."""
+        ...
+
+    def connect(self, name: str) -> None:
+        """Bring it back with the address that it had; nothing when it is there."""
+        ...
+
+    def connected(self, name: str) -> bool:
+        """Whether it is on its network."""
         ...
 
 
@@ -201,6 +301,10 @@ class Metadata(Protocol):
         """Names of the bookies that are registered (writable or read-only)."""
         ...
 
+    def writable(self) -> frozenset[str]:
+        """Names of those that take adds."""
+        ...
+
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
         """A ledger's metadata and its version, or None when there is none."""
         ...
@@ -209,8 +313,25 @@ class Metadata(Protocol):
         """Write a ledger's metadata anew, unchanged; its new version. ``ServerError`` when it cannot be."""
         ...
 
+    def long_ids(self) -> None:
+        """Let clients that have not created a ledger yet get ids beyond 31 bits."""
+        ...
+
     def ledgers(self) -> list[int]:
         """The ids of all ledgers, ascending."""
+        ...
+
+
+@runtime_checkable
+class KeepsCookies(Protocol):
+    """A metadata store that keeps bookies' cookies (an optional power of ``Metadata``)."""
+
+    def cookie(self, bookie: str) -> bytes | None:
+        """The cookie that it has of a bookie, None when it has none."""
+        ...
+
+    def forget_cookie(self, bookie: str) -> None:
+        """Remove it, if there is one."""
         ...
 
 
@@ -251,7 +372,7 @@ class Cluster(Protocol):
         """Any process by name; ``UsageError`` names the nearest."""
         ...
 
-    def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 2) -> int | None:
+    def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 20) -> int | None:
         """The status of a plain V3 read sent straight to the bookie: 0, 402, 403, 507, ...
 
         None when no answer came in time.
@@ -264,6 +385,11 @@ class Cluster(Protocol):
 
     def unplanned(self) -> list[Exit]:
         """Deaths that nobody ordered, in order of time."""
+        ...
+
+    @property
+    def networks(self) -> CanDisconnect | None:
+        """The networks of processes, None where they share the machine's."""
         ...
 
     def log(self, name: str) -> Path:

@@ -2,7 +2,8 @@
 
 Why it exists: the harness has threads and may be killed at any moment. A parent-death signal
 follows the thread that forked, and no signal undoes a mount; so the servers belong to this
-single-threaded process, which ends them all when its channel to the harness closes.
+single-threaded process, which ends them all when its channel to the harness closes. Mounts are made in
+a namespace of its own, which the kernel takes apart when the last process in it is gone.
 
 It is started as ``python -I -S keeper.py CHANNEL_FD EVENTS_FILE`` and may use nothing but the
 standard library. It knows processes, sockets and one file; not what a bookie is.
@@ -14,9 +15,11 @@ Channel: AF_UNIX SOCK_SEQPACKET, one JSON object a message. Requests carry ``id`
              ``stdin`` and ``stdout``, in the order of the descriptors sent along)
              -> pid, start_ticks, earliest_ns, at_ns
 ``signal``   name, signal (a number) -> pid
-``lease``    ports (optional) -> octet
+``lease``    ports, besides (octets that are no good; both optional) -> octet
 ``undo``     argv -> undo (its number); run at the end, the newest first
 ``forget``   undo -> run it no more
+``mounts``   -> nothing; from here on mounts made by this process and those it starts are theirs alone
+``run``      argv, timeout_s -> code, said (the end of its stderr); a command that is waited for
 ``end``      -> killed, orphans, failed_undos, left; the keeper is gone afterwards
 
 Every exit is also an unasked message ``{"event": "exit", ...}``. Starts and exits are appended
@@ -41,12 +44,13 @@ from typing import Any
 
 MESSAGE_BYTES = 1 << 20
 UNDO_TIMEOUT_S = 30
-KILL_TIMEOUT_S = 5
-SEND_TIMEOUT_S = 10
+KILL_TIMEOUT_S = 10
+SEND_TIMEOUT_S = 60
 LEASE_PORT = 8470
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_MS = 1000
+_CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x20000, 0x4000, 0x40000
 
 
 @dataclass
@@ -140,10 +144,10 @@ class Keeper:
         """Bind the lease socket of the first free octet; the kernel keeps others out."""
         if self.lease is not None:
             raise ValueError("this keeper holds a lease already")
-        ports = request.get("ports", [])
+        ports, besides = request.get("ports", []), request.get("besides", [])
         first = request.get("first", os.getpid()) % 239
         reasons: dict[str, str] = {}
-        for octet in [1 + (first + i) % 239 for i in range(239)]:
+        for octet in [one for i in range(239) if (one := 1 + (first + i) % 239) not in besides]:
             try:
                 self.lease = _bind(f"127.{octet}.0.254", request.get("port", LEASE_PORT))
                 for port in ports:
@@ -167,6 +171,18 @@ class Keeper:
         """Drop a remembered command: what it would undo is undone."""
         self.undos.pop(request["undo"], None)
         return {}
+
+    def own_mounts(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Enter a mount namespace of our own, from which nothing is passed on to the machine's."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return {}
+
+    def run_command(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+        """Run a short command to its end; nothing else is served meanwhile."""
+        code, said = _run(request["argv"], request["timeout_s"])
+        return {"code": code, "said": said}
 
     def end(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
         """End everything; the reply is the report."""
@@ -240,11 +256,7 @@ class Keeper:
 
     def _run_undo(self, number: int) -> bool:
         argv = self.undos.pop(number)
-        try:
-            done = subprocess.run(argv, timeout=UNDO_TIMEOUT_S, capture_output=True, stdin=subprocess.DEVNULL)
-            code, said = done.returncode, done.stderr[-500:].decode(errors="replace")
-        except (OSError, subprocess.SubprocessError) as error:
-            code, said = -1, str(error)
+        code, said = _run(argv, UNDO_TIMEOUT_S)
         details = {"argv": argv, "code": code, "said": said, "at_ns": time.monotonic_ns()}
         self.record("keeper", 1, "undo", **details)
         return code == 0
@@ -297,6 +309,8 @@ _DO: dict[str, Callable[[Keeper, dict[str, Any], list[int]], dict[str, Any]]] = 
     "lease": Keeper.take_lease,
     "undo": Keeper.add_undo,
     "forget": Keeper.forget_undo,
+    "mounts": Keeper.own_mounts,
+    "run": Keeper.run_command,
     "end": Keeper.end,
 }
 
@@ -321,6 +335,15 @@ def children_of(parent: int) -> list[tuple[int, str]]:
         if int(after.split()[1]) == parent:
             found.append((int(entry), before.partition(b"(")[2].decode(errors="replace")))
     return found
+
+
+def _run(argv: list[str], timeout_s: float) -> tuple[int, str]:
+    """Exit code of a command and the end of its complaints; -1 when it was not run to its end."""
+    try:
+        done = subprocess.run(argv, timeout=timeout_s, capture_output=True, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.SubprocessError) as error:
+        return -1, str(error)
+    return done.returncode, done.stderr[-500:].decode(errors="replace")
 
 
 def _append(path: str, opened: list[int]) -> int:

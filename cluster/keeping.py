@@ -66,6 +66,7 @@ class Keeper:
         self._undos: dict[int, list[str]] = {}
         self._requests = 0
         self._ended = False
+        self._own_mounts = False
         self.lost: str | None = None
         """Why the keeper ended without being asked, or None."""
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -143,10 +144,11 @@ class Keeper:
         """Send a signal to a running process; returns its pid, ``ServerError`` when none runs."""
         return int(self._ask({"do": "signal", "name": name, "signal": int(number)})["pid"])
 
-    def lease(self, ports: Sequence[int] = ()) -> int:
-        """Take a free octet of 127/8 for this run; ``ports`` must be free on its addresses too."""
+    def lease(self, ports: Sequence[int] = (), *, besides: Sequence[int] = ()) -> int:
+        """Take a free octet for this run, none of ``besides``; ``ports`` must be free on its 127/8 too."""
         try:
-            return int(self._ask({"do": "lease", "ports": list(ports)})["octet"])
+            asked = {"do": "lease", "ports": list(ports), "besides": list(besides)}
+            return int(self._ask(asked)["octet"])
         except ServerError as error:
             raise PrerequisiteError(
                 str(error), remedy="end what listens on all addresses at that port, or wait for other runs"
@@ -162,6 +164,32 @@ class Keeper:
         """Withdraw a registered command."""
         self._undos.pop(undo, None)
         self._ask({"do": "forget", "undo": undo})
+
+    def own_mounts(self) -> None:
+        """Give the keeper and all that it starts from here on mounts of their own.
+
+        The kernel undoes them when the last of these processes is gone. ``PrerequisiteError`` when
+        this machine does not let us.
+        """
+        try:
+            self._ask({"do": "mounts"})
+            self._own_mounts = True
+        except ServerError as error:
+            raise PrerequisiteError(
+                f"no mounts of its own: {error}", remedy="run as root, in a container with CAP_SYS_ADMIN"
+            ) from error
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 30) -> None:
+        """Run a short command among the keeper's mounts; ``ServerError`` with its words when it fails."""
+        reply = self._ask({"do": "run", "argv": list(argv), "timeout_s": timeout_s})
+        if reply["code"] != 0:
+            raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['said'].strip()}")
+
+    def seen(self, path: Path) -> Path:
+        """An absolute path among the keeper's mounts, as this process reaches it."""
+        if not self._own_mounts:
+            return path
+        return Path(f"/proc/{self.pid}/root") / path.relative_to("/")
 
     def end(self) -> Ending:
         """Kill what is left, run the undos, end the keeper; a second call does nothing.

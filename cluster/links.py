@@ -41,8 +41,8 @@ from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, is_bookie, link
 from protocol.errors import LinkError, UsageError
 
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
-_TIMEOUT_S = 10.0
-_START_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 60.0
 _BYTES_PER_KILOBYTE = 1000
 _STREAMS = {Way.REQUESTS: "upstream", Way.ANSWERS: "downstream"}
 _HOLD, _LATENCY, _BANDWIDTH = "timeout", "latency", "bandwidth"

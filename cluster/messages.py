@@ -27,6 +27,7 @@ class Action(StrEnum):
     HOLD = "hold"
     DUPLICATE = "duplicate"
     FORGE = "forge"
+    GARBLE = "garble"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The metadata store as the harness sees it: straight to ZooKeeper, past every link.
 
-One kazoo client per run; its threads end with ``close``. kazoo's errors end here, translated.
+One kazoo client per run; its threads end with ``close``. kazoo's errors end here, translated. What kazoo
+does to send a request it does in a thread of its own: its ``except:`` would swallow a Ctrl-C there.
 Knows BookKeeper's paths, not its servers' processes.
 """
 
@@ -10,13 +11,15 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, SessionExpiredError
 from kazoo.handlers.threading import KazooTimeoutError
 
+from cluster.waiting import wait_until
 from protocol.addresses import bookie_id, name_of_id
 from protocol.errors import NotReadyError, ServerError
 from protocol.metadata import LedgerMetadata
@@ -25,10 +28,22 @@ from protocol.wire import decode_metadata, ledger_of_path, ledger_path
 ROOT = "/ledgers"
 AVAILABLE = f"{ROOT}/available"
 READONLY = f"{AVAILABLE}/readonly"
+COOKIES = f"{ROOT}/cookies"
+_LONG_IDS = f"{ROOT}/idgen-long"
 _NO_LEDGERS = frozenset(
     {"available", "cookies", "idgen", "underreplication", "idgen-long", "LAYOUT", "INSTANCEID"}
 )
-_LAYOUT = b"2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1"
+_INSTANCE = f"{ROOT}/INSTANCEID"
+NEW_CLUSTER = {
+    ROOT: "",
+    AVAILABLE: "",
+    READONLY: "",
+    _INSTANCE: "00000000-0000-4000-8000-000000000000",
+    f"{ROOT}/LAYOUT": "2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1",
+}
+"""What a new cluster has in its metadata store, paths with their text; the instance's id is a fixed one."""
+_RETRY = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 0.5}
+"""However long ZooKeeper was down, its return is seen within half a second."""
 _LOG = logging.getLogger("fencepost.kazoo")
 _LOG.setLevel(logging.ERROR)
 
@@ -36,11 +51,14 @@ _LOG.setLevel(logging.ERROR)
 class ZooKeeperMetadata:
     """A connection to the run's ZooKeeper; thread-safe; a context manager that closes it."""
 
-    def __init__(self, address: tuple[str, int], *, timeout_s: float = 5) -> None:
+    def __init__(self, address: tuple[str, int], *, timeout_s: float = 20) -> None:
         host, port = address
         self._hosts = f"{host}:{port}"
         self._timeout_s = timeout_s
-        self._client = KazooClient(hosts=self._hosts, timeout=timeout_s, logger=_LOG)
+        self._client = KazooClient(
+            hosts=self._hosts, timeout=timeout_s, logger=_LOG, connection_retry=dict(_RETRY)
+        )
+        self._sender = ThreadPoolExecutor(1, thread_name_prefix="zookeeper")
         try:
             self._client.start(timeout=timeout_s)
         except KazooTimeoutError as error:
@@ -57,6 +75,7 @@ class ZooKeeperMetadata:
 
     def close(self) -> None:
         """End the session and kazoo's threads."""
+        self._sender.shutdown()
         self._client.stop()
         self._client.close()
 
@@ -66,18 +85,21 @@ class ZooKeeperMetadata:
         With the layout there, servers and clients that start at once do not race to make it.
         """
         with self._translated("initialise the metadata store"):
-            self._ask("ensure_path", READONLY)
-            instance = str(uuid.uuid4())
-            for name, data in (("INSTANCEID", instance.encode()), ("LAYOUT", _LAYOUT)):
+            for path, text in {**NEW_CLUSTER, _INSTANCE: str(uuid.uuid4())}.items():
                 with contextlib.suppress(NodeExistsError):
-                    self._ask("create", f"{ROOT}/{name}", data)
-            return str(self._ask("get", f"{ROOT}/INSTANCEID")[0].decode())
+                    self._ask("create", path, text.encode())
+            return str(self._ask("get", _INSTANCE)[0].decode())
 
     def registered(self) -> frozenset[str]:
         """Names of the bookies that are registered (writable or read-only)."""
         with self._translated("list the registered bookies"):
             ids = {*self._ask("get_children", AVAILABLE), *self._ask("get_children", READONLY)}
         return frozenset(map(name_of_id, ids - {"readonly"}))
+
+    def writable(self) -> frozenset[str]:
+        """Names of the bookies that are registered as taking adds."""
+        with self._translated("list the writable bookies"):
+            return frozenset(map(name_of_id, {*self._ask("get_children", AVAILABLE)} - {"readonly"}))
 
     def registration(self, bookie: str) -> int | None:
         """The zxid of a bookie's registration, None when it has none; a new boot has a new one."""
@@ -94,6 +116,19 @@ class ZooKeeperMetadata:
             for folder in (AVAILABLE, READONLY):
                 with contextlib.suppress(NoNodeError):
                     self._ask("delete", f"{folder}/{bookie_id(bookie)}")
+
+    def cookie(self, bookie: str) -> bytes | None:
+        """The cookie of a bookie (``ZKRegistrationManager#readCookie``), None when there is none."""
+        with self._translated(f"read the cookie of {bookie}"):
+            try:
+                return bytes(self._ask("get", f"{COOKIES}/{bookie_id(bookie)}")[0])
+            except NoNodeError:
+                return None
+
+    def forget_cookie(self, bookie: str) -> None:
+        """Delete the cookie of a bookie, if there is one."""
+        with self._translated(f"delete the cookie of {bookie}"), contextlib.suppress(NoNodeError):
+            self._ask("delete", f"{COOKIES}/{bookie_id(bookie)}")
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
         """A ledger's metadata and its version, or None when there is none."""
@@ -114,10 +149,40 @@ class ZooKeeperMetadata:
             data, stat = self._ask("get", path)
             return int(self._ask("set", path, data, stat.version).version)
 
+    def long_ids(self) -> None:
+        """Let clients that have not created a ledger yet get ids beyond 31 bits.
+
+        They look for this path before their first ledger; it comes by itself once the short ids are used
+        up (``LongZkLedgerIdGenerator``).
+        """
+        with self._translated("let the ids of ledgers be long"):
+            self._ask("ensure_path", _LONG_IDS)
+
     def ledgers(self) -> list[int]:
         """The ids of all ledgers, ascending."""
         with self._translated("list the ledgers"):
             return sorted(self._below(ROOT))
+
+    def children(self, path: str) -> tuple[str, ...]:
+        """The names below a path, none where there is no such path."""
+        with self._translated(f"list {path}"):
+            try:
+                return tuple(self._ask("get_children", path))
+            except NoNodeError:
+                return ()
+
+    def text(self, path: str) -> str | None:
+        """The text at a path, None where there is no such path."""
+        with self._translated(f"read {path}"):
+            try:
+                return str(self._ask("get", path)[0].decode(errors="replace"))
+            except NoNodeError:
+                return None
+
+    def remove(self, path: str) -> None:
+        """Remove a path, if there is one."""
+        with self._translated(f"remove {path}"), contextlib.suppress(NoNodeError):
+            self._ask("delete", path)
 
     def _below(self, path: str) -> Iterator[int]:
         try:
@@ -133,8 +198,19 @@ class ZooKeeperMetadata:
                 yield from self._below(below)
 
     def _ask(self, verb: str, *arguments: Any) -> Any:
-        """One request; kazoo's blocking calls would wait for ever while ZooKeeper is away."""
-        return getattr(self._client, f"{verb}_async")(*arguments).get(timeout=self._timeout_s)
+        """One request; kazoo's blocking calls would wait for ever while ZooKeeper is away.
+
+        A session that is over fails what waits in it, which the store then never saw; kazoo begins the next.
+        """
+        send = getattr(self._client, f"{verb}_async")
+        try:
+            return self._sender.submit(send, *arguments).result().get(timeout=self._timeout_s)
+        except SessionExpiredError:
+            wait_until(self._connected, self._timeout_s, f"a new session with {self._hosts}")
+        return self._sender.submit(send, *arguments).result().get(timeout=self._timeout_s)
+
+    def _connected(self) -> tuple[bool, str]:
+        return bool(self._client.connected), f"the client is {self._client.client_state}"
 
     @contextlib.contextmanager
     def _translated(self, what: str) -> Iterator[None]:

@@ -1,48 +1,131 @@
-"""Reading a server's files after the run: ZooKeeper's transaction log, by ZooKeeper's own code.
+"""A ZooKeeper server's files without the server, by ZooKeeper's own code: its log read, its content put back.
 
-One short-lived JVM; no server needs to run. The result is raw evidence: written whole or not at all.
+Each call is one short-lived JVM. A server has lives: one ends where a fault exchanges the content, and its
+log is kept (``lives/<n>`` in the server's folder; ``lives/<n>.json`` says how life n began, the first has
+none). What is read after the run is raw evidence: written whole or not at all.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from cluster import artifacts
-from evidence.folder import RunFolder
+from evidence.folder import RunFolder, read_json
 from protocol.addresses import ZOOKEEPER
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, ServerError
 
-MAIN = "fencepost.offline.TransactionLog"
+LOG_READER = "fencepost.offline.TransactionLog"
+PUT_BACK = "fencepost.offline.PutBack"
+FILES = "version-2"
+"""ZooKeeper's own folder below its data folder."""
+_LIVES = "lives"
 _TIMEOUT_S = 600
 
 
 def transactions(folder: RunFolder) -> None:
-    """Write ``raw/ledgers/transactions.jsonl`` from ZooKeeper's data folder of the run.
+    """Write ``raw/ledgers/transactions.jsonl`` from all lives of the run's ZooKeeper.
 
-    Raises ``EvidenceError`` when the data folder is gone or cannot be read.
+    Where a fault put other content in place stands a line with ``op`` ``put_back``: ``from`` is the last
+    transaction (zxid) that this content has, ``at_ns`` when the server was down for it. Raises
+    ``EvidenceError`` when a data folder is gone or cannot be read.
     """
-    data = folder.server(ZOOKEEPER) / "data" / "version-2"
-    if not data.is_dir():
-        raise EvidenceError(
-            f"{data} is gone and {folder.transactions} was never written",
-            remedy="metadata cannot be judged without one of them",
-        )
     version = str(folder.run()["versions"].get(ZOOKEEPER) or folder.run()["bookkeeper"])
     fresh = folder.transactions.with_suffix(".part")
+    part = folder.transactions.with_suffix(".life")
+    with fresh.open("w", encoding="utf-8") as out:
+        for data, began in lives(folder.server(ZOOKEEPER)):
+            if not (data / FILES).is_dir():
+                raise EvidenceError(
+                    f"{data / FILES} is gone and {folder.transactions} was never written",
+                    remedy="metadata cannot be judged without one of them",
+                )
+            if began:
+                out.write(json.dumps(began) + "\n")
+            done = _run(version, LOG_READER, [data / FILES, part])
+            if done.returncode != 0:
+                raise EvidenceError(
+                    f"ZooKeeper's transaction log in {data / FILES} cannot be read: {_last_word(done)}"
+                )
+            out.write(part.read_text(encoding="utf-8"))
+            part.unlink()
+    fresh.replace(folder.transactions)
+
+
+def lives(server: Path) -> Iterator[tuple[Path, Mapping[str, Any] | None]]:
+    """The data folder of each life of a server in its folder, in order, and how that life began."""
+    number = 1
+    while (server / _LIVES / str(number)).is_dir():
+        yield server / _LIVES / str(number), _began(server, number)
+        number += 1
+    now = server / "data"
+    unfinished = number > 1 and not now.exists()  # ended between the two renames: it has logged nothing
+    yield _next(server) if unfinished else now, _began(server, number)
+
+
+def put_back(
+    server: Path, version: str, *, copy: Path | None, nodes: Mapping[str, str], at_ns: int
+) -> Mapping[str, Any]:
+    """Begin a new life of a server that is down, with the content of ``copy`` (a data folder) or with none.
+
+    ``nodes`` are paths with their text that are there besides. The log of the life that ends is kept.
+    Returns how the new life began. Raises ``ServerError`` when ZooKeeper's files
+    cannot be read; nothing is changed then.
+    """
+    fresh, now = _next(server), server / "data"
+    texts = [f"{path}={text}" for path, text in nodes.items()]
+    done = _run(version, PUT_BACK, [now, fresh, copy or "-", *texts])
+    if done.returncode != 0:
+        raise ServerError(f"the content of {now} could not be exchanged: {_last_word(done)}")
+    told = json.loads(done.stdout)
+    number = sum(1 for _ in lives(server)) + 1
+    facts = {
+        "op": "put_back",
+        "path": "/",
+        "life": number,
+        "zxid": hex(told["zxid"]),
+        "from": hex(told["from"]),
+        "last": hex(told["last"]),
+        "at_ns": at_ns,
+    }
+    began = _beginning(server, number)
+    began.parent.mkdir(exist_ok=True)
+    began.write_text(json.dumps(facts), encoding="utf-8")
+    now.rename(server / _LIVES / str(number - 1))
+    fresh.rename(now)
+    return facts
+
+
+def _began(server: Path, life: int) -> Mapping[str, Any] | None:
+    return None if life == 1 else read_json(_beginning(server, life))
+
+
+def _beginning(server: Path, life: int) -> Path:
+    return server / _LIVES / f"{life}.json"
+
+
+def _next(server: Path) -> Path:
+    return server / "next"
+
+
+def _run(version: str, main: str, arguments: Sequence[object]) -> subprocess.CompletedProcess[str]:
     jars = [artifacts.class_path(version).class_path, str(artifacts.client_jar())]
-    done = subprocess.run(
+    return subprocess.run(
         [
             str(artifacts.java()),
             *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m"),
-            *("-cp", os.pathsep.join(jars), MAIN, str(data), str(fresh)),
+            *("-cp", os.pathsep.join(jars), main, *map(str, arguments)),
         ],
         capture_output=True,
         text=True,
         timeout=_TIMEOUT_S,
         check=False,
     )
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise EvidenceError(f"ZooKeeper's transaction log in {data} cannot be read: {last}")
-    fresh.replace(folder.transactions)
+
+
+def _last_word(done: subprocess.CompletedProcess[str]) -> str:
+    return (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -21,18 +21,24 @@ PUBLISHED = (
     "4.17.0", "4.17.1", "4.17.2", "4.17.3",
     "4.18.0",
 )  # fmt: skip
-_FORM = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})")
+_FORM = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})(-jars\.[0-9a-f]{12})?")
 
 
 def parse(version: str) -> tuple[int, int, int]:
-    """``(4, 18, 0)`` for ``4.18.0``; ``UsageError`` for another form or a release before 4.14."""
+    """``(4, 18, 0)`` for ``4.18.0`` or a build of it; ``UsageError`` for another form or before 4.14."""
     match = _FORM.fullmatch(version)
     if match is None:
         raise unsupported(version, "is not a version of the form 4.18.0")
-    major, minor, patch = (int(part) for part in match.groups())
+    major, minor, patch = (int(part) for part in match.groups()[:3])
     if (major, minor, patch) < FIRST_SUPPORTED:
         raise unsupported(version, "is older than 4.14, the first release with journalWriteData")
     return major, minor, patch
+
+
+def is_build(version: str) -> bool:
+    """Whether this names a build of the user's own (:mod:`cluster.builds`) and no release."""
+    match = _FORM.fullmatch(version)
+    return match is not None and match[4] is not None
 
 
 def unsupported(version: str, why: str) -> UsageError:

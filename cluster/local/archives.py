@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import Protocol
 
 from cluster import artifacts
+from cluster.servers.programs import BOOKIE, CLIENT, ZOOKEEPER
 from protocol.errors import PrerequisiteError
-
-BOOKIE, ZOOKEEPER, CLIENT = "bookie", "zookeeper", "client"
-SERVERS = frozenset({BOOKIE, ZOOKEEPER})
 
 
 class Archives(Protocol):

@@ -12,13 +12,16 @@ from pathlib import Path
 
 from cluster.interface import Client
 from cluster.local import archives
-from cluster.local.settings import LocalSpec
+from cluster.servers.programs import CLIENT, SERVERS
+from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.errors import FencepostError
 from protocol.modes import MODES
 
 _LOG = logging.getLogger("fencepost.archives")
 _TRAINEE = "trainee"
+_FAILED: set[tuple[str, frozenset[str]]] = set()
+"""What this process has tried in vain: a machine that is too busy now is so for its next scenario, too."""
 
 
 def train_missing(version: str) -> bool:
@@ -30,8 +33,8 @@ def train_missing(version: str) -> bool:
         if folder is None or not roles:
             return not roles
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
-        for part in (archives.SERVERS, frozenset({archives.CLIENT})):
-            if part & set(roles):
+        for part in (SERVERS, frozenset({CLIENT})):
+            if part & set(roles) and (version, part) not in _FAILED:
                 _try_to_train(version, part, folder)
     return not archives.missing(version)
 
@@ -41,6 +44,7 @@ def _try_to_train(version: str, roles: frozenset[str], folder: Path) -> None:
         with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
             _train(version, roles, Path(scratch))
     except (FencepostError, OSError) as error:
+        _FAILED.add((version, roles))
         _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
 
 
@@ -48,15 +52,15 @@ def _train(version: str, roles: frozenset[str], scratch: Path) -> None:
     from cluster.local.backend import LocalBackend  # which trains before it opens
 
     trained = archives.TrainedArchives(scratch, roles)
-    spec = LocalSpec(
+    spec = RunSpec(
         RunFolder.create(scratch, "protected"),
         MODES["protected"],
         bookies=1,
-        clients=(_TRAINEE,) if archives.CLIENT in roles else (),
+        clients=(_TRAINEE,) if CLIENT in roles else (),
         version=version,
         linked=False,
         observed=False,
-        stop_timeout_s=60,  # writing an archive takes seconds
+        stop_timeout_s=180,  # writing an archive takes seconds
     )
     with LocalBackend(spec, archives=trained).open() as cluster:
         for client in cluster.clients.values():
@@ -68,7 +72,7 @@ def _train(version: str, roles: frozenset[str], scratch: Path) -> None:
 def _exercise(client: Client) -> None:
     """A little of everything that a client does often."""
     quorums = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-    client.call("create", timeout_s=30, handle="h", **quorums)
-    client.call("append", timeout_s=30, handle="h", entries=100, entry_bytes=1024, outstanding=10)
-    client.call("read", timeout_s=30, handle="h", first=0, last=99)
-    client.call("close", timeout_s=30, handle="h")
+    client.call("create", timeout_s=120, handle="h", **quorums)
+    client.call("append", timeout_s=120, handle="h", entries=100, entry_bytes=1024, outstanding=10)
+    client.call("read", timeout_s=120, handle="h", first=0, last=99)
+    client.call("close", timeout_s=120, handle="h")

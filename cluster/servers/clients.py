@@ -1,41 +1,39 @@
-"""A client or the observer as a plain process: one conversation per boot."""
+"""A client or the observer: one process, one conversation per boot."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
 from typing import Any
 
-from cluster import artifacts
 from cluster.client import Conversation, Reply
 from cluster.configuration import Layers, client_properties, java_properties
 from cluster.interface import Exit, ProcessState
-from cluster.local.archives import CLIENT as ROLE
-from cluster.local.jvm import JavaProgram
-from cluster.local.ladder import Rung, ending
-from cluster.local.process import Launch, LocalProcess
-from cluster.local.site import Site
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.ladder import Rung, ending
+from cluster.servers.process import OwnedProcess
+from cluster.servers.programs import CLIENT as ROLE
+from cluster.servers.runner import Launch, Started
+from cluster.servers.site import Site
 from protocol.errors import ClientError, NotReadyError
 
 MAIN = "fencepost.client.Main"
 DIRECT_MEMORY_MB = 256  # many large entries in flight
-_EXIT_WAIT_S = 5.0
+_EXIT_WAIT_S = 60.0
 
 
-class LocalClient(LocalProcess):
+class ClientProcess(OwnedProcess):
     """One client program by name; its operations go to the run's histories."""
 
     def __init__(self, name: str, number: int, site: Site) -> None:
-        super().__init__(name, site.folder(name), site.keeper, site.events)
+        super().__init__(name, site.folder(name), site.runner, site.events)
         self._number = number
         self._site = site
         self._layers = site.spec.client_layers(name)
         self._version = site.spec.version_of(name)
         self._conversation: Conversation | None = None
-        self._ours: tuple[int, int] = (-1, -1)
         self.on_event: Callable[[Reply], None] = lambda _event: None
         """Gets every unasked message (``progress``) on the reader thread."""
 
@@ -95,7 +93,6 @@ class LocalClient(LocalProcess):
             boot,
             ROLE,
             direct_memory_mb=DIRECT_MEMORY_MB,
-            more_jars=(artifacts.client_jar(),),
             log_to="SYSTEM_ERR",
             heap_mb=self._site.spec.client_heap_mb,
         )
@@ -112,21 +109,14 @@ class LocalClient(LocalProcess):
             "--record": "off" if self.name in spec.unrecorded else "on",
         }
         flat = [word for pair in arguments.items() for word in pair]
-        launch = self._site.launch(program, flat, source=self._number)
-        theirs_in, commands = os.pipe2(os.O_CLOEXEC)
-        replies, theirs_out = os.pipe2(os.O_CLOEXEC)
-        self._ours = (commands, replies)
-        return replace(launch, stdin=theirs_in, stdout=theirs_out)
+        return replace(self._site.launch(program, flat, source=self._number), converses=True)
 
-    def _launched(self, launch: Launch, *, spawned: bool) -> None:
-        theirs = [fd for fd in (launch.stdin, launch.stdout) if fd is not None]
-        for fd in theirs if spawned else (*theirs, *self._ours):
-            os.close(fd)
-        if spawned:
-            boot = self.boot
-            self._conversation = Conversation(
-                self.name, *self._ours, explain=lambda: self._explain(boot), heard=self._hear
-            )
+    def _begun(self, started: Started) -> None:
+        assert started.ends is not None  # noqa: S101 - it was launched as one that converses
+        boot = self.boot
+        self._conversation = Conversation(
+            self.name, *started.ends, explain=lambda: self._explain(boot), heard=self._hear
+        )
 
     def _hear(self, message: Reply) -> None:
         self.on_event(message)

@@ -6,26 +6,27 @@ import os
 import socket
 from collections.abc import Sequence
 
-from cluster import artifacts
 from cluster.answers import listening
-from cluster.local.ladder import Rung
-from cluster.local.process import Launch, LocalProcess
-from cluster.local.site import Site
+from cluster.servers.ladder import Rung
+from cluster.servers.process import OwnedProcess
+from cluster.servers.runner import Launch
+from cluster.servers.site import Site
 from protocol.addresses import PROXY
 
 _ASK_TIMEOUT_S = 1.0
 
 
-class LocalProxy(LocalProcess):
+class ProxyProcess(OwnedProcess):
     """The proxy; ready when its REST API tells its version."""
 
     def __init__(self, site: Site) -> None:
-        super().__init__(PROXY, site.folder(PROXY), site.keeper, site.events)
+        super().__init__(PROXY, site.folder(PROXY), site.runner, site.events)
+        self._programs = site.programs
         self.address = site.addresses.proxy
 
     def _launch(self, boot: int) -> Launch:  # noqa: ARG002 - every boot is alike
         host, port = self.address
-        argv = [str(artifacts.proxy_binary()), "-host", host, "-port", str(port)]
+        argv = [self._programs.proxy(), "-host", host, "-port", str(port)]
         return Launch(argv, {"PATH": os.environ.get("PATH", os.defpath)})
 
     def _rungs(self) -> Sequence[Rung]:

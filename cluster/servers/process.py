@@ -1,62 +1,52 @@
-"""A process that the keeper owns: its lives one after another, and what can be done to it.
+"""A process of a run: its lives one after another, and what can be done to it.
 
 This is the common part of bookies, ZooKeeper, clients and the proxy; each adds how it is launched
-and how its readiness is seen. Knows pids, signals and exits, nothing of BookKeeper.
+and how its readiness is seen. Who runs it is the :class:`~cluster.servers.runner.Runner`'s matter.
+Knows signals and exits, nothing of BookKeeper.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.interface import Exit, ProcessState
-from cluster.keeping import Keeper, Spawned
-from cluster.local.ladder import Climber, Rung, climb, death
-from cluster.waiting import wait_until
+from cluster.interface import Exit, ProcessState, Refusal
+from cluster.logs import telling_lines
+from cluster.servers.ladder import Climber, Rung, climb, death
+from cluster.servers.runner import Launch, Runner, Started
 from evidence.recorders import Recorder
-from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
+from protocol.errors import ServerError, UnplannedDeathError
 
-KILL_TIMEOUT_S = 30.0
-_PAUSE_TIMEOUT_S = 10.0
-_STOPPED_STATES = frozenset("tT")
+KILL_TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """How one boot is started; ``stdin`` and ``stdout`` are descriptors when they are not files."""
-
-    argv: Sequence[str]
-    env: Mapping[str, str]
-    stdin: int | None = None
-    stdout: int | None = None
-
-
-class LocalProcess(ABC):
+class OwnedProcess(ABC):
     """One named process through all its boots; thread-safe.
 
     ``folder`` is its own; each boot logs to ``boot-<n>.log`` in it.
     """
 
-    def __init__(self, name: str, folder: Path, keeper: Keeper, events: Recorder) -> None:
+    def __init__(self, name: str, folder: Path, runner: Runner, events: Recorder) -> None:
         self._name = name
         self._folder = folder
-        self._keeper = keeper
+        self._runner = runner
         self._events = events
         self._boot = 0
         self._paused = False
-        self._spawned: Spawned | None = None
+        self._started: Started | None = None
         self._exits: dict[int, Exit] = {}
         self._ordered: set[int] = set()
+        self._may_refuse: set[int] = set()  # boots that may end by themselves as long as they are not ready
+        self._may_end: set[int] = set()  # boots that a fault may drive to their end
         self._told: set[tuple[int, str]] = set()
         self._order = threading.RLock()  # one power at a time
         self._changed = threading.Condition()  # guards _exits
         folder.mkdir(parents=True, exist_ok=True)
-        keeper.on_exit(self._on_exit)
+        runner.on_exit(self._on_exit)
 
     # what subclasses say --------------------------------------------------------------------
 
@@ -68,8 +58,8 @@ class LocalProcess(ABC):
     def _rungs(self) -> Sequence[Rung]:
         """The rungs after ``started``, in order."""
 
-    def _launched(self, launch: Launch, *, spawned: bool) -> None:  # noqa: B027 - few pass descriptors on
-        """Called when the process has its descriptors, or (not ``spawned``) will never have them."""
+    def _begun(self, started: Started) -> None:  # noqa: B027 - few converse
+        """Called when a boot runs; the descriptors in ``started`` are ours from here on."""
 
     # the interface --------------------------------------------------------------------------
 
@@ -85,11 +75,11 @@ class LocalProcess(ABC):
 
     @property
     def pid(self) -> int:
-        """The process id of the present life; ``ServerError`` when it is down."""
+        """The process id of the present life on this machine; ``ServerError`` when it is down."""
         with self._order:
             self._running("have a pid")
-            assert self._spawned is not None  # noqa: S101 - a running process was spawned
-            return self._spawned.pid
+            assert self._started is not None  # noqa: S101 - a running process was started
+            return self._started.pid
 
     @property
     def folder(self) -> Path:
@@ -118,17 +108,33 @@ class LocalProcess(ABC):
             self._paused = False
             self._boot += 1  # before its exit can be told
             try:
-                self._spawned = self._spawn(launch)
+                self._started = self._runner.start(
+                    self._name, self._boot, launch, folder=self._folder, log=self.log
+                )
             except ServerError:
                 self._boot -= 1
-                self._launched(launch, spawned=False)
                 raise
-            self._launched(launch, spawned=True)
+            self._begun(self._started)
 
     def wait_ready(self, timeout_s: float) -> None:
         """Climb to the last rung; each rung is recorded once per boot."""
         boot = self._running("become ready")
         climb(self._climber(boot), self._rungs(), timeout_s=timeout_s, tell=self._teller(boot))
+        self._may_refuse.discard(boot)
+
+    def allow_refusal(self) -> None:
+        """Let the next boot end by itself, until it is ready."""
+        self._may_refuse.add(self._boot + 1)
+
+    def allow_end(self) -> None:
+        """Let the present boot end by itself from now on."""
+        self._may_end.add(self._boot)
+
+    def refusal(self) -> Refusal | None:
+        """How the present or last boot ended by itself, None when it did not."""
+        with self._changed:
+            ended = None if self._boot in self._ordered else self._exits.get(self._boot)
+        return None if ended is None else Refusal(ended, tuple(telling_lines(self.log)))
 
     def kill(self) -> Exit:
         """SIGKILL; returns when it is reaped."""
@@ -142,25 +148,22 @@ class LocalProcess(ABC):
             return self._end(signal.SIGTERM, timeout_s)
 
     def pause(self) -> None:
-        """SIGSTOP; returns when the kernel reports every thread stopped."""
+        """Stop it where it stands; returns when every thread has stopped."""
         with self._order:
-            boot = self._running("be paused")
-            self._signal(boot, signal.SIGSTOP)
-            self._await_threads(boot, stopped=True)
+            self._let("be paused", self._runner.pause)
             self._paused = True
 
     def resume(self) -> None:
-        """SIGCONT; returns when no thread is stopped any more."""
+        """Let it go on; returns when no thread is stopped any more."""
         with self._order:
-            boot = self._running("be resumed")
-            self._signal(boot, signal.SIGCONT)
-            self._await_threads(boot, stopped=False)
+            self._let("be resumed", self._runner.resume)
             self._paused = False
 
     def unplanned(self) -> list[Exit]:
         """Deaths of this process that nobody ordered."""
         with self._changed:
-            return [ended for boot, ended in self._exits.items() if boot not in self._ordered]
+            planned = self._ordered | self._may_refuse | self._may_end
+            return [ended for boot, ended in self._exits.items() if boot not in planned]
 
     def ended(self, boot: int, wait_s: float) -> Exit | None:
         """The exit of a boot, waiting for it at most ``wait_s``."""
@@ -183,19 +186,6 @@ class LocalProcess(ABC):
     def _teller(self, boot: int) -> _Teller:
         return _Teller(self._name, boot, self._told, self._events)
 
-    def _spawn(self, launch: Launch) -> Spawned:
-        log = self._log_of(self._boot)
-        return self._keeper.spawn(
-            self._name,
-            launch.argv,
-            boot=self._boot,
-            env=launch.env,
-            cwd=self._folder,
-            stdin=launch.stdin,
-            stdout=log if launch.stdout is None else launch.stdout,
-            stderr=log,
-        )
-
     def _running(self, verb: str) -> int:
         if self.state is ProcessState.DOWN:
             unplanned = self.unplanned()
@@ -209,7 +199,7 @@ class LocalProcess(ABC):
             boot = self._running("be ended")
             self._ordered.add(boot)
             try:
-                self._keeper.signal(self._name, number)
+                self._runner.signal(self._name, number)
             except ServerError:
                 self._ordered.discard(boot)  # it was dead already, by itself
                 self.ended(boot, 1)
@@ -225,28 +215,14 @@ class LocalProcess(ABC):
             )
         return ended
 
-    def _signal(self, boot: int, number: signal.Signals) -> None:
+    def _let(self, verb: str, order: Callable[[str], None]) -> None:
+        boot = self._running(verb)
         try:
-            self._keeper.signal(self._name, number)
+            order(self._name)
         except ServerError:
             self.ended(boot, 1)
-            self._running(f"take {number.name}")
+            self._running(verb)  # it died meanwhile: says how
             raise
-
-    def _await_threads(self, boot: int, *, stopped: bool) -> None:
-        wanted = "stopped" if stopped else "running"
-
-        def reached() -> tuple[bool, str]:
-            if boot in self._exits:
-                self._running("be paused or resumed")
-            states = list(_thread_states(self.pid))
-            there = sum((state in _STOPPED_STATES) == stopped for state in states)
-            return there == len(states), f"{there} of {len(states)} are {wanted}"
-
-        try:
-            wait_until(reached, _PAUSE_TIMEOUT_S, f"{self._name}'s threads to be {wanted}")
-        except NotReadyError as error:
-            raise ServerError(str(error)) from error
 
     def _on_exit(self, ended: Exit) -> None:
         if ended.server != self._name:
@@ -269,13 +245,3 @@ class _Teller:
         if (self.boot, rung) not in self.told:
             self.told.add((self.boot, rung))
             self.events.write({"server": self.name, "boot": self.boot, "event": rung, "at_ns": at_ns})
-
-
-def _thread_states(pid: int) -> Iterator[str]:
-    """The state letter of each thread of a process (proc(5)); none for threads that just ended."""
-    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a listing of names is all that is needed
-        try:
-            stat = Path(f"/proc/{pid}/task/{thread}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        yield stat.rpartition(")")[2].split()[0]

@@ -1,40 +1,57 @@
-"""A running local cluster, as :class:`cluster.interface.Cluster`."""
+"""A running cluster, as :class:`cluster.interface.Cluster`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from cluster.answers import answer
-from cluster.interface import Client, Exit, LinkState, Process, Way
+from cluster.elections import ZooKeeperElections
+from cluster.interface import CanDisconnect, Client, Exit, LinkState, Process, Way
 from cluster.keeping import Keeper
 from cluster.links import ToxiproxyLinks
-from cluster.local.bookie import LocalBookie
-from cluster.local.clients import LocalClient
-from cluster.local.process import LocalProcess
-from cluster.local.proxy import LocalProxy
-from cluster.local.site import Site
-from cluster.local.zookeeper import LocalZooKeeper
 from cluster.metadata import ZooKeeperMetadata
-from protocol.addresses import AddressPlan
+from cluster.operating import Administered
+from cluster.servers.admin import AdminProcess
+from cluster.servers.autorecovery import AutoRecovery
+from cluster.servers.bookie import Bookie
+from cluster.servers.clients import ClientProcess
+from cluster.servers.process import OwnedProcess
+from cluster.servers.proxy import ProxyProcess
+from cluster.servers.site import Site
+from cluster.servers.zookeeper import ZooKeeperServer
+from protocol.addresses import AddressPlan, bookie_name
 from protocol.errors import LinkError, UsageError
+from protocol.shell import ShellCommand
 
 
-class LocalCluster:
-    """Everything that was started for one run; made by ``LocalBackend.open``."""
+@dataclass(frozen=True, slots=True)
+class Operating:
+    """What repairs a cluster and what administers it; the admin is None where no plan asks for one."""
+
+    elections: ZooKeeperElections
+    repairers: Mapping[str, AutoRecovery]
+    admin: AdminProcess | None
+
+
+class RunningCluster:
+    """Everything that was started for one run; made by a backend's ``open``."""
 
     def __init__(
         self,
         site: Site,
-        zookeeper: LocalZooKeeper,
-        proxy: LocalProxy | None,
-        bookies: Mapping[str, LocalBookie],
-        clients: Mapping[str, LocalClient],
-        observer: LocalClient | None,
+        zookeeper: ZooKeeperServer,
+        proxy: ProxyProcess | None,
+        bookies: Mapping[str, Bookie],
+        clients: Mapping[str, ClientProcess],
+        observer: ClientProcess | None,
         links: ToxiproxyLinks | NoLinks,
         metadata: ZooKeeperMetadata,
+        *,
+        operating: Operating,
     ) -> None:
         self._site = site
         self._zookeeper = zookeeper
@@ -43,21 +60,23 @@ class LocalCluster:
         self._observer = observer
         self._links = links
         self._metadata = metadata
-        every: list[LocalProcess | None] = [zookeeper, proxy, *bookies.values(), *clients.values(), observer]
+        self._operating = operating
+        servers: list[OwnedProcess | None] = [zookeeper, proxy, *bookies.values()]
+        every = [*servers, *operating.repairers.values(), *clients.values(), observer]
         self._processes = {process.name: process for process in every if process is not None}
 
     @property
-    def zookeeper(self) -> LocalZooKeeper:
+    def zookeeper(self) -> ZooKeeperServer:
         """The metadata store's process."""
         return self._zookeeper
 
     @property
-    def bookies(self) -> Mapping[str, LocalBookie]:
+    def bookies(self) -> Mapping[str, Bookie]:
         """The bookies by name."""
         return self._bookies
 
     @property
-    def clients(self) -> Mapping[str, LocalClient]:
+    def clients(self) -> Mapping[str, ClientProcess]:
         """The plan's clients by name."""
         return self._clients
 
@@ -79,14 +98,43 @@ class LocalCluster:
         return self._metadata
 
     @property
+    def autorecovery(self) -> Mapping[str, AutoRecovery]:
+        """Processes with an auditor and a replication worker, by name."""
+        return self._operating.repairers
+
+    def auditor(self) -> str | None:
+        """Which of them is the auditor, None when nobody is."""
+        return self._operating.elections.auditor()
+
+    def under_replicated(self) -> list[int]:
+        """Ledgers that are marked as lacking copies, ascending."""
+        return self._operating.elections.under_replicated()
+
+    def under_repair(self) -> list[int]:
+        """Ledgers that a worker has locked, ascending."""
+        return self._operating.elections.under_repair()
+
+    def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
+        """Run one admin command with the target's release and settings, or ``b1``'s."""
+        if self._operating.admin is None:
+            raise UsageError("this cluster was started without admin commands")
+        return self._operating.admin.run(command, self._bookies[target or bookie_name(1)], timeout_s)
+
+    @property
     def addresses(self) -> AddressPlan:
         """Where everything listens."""
         return self._site.addresses
 
     @property
     def keeper(self) -> Keeper:
-        """The owner of all processes; faults register their undos with it."""
+        """Where faults register what is to be undone, whatever happens to this process."""
         return self._site.keeper
+
+    @property
+    def networks(self) -> CanDisconnect | None:
+        """The networks of processes, None where they share the machine's."""
+        runner = self._site.runner
+        return runner if isinstance(runner, CanDisconnect) else None
 
     def process(self, name: str) -> Process:
         """Any process by name; ``UsageError`` names the nearest."""
@@ -98,7 +146,7 @@ class LocalCluster:
             )
         return self._processes[name]
 
-    def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 2) -> int | None:
+    def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 20) -> int | None:
         """The status of a plain read sent straight to the bookie (0, 402, 403, 507, ...), or None."""
         return answer(self._site.addresses.direct(bookie), ledger, entry, timeout_s=timeout_s)
 

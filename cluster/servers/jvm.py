@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from cluster import artifacts
+from cluster.servers.programs import Java
 from protocol.addresses import AddressPlan, bookie_name, is_bookie
 
 HEAP_MB = 192
@@ -45,23 +43,21 @@ class JavaProgram:
     role: str
     direct_memory_mb: int = 64
     heap_mb: int = HEAP_MB
-    more_jars: tuple[Path, ...] = ()
     log_to: str = "SYSTEM_OUT"
 
 
-def java_argv(program: JavaProgram, arguments: Sequence[str], *, archive: Sequence[str] = ()) -> list[str]:
-    """The command line of a program; ``archive`` are the options about its class-data archive."""
+def java_argv(java: Java, program: JavaProgram, arguments: Sequence[str]) -> list[str]:
+    """The command line of a program."""
     folder = program.folder
-    jars = [artifacts_of(program.version).class_path, *map(str, program.more_jars)]
     return [
-        str(artifacts.java()),
+        java.command,
         # Small and quick to start: many JVMs share few cores and live for seconds.
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-Xms32m",
         f"-Xmx{program.heap_mb}m",
         f"-XX:MaxDirectMemorySize={program.direct_memory_mb}m",
-        *archive,
+        *java.options,
         # Nothing is written outside the run folder, and nothing but the program's own to stdout.
         "-XX:-UsePerfData",
         "-XX:+DisplayVMOutputToStderr",
@@ -73,11 +69,12 @@ def java_argv(program: JavaProgram, arguments: Sequence[str], *, archive: Sequen
         *(option for package in _OPEN for option in ("--add-opens", f"{package}=ALL-UNNAMED")),
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Djava.net.preferIPv4Stack=true",
+        "-Duser.timezone=UTC",  # releases before 4.15 date their lines by the day
         f"-Djdk.net.hosts.file={folder}/hosts",
         f"-Dlog4j2.configurationFile={folder}/log4j2.xml",
         "-Dlog4j.shutdownHookEnabled=false",  # else nothing is logged of an ordered end
         "-cp",
-        os.pathsep.join(jars),
+        java.class_path,
         program.main,
         *arguments,
     ]
@@ -97,23 +94,16 @@ def prepare_folder(program: JavaProgram, hosts: str) -> None:
     (folder / "log4j2.xml").write_text(_LOGGING.format(target=program.log_to))
 
 
-def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: bool) -> str:
+def hosts_file(addresses: AddressPlan, source: int, bookies: int, *, linked: bool, machine: str) -> str:
     """What names mean to source number ``source``: its links to the bookies, its own address direct.
 
-    A JVM that is given a hosts file asks nothing else, so the machine's own name is in it too.
+    A JVM that is given a hosts file asks nothing else, so the name of its ``machine`` is in it too.
     """
     lines = ["127.0.0.1 localhost"]
-    own = socket.gethostname()
-    if own != "localhost" and not is_bookie(own):
-        lines.append(f"127.0.0.1 {own}")
+    if machine != "localhost" and not is_bookie(machine):
+        lines.append(f"127.0.0.1 {machine}")
     for number in range(1, bookies + 1):
         through = source if linked and number != source else 0
         host, _ = addresses.link(through, bookie_name(number))
         lines.append(f"{host} {bookie_name(number)}")
     return "\n".join(lines) + "\n"
-
-
-@cache
-def artifacts_of(version: str) -> artifacts.ServerArtifacts:
-    """The jars of a release, checked once per process of the harness."""
-    return artifacts.class_path(version)

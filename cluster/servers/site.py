@@ -1,4 +1,4 @@
-"""What all processes of one local cluster share: folder, keeper, addresses, events, archives."""
+"""What all processes of one cluster share: folder, keeper, runner, addresses, events, programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.keeping import Keeper
-from cluster.local.archives import Archives
-from cluster.local.jvm import JavaProgram, hosts_file, java_argv, java_environment, prepare_folder
-from cluster.local.process import Launch
-from cluster.local.settings import LocalSpec
+from cluster.servers.jvm import JavaProgram, hosts_file, java_argv, java_environment, prepare_folder
+from cluster.servers.programs import Programs
+from cluster.servers.runner import Launch, Runner
+from cluster.servers.settings import RunSpec
 from evidence.recorders import Recorder
 from protocol.addresses import ZOOKEEPER, AddressPlan
 
@@ -18,11 +18,12 @@ from protocol.addresses import ZOOKEEPER, AddressPlan
 class Site:
     """Where the processes of a run live; immutable, made once the octet is leased."""
 
-    spec: LocalSpec
+    spec: RunSpec
     keeper: Keeper
+    runner: Runner
     addresses: AddressPlan
     events: Recorder
-    archives: Archives
+    programs: Programs
 
     def folder(self, name: str) -> Path:
         """A process's own folder, absolute."""
@@ -34,7 +35,8 @@ class Site:
 
     def launch(self, program: JavaProgram, arguments: list[str], *, source: int = 0) -> Launch:
         """Prepare the program's folder and give its command line; names mean what ``source`` reaches."""
-        hosts = hosts_file(self.addresses, source, self.spec.bookies, linked=self.spec.linked)
+        spec, machine = self.spec, self.programs.machine
+        hosts = hosts_file(self.addresses, source, spec.bookies, linked=spec.linked, machine=machine)
         prepare_folder(program, hosts)
-        archive = self.archives.options(program.version, program.role)
-        return Launch(java_argv(program, arguments, archive=archive), java_environment())
+        java = self.programs.java(program.version, program.role)
+        return Launch(java_argv(java, program, arguments), java_environment(), home=java.home)

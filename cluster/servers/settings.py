@@ -1,4 +1,4 @@
-"""What a local cluster is to be: the specification that the harness hands over, and its settings.
+"""What a cluster is to be: the specification that the harness hands over, and its settings.
 
 Data only: nothing is started or written here.
 """
@@ -12,24 +12,36 @@ from typing import Any
 from cluster.configuration import (
     BOOKIE_BASE,
     CLIENT_BASE,
+    OBSERVER_BASE,
     Effective,
     Layers,
+    autorecovery_properties,
     bookie_properties,
     client_properties,
 )
-from cluster.local.jvm import HEAP_MB
+from cluster.servers.jvm import HEAP_MB
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
-from protocol.addresses import OBSERVER, bookie_name, client_numbers
+from plans.disks import Disks
+from protocol.addresses import (
+    ADMIN,
+    OBSERVER,
+    ZOOKEEPER_PORT,
+    admin_number,
+    autorecovery_names,
+    autorecovery_number,
+    bookie_name,
+    client_numbers,
+)
 from protocol.modes import Mode
 
-READY_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 20.0
+READY_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
-class LocalSpec:
-    """A cluster of plain processes for one run of one mode.
+class RunSpec:
+    """A cluster for one run of one mode, whatever its backend.
 
     ``versions`` names releases by server or client name where they differ from ``version``;
     ``bookie_conf`` and ``client_conf`` are the plan's, ``user_*`` those of the user's own files.
@@ -37,6 +49,8 @@ class LocalSpec:
     training). ``logged`` keeps the wire log of the links in the run folder. ``unrecorded`` are
     clients without a history, only to measure what recording costs;
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
+    ``disks`` gives each bookie file systems of its own. ``autorecovery`` is how many processes repair;
+    ``administered`` gives admin commands links of their own.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 
@@ -51,10 +65,14 @@ class LocalSpec:
     client_conf: Mapping[str, str] = field(default_factory=dict)
     user_bookie_conf: Mapping[str, str] = field(default_factory=dict)
     user_client_conf: Mapping[str, str] = field(default_factory=dict)
+    autorecovery: int = 0
+    autorecovery_conf: Mapping[str, str] = field(default_factory=dict)
+    disks: Disks | None = None
     linked: bool = True
     logged: bool = True
     observed: bool = True
     forget_registrations: bool = True
+    administered: bool = False
     unrecorded: frozenset[str] = frozenset()
     client_heap_mb: int = HEAP_MB
     ready_timeout_s: float = READY_TIMEOUT_S
@@ -72,9 +90,16 @@ class LocalSpec:
         return numbers if self.observed else {name: numbers[name] for name in self.clients}
 
     @property
+    def other_numbers(self) -> dict[str, int]:
+        """Source numbers of autorecovery, and of admin commands; none of these is a client or a bookie."""
+        repairers = {name: autorecovery_number(name) for name in autorecovery_names(self.autorecovery)}
+        return repairers | ({ADMIN: admin_number()} if self.administered else {})
+
+    @property
     def sources(self) -> dict[str, int]:
         """Source numbers of everything that has links."""
-        return self.client_numbers | {name: number for number, name in enumerate(self.bookie_names, 1)}
+        bookies = {name: number for number, name in enumerate(self.bookie_names, 1)}
+        return self.client_numbers | bookies | self.other_numbers
 
     def version_of(self, name: str) -> str:
         """The release of a server or client at its first boot."""
@@ -91,28 +116,35 @@ class LocalSpec:
         reads by which the run is judged.
         """
         if name == OBSERVER:
-            return Layers(CLIENT_BASE, self.mode.client, {}, {})
+            return Layers({**CLIENT_BASE, **OBSERVER_BASE}, self.mode.client, {}, {})
         return Layers(CLIENT_BASE, self.mode.client, self.client_conf, self.user_client_conf)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, network: str = "127") -> dict[str, Any]:
         """``conf`` of ``run.json``: settings of ``b1`` and of clients, and what the user's files lost.
 
-        Known before anything is leased or started, so addresses read ``127.L`` and folders are
-        relative to the run folder.
+        Known before anything is leased or started, so addresses read ``127.L`` (``network.L``) and folders
+        are relative to the run folder.
         """
         bookie = bookie_properties(
             "b1",
             self.bookie_layers(),
             folder="servers/b1/data",
-            zookeeper=("127.L.1.201", 2181),
+            zookeeper=(f"{network}.L.1.201", ZOOKEEPER_PORT),
             version=self.version_of("b1"),
         )
         client = client_properties(self.client_layers(""))
+        repairers = {"autorecovery": self._autorecovery(network)} if self.autorecovery else {}
         return {
+            **repairers,
             "bookie": bookie.properties,
             "client": client.properties,
             "overridden": {"bookie": _overridden(bookie), "client": _overridden(client)},
         }
+
+    def _autorecovery(self, network: str) -> Mapping[str, str]:
+        first = autorecovery_names(1)[0]
+        link = (f"{network}.L.221.201", ZOOKEEPER_PORT)
+        return autorecovery_properties(first, self.autorecovery_conf, zookeeper=link)
 
 
 def _overridden(effective: Effective) -> dict[str, dict[str, str]]:

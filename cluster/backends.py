@@ -1,0 +1,42 @@
+"""The backends by name, each imported when it is asked for: an engine's SDK is nobody else's load."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.settings import RunSpec
+from protocol.errors import UsageError
+
+NAMES = ("local", "docker")
+
+
+class Backend(Protocol):
+    """One way to run a cluster on this machine."""
+
+    network: str
+    """First number of all its addresses, as ``run.json`` tells them before one is leased."""
+
+    def prepare(self, versions: Sequence[str], results: Path) -> None:
+        """Make sure that clusters of these releases can run with folders below ``results``.
+
+        Raises ``PrerequisiteError`` with what is missing.
+        """
+        ...
+
+    def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
+        """A fresh cluster, ready inside the context and gone outside."""
+        ...
+
+
+def backend(name: str) -> Backend:
+    """The backend of that name; ``UsageError`` when there is none."""
+    if name not in NAMES:
+        there = " and ".join(f"`{one}`" for one in NAMES)
+        raise UsageError(f"backend {name!r} does not exist; there are {there}", remedy="leave --backend out")
+    found: Backend = import_module(f"cluster.{name}.backend").BACKEND
+    return found

@@ -1,0 +1,106 @@
+"""File systems of a bookie's own: what can be done to one, and whether this machine can have any.
+
+The powers of such a disk stand here as protocols, beside those of :mod:`cluster.interface`; how
+one is made is the backend's affair. Looks at the machine, mounts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+SYSTEM_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+KINDS = ("ext4", "xfs")
+_CONTROL = Path("/dev/loop-control")
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a disk has of two files: one that was synced with its folder, one that never was."""
+
+    synced: bool
+    unsynced: bool
+
+
+class Disk(Protocol):
+    """One file system in an image file; every order returns when it is carried out."""
+
+    @property
+    def name(self) -> str:
+        """What it is for: ``data`` (everything), or ``ledgers`` and ``journal``."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """Where it is mounted, as this process reaches it."""
+        ...
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is mounted, and was neither shut down nor made read-only since."""
+        ...
+
+    def spare_bytes(self) -> int:
+        """How much is free, for anybody."""
+        ...
+
+    def sync(self) -> None:
+        """Write down all that is in memory only."""
+        ...
+
+    def write_unsynced(self) -> None:
+        """Write a file, and leave it to the kernel when it gets to the disk."""
+        ...
+
+    def probe(self) -> Probe:
+        """What is there of the file that was synced when it was mounted, and of the unsynced one."""
+        ...
+
+    def lose_power(self) -> None:
+        """Shut it down where it stands: what is in memory only will never be written."""
+        ...
+
+    def turn_read_only(self) -> str:
+        """Refuse all writes from now on; how it was brought about."""
+        ...
+
+    def mount_again(self) -> Probe:
+        """Unmount it, in whatever state it is, and mount it anew; no process may use it.
+
+        What was there of the two files when it was mounted.
+        """
+        ...
+
+
+@runtime_checkable
+class HasDisks(Protocol):
+    """Keeps its files on file systems of its own."""
+
+    def disks(self) -> Mapping[str, Disk]:
+        """Its disks by name; empty when the plan gave it none."""
+        ...
+
+
+def lacking(kind: str = "ext4") -> str | None:
+    """Why no bookie can have a disk of its own on this machine, or None when it seems possible."""
+    if os.geteuid() != 0:
+        return f"mounting needs root, this is user {os.geteuid()}"
+    if not os.access(_CONTROL, os.R_OK | os.W_OK):
+        return f"{_CONTROL} is {'not ours to use' if _CONTROL.exists() else 'missing'}"
+    missing = [tool for tool in tools(kind) if shutil.which(tool, path=SYSTEM_PATH) is None]
+    return f"{', '.join(missing)} not found" if missing else None
+
+
+def remedy(kind: str = "ext4") -> str:
+    """What to do about it, one sentence."""
+    package = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind]
+    return f"run as root on a machine with loop devices; mkfs.{kind} is in the package {package}"
+
+
+def tools(kind: str) -> tuple[str, ...]:
+    """The programs that a disk of a kind takes."""
+    return "mount", "umount", f"mkfs.{kind}"

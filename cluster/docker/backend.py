@@ -1,0 +1,132 @@
+"""The backend in containers: the same cluster as of plain processes, run by a Docker engine of this machine.
+
+Every server and client has a network of its own, and the proxy is in all of them (``BridgedPlan``). The
+run's folder is shared at the same paths, and everything runs as this user, so logs, settings, evidence
+and faults on files are the same. The keeper owns it all here too: when the harness is gone, it removes
+what carries the run's label. Disks are mounted by it among the machine's own mounts, where the engine
+sees them.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from shlex import quote
+
+from cluster.docker import sweep
+from cluster.docker.composing import Composition
+from cluster.docker.containers import Containers, Prelude
+from cluster.docker.engine import Engine
+from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
+from cluster.docker.machine import require
+from cluster.docker.networks import taken_octets
+from cluster.docker.programs import ImagePrograms
+from cluster.docker.project import Project
+from cluster.keeping import Keeper
+from cluster.scopes import Scopes
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.disks import mount_points
+from cluster.servers.opening import Opening
+from cluster.servers.settings import RunSpec
+from cluster.servers.site import Site
+from protocol.addresses import PROXY, BridgedPlan
+from protocol.errors import UsageError
+
+
+class _Docker:
+    """As :class:`cluster.backends.Backend`."""
+
+    network = "10"
+
+    def prepare(self, versions: Sequence[str], results: Path) -> None:
+        """The engine must be this machine's and have the images."""
+        require(versions, results)
+
+    def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
+        """A fresh cluster."""
+        return DockerBackend(spec).open()
+
+
+BACKEND = _Docker()
+
+
+class DockerBackend:
+    """Makes clusters after one specification; each ``open`` is a fresh one."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        if not spec.linked:
+            raise UsageError("containers reach each other through links only, and this run has none")
+        self._spec = spec
+
+    @contextmanager
+    def open(self) -> Iterator[RunningCluster]:
+        """Start everything, and end everything in reverse whatever happens; see ``LocalBackend.open``."""
+        spec = self._spec
+        with Scopes() as scopes:
+            opening = Opening(spec, scopes)
+            keeper = opening.keeper
+            engine = Engine()
+            scopes.on_end("the connections to the engine", engine.close)
+            addresses = BridgedPlan(keeper.lease(besides=taken_octets()))
+            name = f"fencepost-{secrets.token_hex(6)}"
+            labels = {RUN_LABEL: name, KEEPER_LABEL: identity(keeper.pid)}
+            composition = Composition(spec, addresses, labels, f"{os.geteuid()}:{os.getegid()}")
+            _make_folders(composition)
+            project = Project(engine, composition, spec.folder.servers)
+            undo = keeper.undo(_sweeping(f"{RUN_LABEL}={name}"))
+            scopes.on_end("the containers", lambda: _down(project, keeper, undo))
+            project.up()
+            preludes = {PROXY: _proxy_prelude(composition), **_disk_preludes(spec)}
+            containers = Containers(engine, project, spec.folder.events, preludes=preludes)
+            scopes.on_end("the watch over the containers", containers.close)
+            containers.watch(f"{RUN_LABEL}={name}")
+            site = Site(spec, keeper, containers, addresses, opening.events, ImagePrograms())
+            yield opening.cluster(site)
+
+
+def _make_folders(composition: Composition) -> None:
+    """What a container sees must be there, and this user's, before the container is made."""
+    spec = composition.spec
+    names = [PROXY, *composition.numbers()]
+    for folder in (spec.folder.operations, spec.folder.frames, *(spec.folder.server(name) for name in names)):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _sweeping(label: str) -> list[str]:
+    return [sys.executable, "-I", "-S", str(Path(sweep.__file__)), sweep.socket_path(), label]
+
+
+def _down(project: Project, keeper: Keeper, undo: int) -> None:
+    """Remove everything in order; when that fails, the keeper does it its own way at its end."""
+    project.down()
+    keeper.forget(undo)
+
+
+def _proxy_prelude(composition: Composition) -> Prelude:
+    """The proxy's container takes the addresses of all links, then runs as this user.
+
+    Where an address lies does not matter to the kernel: it answers for those of ``lo`` in every network.
+    """
+    lines = [f"ip address add {address}/32 dev lo" for address in composition.proxy_addresses()]
+    uid, _, gid = composition.user.partition(":")
+    through = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+    return Prelude(lines, through)
+
+
+def disk_prelude(points: Iterable[Path]) -> Prelude:
+    """End where the engine does not see a mounted disk, or a bookie would begin anew on the machine's."""
+    unseen = "is no disk here: the engine does not see what the harness mounts"
+    return Prelude(
+        [f"mountpoint -q {quote(str(one))} || {{ echo {one.name} {unseen}; exit 1; }}" for one in points]
+    )
+
+
+def _disk_preludes(spec: RunSpec) -> dict[str, Prelude]:
+    if spec.disks is None:
+        return {}
+    folders = {name: spec.folder.server(name).absolute() for name in spec.bookie_names}
+    return {name: disk_prelude(mount_points(own, spec.disks).values()) for name, own in folders.items()}

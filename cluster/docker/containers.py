@@ -1,0 +1,241 @@
+"""Containers of one run as a :class:`cluster.servers.runner.Runner`.
+
+Who converses does so over two named pipes in its own folder, not over the engine: the engine would carry
+every command and reply, and end the conversation when it is restarted. All other output is written to the
+log by the container itself. An end is noticed by the engine's stream of events; its time is when it was
+noticed, which is later than it was.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cluster.docker import packets
+from cluster.docker.composing import LAUNCH
+from cluster.docker.engine import Deaths, Engine
+from cluster.docker.project import Project
+from cluster.interface import Exit
+from cluster.keeping import append_line
+from cluster.packets import Direction
+from cluster.servers.runner import Launch, Started
+from cluster.servers.threads import await_threads
+from protocol.errors import ServerError
+
+_COMMANDS, _REPLIES = "commands", "replies"
+_ENDS = (signal.SIGKILL, signal.SIGTERM)
+_CODE_OF_SIGNAL = 128
+_DEADLY = frozenset({signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL})
+
+
+@dataclass(frozen=True, slots=True)
+class Prelude:
+    """What a container's script does first (lines of shell), and what its program is started through."""
+
+    lines: Sequence[str] = ()
+    through: Sequence[str] = ()
+
+
+@dataclass
+class _Life:
+    """A boot that was begun; ``held`` is a writing end of its replies, so that they do not end early."""
+
+    name: str
+    boot: int
+    container: str
+    held: int = -1
+    pid: int = 0
+    signalled_ns: int = field(default=0)
+
+
+class Containers:
+    """The containers of a project by name; ``events`` is the run's record of starts and ends."""
+
+    def __init__(
+        self, engine: Engine, project: Project, events: Path, *, preludes: Mapping[str, Prelude]
+    ) -> None:
+        self._engine = engine
+        self._project = project
+        self._events = events
+        self._preludes = preludes
+        self._lock = threading.Lock()
+        self._lives: dict[str, _Life] = {}  # by container, until its end is told
+        self._listeners: list[Callable[[Exit], None]] = []
+        self._closed = False
+        self._watch: tuple[Deaths, threading.Thread] | None = None
+
+    def watch(self, label: str) -> None:
+        """Hear of every end from now on, on a thread of its own."""
+        deaths = self._engine.deaths(label)
+        thread = threading.Thread(target=self._hear, args=(deaths,), name="container-watch", daemon=True)
+        self._watch = deaths, thread
+        thread.start()
+
+    def close(self) -> None:
+        """Hear of nothing any more; what had not ended by now is told as ended."""
+        self._closed = True
+        if self._watch is not None:
+            deaths, thread = self._watch
+            deaths.close()
+            thread.join()
+
+    def on_exit(self, listener: Callable[[Exit], None]) -> None:
+        """Call ``listener`` for each exit from now on, on the watching thread."""
+        self._listeners.append(listener)
+
+    def start(self, name: str, boot: int, launch: Launch, *, folder: Path, log: Path) -> Started:
+        """Start a boot: its script is written, and its container started, with another image if need be."""
+        container = self._project.container(name, launch.home)
+        ends, held = _pipes(folder) if launch.converses else (None, -1)
+        life = _Life(name, boot, container, held)
+        with self._lock:
+            self._lives[container] = life  # before its end can be told
+        script = launch_script(launch, log, self._preludes.get(name, Prelude()))
+        (folder / LAUNCH).write_text(script, encoding="utf-8")
+        earliest_ns = time.monotonic_ns()
+        try:
+            pid = life.pid = self._engine.start(container)
+        except BaseException:
+            with self._lock:
+                self._lives.pop(container, None)
+            for fd in (*(ends or ()), held):
+                if fd >= 0:
+                    os.close(fd)
+            raise
+        at_ns = time.monotonic_ns()
+        self._record(life, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=pid)
+        return Started(pid, ends)
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to the program of a running container; ``ServerError`` when none runs."""
+        life = self._running(name)
+        if number in _ENDS and not life.signalled_ns:
+            life.signalled_ns = time.monotonic_ns()
+        self._engine.kill(life.container, int(number))
+
+    def pause(self, name: str) -> None:
+        """SIGSTOP; returns when the kernel reports every thread stopped.
+
+        Not the engine's own pause: where cgroups are of version 1 it gives up on a busy machine.
+        """
+        self._let(name, stand=True)
+
+    def resume(self, name: str) -> None:
+        """SIGCONT; returns when no thread is stopped any more."""
+        self._let(name, stand=False)
+
+    def disconnect(self, name: str) -> None:
+        """Take it off its network: nothing reaches it or leaves it, and no connection is closed."""
+        self._project.disconnect(name)
+
+    def connect(self, name: str) -> None:
+        """Bring it back with its address; nothing when it is there."""
+        if not self._project.connected(name):
+            self._project.connect(name)
+
+    def connected(self, name: str) -> bool:
+        """Whether it is on its network."""
+        return self._project.connected(name)
+
+    def lacks_for_dropping(self) -> str | None:
+        """Why no packets can be dropped on this machine, None when they can."""
+        return packets.lacking()
+
+    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+        """Drop in silence what goes these ways, and nothing else."""
+        stack = self._project.network_stack(name)
+        if stack:
+            packets.drop(stack, ways)
+        elif ways:
+            raise ServerError(f"{name} is down and has no network")
+
+    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+        """How many packets were dropped so far, for each way that is closed."""
+        stack = self._project.network_stack(name)
+        return packets.dropped(stack) if stack else {}
+
+    # inside ---------------------------------------------------------------------------------
+
+    def _let(self, name: str, *, stand: bool) -> None:
+        life = self._running(name)
+        self._engine.kill(life.container, int(signal.SIGSTOP if stand else signal.SIGCONT))
+        await_threads(name, life.pid, stopped=stand)
+
+    def _running(self, name: str) -> _Life:
+        with self._lock:
+            for life in self._lives.values():
+                if life.name == name:
+                    return life
+        raise ServerError(f"no container of {name} is running")
+
+    def _hear(self, deaths: Deaths) -> None:
+        for container, code in deaths:
+            self._tell(container, code)
+        for container in list(self._lives):  # the run is over, or the engine is gone
+            self._tell(container, self._code_now(container))
+
+    def _code_now(self, container: str) -> int | None:
+        try:
+            return self._engine.exit_code(container)
+        except ServerError:
+            return None
+
+    def _tell(self, container: str, status: int | None) -> None:
+        at_ns = time.monotonic_ns()
+        with self._lock:
+            life = self._lives.pop(container, None)
+        if life is None:
+            return
+        code, number = how_it_ended(status)
+        details: dict[str, int | None] = {"code": code, "signal": number, "at_ns": at_ns}
+        if life.signalled_ns:
+            details["earliest_ns"] = life.signalled_ns
+        self._record(life, "exit", **details)
+        for listener in list(self._listeners):
+            listener(Exit(life.name, life.boot, code, number, at_ns))
+        if life.held >= 0:
+            os.close(life.held)
+
+    def _record(self, life: _Life, event: str, **details: int | None) -> None:
+        append_line(self._events, {"server": life.name, "boot": life.boot, "event": event, **details})
+
+
+def launch_script(launch: Launch, log: Path, prelude: Prelude) -> str:
+    """The script that a container runs for one boot; its environment is the image's own.
+
+    The named pipes go as soon as both sides have them, for nobody shall come upon them later and wait.
+    """
+    talk = [f"exec <{_COMMANDS} >{_REPLIES}", f"rm -f {_COMMANDS} {_REPLIES}"] if launch.converses else []
+    to_log = f"exec 2>>{shlex.quote(str(log))}" + ("" if launch.converses else " >&2")
+    program = f"exec {shlex.join([*prelude.through, *launch.argv])}"
+    return "\n".join(["#!/bin/sh", "set -e", to_log, *talk, *prelude.lines, program, ""])
+
+
+def how_it_ended(status: int | None) -> tuple[int | None, int | None]:
+    """Exit code or signal of a program whose end the engine tells as one number.
+
+    A shell's way of telling a signal, 128 more than its number. A JVM that ends in order after SIGTERM says
+    143 itself, so only signals that nothing answers are taken for such.
+    """
+    if status is not None and status - _CODE_OF_SIGNAL in _DEADLY:
+        return None, status - _CODE_OF_SIGNAL
+    return status, None
+
+
+def _pipes(folder: Path) -> tuple[tuple[int, int], int]:
+    """Fresh named pipes: our ends of commands and replies, and a writing end of the replies to be held."""
+    for name in (_COMMANDS, _REPLIES):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name, 0o600)
+    # For reading as well: opening a pipe for writing alone fails as long as nobody reads.
+    commands = os.open(folder / _COMMANDS, os.O_RDWR | os.O_CLOEXEC)
+    replies = os.open(folder / _REPLIES, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    held = os.open(folder / _REPLIES, os.O_WRONLY | os.O_CLOEXEC)
+    os.set_blocking(replies, True)
+    return (commands, replies), held

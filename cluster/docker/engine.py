@@ -1,0 +1,134 @@
+"""A Docker engine through its SDK, with its errors translated: containers started, signalled, watched.
+
+The SDK is imported in this folder only. Knows containers by id, not what runs in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import docker
+import requests
+from docker.errors import DockerException
+
+from protocol.errors import PrerequisiteError, ServerError
+
+_TIMEOUT_S = 60
+_CONNECTIONS = 64
+
+
+class Engine:
+    """One engine on this machine; thread-safe. Every error is a ``ServerError``."""
+
+    def __init__(self) -> None:
+        try:
+            self._client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=_CONNECTIONS)
+            self._api = self._client.api
+            self._api.ping()
+        except (DockerException, requests.RequestException) as error:
+            raise PrerequisiteError(
+                f"no Docker engine answers: {error}", remedy="start Docker, or set DOCKER_HOST"
+            ) from error
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def missing(self, images: list[str]) -> list[str]:
+        """Which of the images it does not have."""
+        with _translated("list images"):
+            there = {tag for image in self._api.images() for tag in image.get("RepoTags") or ()}
+        return [image for image in images if image not in there]
+
+    def said_by(self, image: str, script: str, *, user: str, labels: Mapping[str, str], folder: str) -> str:
+        """What a shell script says in a short-lived container without a network that sees ``folder``."""
+        with _translated(f"run {image}"):
+            said: bytes = self._client.containers.run(
+                image,
+                ["-c", script],
+                entrypoint="/bin/sh",
+                user=user,
+                labels=dict(labels),
+                volumes=[f"{folder}:{folder}"],
+                network_mode="none",
+                remove=True,
+            )
+        return said.decode(errors="replace")
+
+    def containers(self, label: str, key: str) -> dict[str, str]:
+        """The ids of all containers with ``label`` (``key=value``), by their value of the label ``key``."""
+        with _translated("list containers"):
+            found = self._api.containers(all=True, filters={"label": [label]})
+        return {one["Labels"][key]: one["Id"] for one in found}
+
+    def start(self, container: str) -> int:
+        """Start it; the process id of its program on this machine, 0 when it has ended already."""
+        with _translated("start a container"):
+            self._api.start(container)
+            return int(self._api.inspect_container(container)["State"]["Pid"])
+
+    def kill(self, container: str, signal: int) -> None:
+        """Send its program a signal."""
+        with _translated("signal a container"):
+            self._api.kill(container, signal)
+
+    def exit_code(self, container: str) -> int | None:
+        """With what it ended; None while it runs."""
+        with _translated("inspect a container"):
+            state = self._api.inspect_container(container)["State"]
+        return None if state["Running"] else int(state["ExitCode"])
+
+    def disconnect(self, container: str, network: str) -> None:
+        """Take a container off a network."""
+        with _translated("disconnect a container"):
+            self._api.disconnect_container_from_network(container, network)
+
+    def connect(self, container: str, network: str, address: str) -> None:
+        """Put a container on a network with an address."""
+        with _translated("connect a container"):
+            self._api.connect_container_to_network(container, network, ipv4_address=address)
+
+    def is_connected(self, container: str, network: str) -> bool:
+        """Whether a container is on a network."""
+        with _translated("inspect a container"):
+            return network in self._api.inspect_container(container)["NetworkSettings"]["Networks"]
+
+    def network_stack(self, container: str) -> str:
+        """The file by which the machine knows a container's network stack; empty when it has none now."""
+        with _translated("inspect a container"):
+            return str(self._api.inspect_container(container)["NetworkSettings"]["SandboxKey"])
+
+    def deaths(self, label: str) -> Deaths:
+        """A stream of the deaths of containers with a label, from now on."""
+        with _translated("watch containers"):
+            filters = {"type": ["container"], "event": ["die"], "label": [label]}
+            return Deaths(self._api.events(filters=filters, decode=True))
+
+
+class Deaths:
+    """Containers that end, as (id, exit code); the iteration ends when it is closed or the engine is gone."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        try:
+            for event in self._stream:
+                actor: Mapping[str, Any] = event["Actor"]
+                yield actor["ID"], int(actor["Attributes"]["exitCode"])
+        except (DockerException, requests.RequestException, OSError, ValueError):
+            return
+
+    def close(self) -> None:
+        """End the iteration."""
+        self._stream.close()
+
+
+@contextmanager
+def _translated(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (DockerException, requests.RequestException) as error:
+        raise ServerError(f"the Docker engine did not {what}: {error}") from error

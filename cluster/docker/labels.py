@@ -1,0 +1,42 @@
+"""What everything of a run carries in the engine, and what is left of runs whose keepers are gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cluster.docker.sweep import EngineSocket
+from cluster.keeper import start_ticks
+
+RUN_LABEL = "fencepost.run"
+KEEPER_LABEL = "fencepost.keeper"
+"""``<pid>:<start time in ticks>`` of the process that will remove it, for as long as that lives."""
+
+SERVICE_LABEL = "com.docker.compose.service"
+
+_ENDED = frozenset("ZX")
+
+
+def identity(pid: int) -> str:
+    """A living process as the label tells it; pids come again, with another start time."""
+    return f"{pid}:{start_ticks(pid)}"
+
+
+def is_alive(told: str) -> bool:
+    """Whether the process of a label still runs; one that waits to be reaped does not."""
+    pid, _, ticks = told.partition(":")
+    try:
+        fields = Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return False
+    return fields[19] == ticks and fields[0] not in _ENDED
+
+
+def abandoned(engine: EngineSocket) -> dict[str, list[str]]:
+    """Names of containers and networks by run, of runs that nobody will clear up any more."""
+    found: dict[str, list[str]] = {}
+    for one in [*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)]:
+        labels = one["Labels"]
+        if not is_alive(labels.get(KEEPER_LABEL, "")):
+            name = one["Name"] if "Name" in one else one["Names"][0].removeprefix("/")
+            found.setdefault(labels[RUN_LABEL], []).append(name)
+    return found

@@ -1,0 +1,78 @@
+"""Packets that are dropped in a container's network, by nftables: from outside, for containers have no power.
+
+The rules stand in a table of their own, beside the engine's, in the network stack that a file names
+(the engine's ``SandboxKey``); what goes over its own loopback always passes. Needs root and ``nft``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+
+from cluster.disks import SYSTEM_PATH
+from cluster.packets import Direction
+from protocol.errors import ServerError
+
+_TABLE = "inet fencepost"
+_HOOKS = {Direction.INCOMING: ("input", "iifname"), Direction.OUTGOING: ("output", "oifname")}
+_TIMEOUT_S = 30
+
+
+def lacking() -> str | None:
+    """Why no packets can be dropped on this machine, None when they can."""
+    if os.geteuid() != 0:
+        return "dropping packets in a container's network needs root"
+    missing = [program for program in ("nft", "nsenter") if shutil.which(program, path=SYSTEM_PATH) is None]
+    return f"{' and '.join(missing)} missing: apt-get install nftables util-linux" if missing else None
+
+
+def drop(stack: str, ways: Collection[Direction]) -> None:
+    """Let nothing pass ``ways`` from here on, and all else; in one step. ``ServerError``."""
+    _nft(stack, "-f", "-", told=rules(ways))
+
+
+def dropped(stack: str) -> Mapping[Direction, int]:
+    """How many packets were dropped so far, for each way that is closed."""
+    listed = json.loads(_nft(stack, "-j", "list", "ruleset", "inet"))["nftables"]
+    counters = [one["counter"] for one in listed if "counter" in one]
+    return {
+        Direction(one["name"]): one["packets"]
+        for one in counters
+        if f"{one['family']} {one['table']}" == _TABLE
+    }
+
+
+def rules(ways: Collection[Direction]) -> str:
+    """The table as nft reads it, in place of the one that may be there; none when ``ways`` is empty."""
+    # Adding first makes removing right in any case.
+    lines = [f"add table {_TABLE}", f"delete table {_TABLE}"]
+    for way in sorted(ways):
+        hook, interface = _HOOKS[way]
+        lines += [
+            f"add table {_TABLE}",
+            f"add counter {_TABLE} {way}",
+            f"add chain {_TABLE} {way} {{ type filter hook {hook} priority 0; }}",
+            f'add rule {_TABLE} {way} {interface} != "lo" counter name "{way}" drop',
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _nft(stack: str, *words: str, told: str = "") -> str:
+    try:
+        done = subprocess.run(
+            ["nsenter", f"--net={stack}", "nft", *words],
+            input=told,
+            env={**os.environ, "PATH": SYSTEM_PATH},
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=True,
+        )
+    except subprocess.CalledProcessError as error:
+        raise ServerError(f"nft in {stack} failed: {error.stderr.strip()}") from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ServerError(f"nft in {stack} failed: {error}") from error
+    return done.stdout

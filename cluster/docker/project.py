@@ -1,0 +1,122 @@
+"""A composed cluster of one run: brought up and down by Docker Compose, its containers told apart by
+service.
+
+Compose makes networks and containers and removes them (testcontainers' ``DockerCompose``); it starts
+none, because what is started in which order, how often and with which command line is the run's matter.
+So ``up --no-start`` takes the place of ``DockerCompose.start``, which cannot be asked for it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from testcontainers.compose import DockerCompose
+
+from cluster.docker.command import compose_command
+from cluster.docker.composing import Composition, network_owner
+from cluster.docker.engine import Engine
+from cluster.docker.labels import RUN_LABEL, SERVICE_LABEL
+from protocol.errors import ServerError
+
+FILE = "compose.yaml"
+_TIMEOUT_S = 300
+
+
+class Project:
+    """The containers of one run by name; made once, each made anew when its image changes."""
+
+    def __init__(self, engine: Engine, composition: Composition, folder: Path) -> None:
+        self._engine = engine
+        self._composition = composition
+        self._images: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
+        self._file = folder / FILE
+        self._compose = _Compose(str(folder), compose_file_name=FILE)
+        self._compose.project = composition.labels[RUN_LABEL]
+
+    def up(self) -> None:
+        """Make every network and container, and start those that have the servers' networks.
+
+        ``ServerError`` with Compose's words when that fails.
+        """
+        self._write()
+        self._make()
+        owners = [self._ids[network_owner(server)] for server in self._composition.servers()]
+        with ThreadPoolExecutor(len(owners)) as pool:
+            list(pool.map(self._engine.start, owners))
+
+    def down(self) -> None:
+        """Remove them all."""
+        try:
+            self._compose.stop()
+        except subprocess.CalledProcessError as error:
+            raise ServerError(f"the containers were not removed: {_words(error.stderr)}") from error
+
+    def container(self, name: str, image: str) -> str:
+        """The id of a server's container, which is made anew when it has another image."""
+        if image and image != self._images.get(name, self._composition.image(name)):
+            self._images[name] = image
+            self._write()
+            self._make(name)
+        return self._ids[name]
+
+    def disconnect(self, name: str) -> None:
+        """Take a server or client off its network."""
+        self._engine.disconnect(self._in_network(name), self._network(name))
+
+    def connect(self, name: str) -> None:
+        """Bring it back with its address."""
+        address = self._composition.addresses.own(self._composition.numbers()[name])
+        self._engine.connect(self._in_network(name), self._network(name), address)
+
+    def connected(self, name: str) -> bool:
+        """Whether it is on its network."""
+        return self._engine.is_connected(self._in_network(name), self._network(name))
+
+    def network_stack(self, name: str) -> str:
+        """The file by which the machine knows its network stack; empty for a client that is down."""
+        return self._engine.network_stack(self._in_network(name))
+
+    def _in_network(self, name: str) -> str:
+        """The container that is in the network of a server or client."""
+        return self._ids[network_owner(name) if name in self._composition.servers() else name]
+
+    def _network(self, name: str) -> str:
+        return f"{self._compose.project}_{name}"
+
+    def _make(self, *names: str) -> None:
+        words = [*self._compose.docker_compose_command(), "up", "--no-start", *names]
+        try:
+            subprocess.run(
+                words, cwd=self._compose.context, check=True, capture_output=True, timeout=_TIMEOUT_S
+            )
+        except subprocess.CalledProcessError as error:
+            raise ServerError(f"the containers could not be made: {_words(error.stderr)}") from error
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ServerError(f"the containers could not be made: {error}") from error
+        self._ids = self._engine.containers(f"{RUN_LABEL}={self._compose.project}", SERVICE_LABEL)
+
+    def _write(self) -> None:
+        yaml = YAML(typ="safe", pure=True)
+        yaml.default_flow_style = False
+        with self._file.open("w", encoding="utf-8") as file:
+            yaml.dump(self._composition.document(self._images), file)
+
+
+class _Compose(DockerCompose):
+    """Compose with a project's name, as plugin (2.x) or as the program that Debian has (1.29)."""
+
+    project: str = ""
+
+    @property
+    def compose_command_property(self) -> list[str]:
+        return [*compose_command(), "-p", self.project, "-f", FILE]
+
+
+def _words(said: Any) -> str:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said or "")
+    return text.strip()[-800:]

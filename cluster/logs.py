@@ -1,0 +1,34 @@
+"""The last lines of a server's or a tool's log; knows neither."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_TAIL_BYTES = 65536
+_RECENT_LINES = 400
+_TOLD_LINES = 5
+_TELLING = re.compile(r"\bERROR\b|\bFATAL\b|^Caused by|^[\w.$]+(?:Exception|Error)\b|OutOfMemory")
+
+
+def telling_lines(log: Path) -> list[str]:
+    """The last lines of a log that speak of errors, or else its last lines; at most five."""
+    recent = tail(log, _RECENT_LINES)
+    return [line for line in recent if _TELLING.search(line)][-_TOLD_LINES:] or recent[-_TOLD_LINES:]
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that says something, or the empty string."""
+    return next(iter(tail(log, 1)), "")
+
+
+def tail(log: Path, lines: int) -> list[str]:
+    """The last lines of a log that say something, oldest first; none when there is no log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-lines:]

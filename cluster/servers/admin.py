@@ -1,0 +1,63 @@
+"""Admin commands: BookKeeper's shell, one command at a time, each a boot of its own.
+
+A command runs in the keeper's care with the release, the settings and, where it works on files, the
+folders of its target; whatever else it needs it reaches through links of its own. Its output is its log.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from cluster.configuration import java_properties, metadata_service_uri
+from cluster.operating import Administered
+from cluster.servers.bookie import Bookie
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.ladder import Rung
+from cluster.servers.process import OwnedProcess
+from cluster.servers.programs import BOOKIE as ROLE
+from cluster.servers.runner import Launch
+from cluster.servers.site import Site
+from protocol.addresses import ADMIN, admin_number, bookie_id
+from protocol.shell import ShellCommand
+
+MAIN = "org.apache.bookkeeper.bookie.BookieShell"
+_CLIENT_KEYS = {"firstSpeculativeReadTimeout": "200", "numIOThreads": "2", "numWorkerThreads": "2"}
+
+
+class AdminProcess(OwnedProcess):
+    """The operator's machine: command n of the run is its boot n."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(ADMIN, site.folder(ADMIN), site.runner, site.events)
+        self._site = site
+        self._next: tuple[ShellCommand, Bookie] | None = None
+
+    def run(self, command: ShellCommand, target: Bookie, timeout_s: float) -> Administered:
+        """Carry out one command and wait for its end, which is killed when its time is up."""
+        with self._order:
+            self._next = command, target
+            self.allow_refusal()  # it ends by itself: that is no unplanned death
+            told = {"command": command.name, **({"target": target.name} if command.targeted else {})}
+            event = {"server": self.name, "boot": self.boot + 1, "event": "command"}
+            self._events.write({**event, "at_ns": time.monotonic_ns(), **told})
+            self.start()
+            ended = self.ended(self.boot, timeout_s)
+            if ended is None:
+                self.kill()
+            return Administered(ended, self.log)
+
+    def _launch(self, boot: int) -> Launch:
+        assert self._next is not None  # noqa: S101 - only `run` starts it
+        command, target = self._next
+        source = admin_number()
+        properties = target.effective().properties | _CLIENT_KEYS
+        properties["metadataServiceUri"] = metadata_service_uri(self._site.zookeeper(source))
+        conf = self.folder / f"boot-{boot}.conf"
+        conf.write_text(java_properties(properties))
+        program = JavaProgram(MAIN, target.version, self.folder, boot, ROLE)
+        words = command.words(bookie_id(target.name))
+        return self._site.launch(program, ["-conf", str(conf), *words], source=source)
+
+    def _rungs(self) -> Sequence[Rung]:
+        return ()

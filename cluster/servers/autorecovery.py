@@ -1,0 +1,99 @@
+"""Autorecovery: an auditor that stands for election, and a replication worker.
+
+BookKeeper's ``AutoRecoveryMain``. It has no port; its readiness is its vote, its own word that all its
+parts have started, and that somebody is the auditor.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+
+from cluster.configuration import autorecovery_properties, java_properties
+from cluster.elections import ZooKeeperElections
+from cluster.interface import Exit
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.ladder import Rung
+from cluster.servers.process import OwnedProcess
+from cluster.servers.programs import BOOKIE as ROLE
+from cluster.servers.runner import Launch
+from cluster.servers.site import Site
+from evidence.collect.logs import log_events
+from protocol.addresses import autorecovery_number
+from protocol.errors import ServerError
+
+MAIN = "org.apache.bookkeeper.replication.AutoRecoveryMain"
+
+
+class AutoRecovery(OwnedProcess):
+    """One such process; it reaches ZooKeeper and the bookies through links of its own."""
+
+    def __init__(self, name: str, site: Site, elections: ZooKeeperElections) -> None:
+        super().__init__(name, site.folder(name), site.runner, site.events)
+        self._site = site
+        self._elections = elections
+        self._number = autorecovery_number(name)
+        self._conf = dict(site.spec.autorecovery_conf)
+        self._version = site.spec.version_of(name)
+        self._former: frozenset[str] = frozenset()  # votes of earlier boots that may still be there
+
+    def session_ended(self) -> bool:
+        """Whether the last boot ended by itself with exit code 0, as it does without a session."""
+        refusal = self.refusal()
+        return refusal is not None and refusal.ended.code == 0
+
+    def unplanned(self) -> list[Exit]:
+        """Deaths that nobody ordered; not its own end when ZooKeeper had ended its session."""
+        return [ended for ended in super().unplanned() if ended.code != 0]
+
+    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
+        self._conf |= conf
+        self._version = version or self._version
+
+    def _launch(self, boot: int) -> Launch:
+        if boot > 1:
+            self._settle_votes()
+        properties = autorecovery_properties(
+            self.name, self._conf, zookeeper=self._site.zookeeper(self._number)
+        )
+        conf = self.folder / f"boot-{boot}.conf"
+        conf.write_text(java_properties(properties))
+        program = JavaProgram(MAIN, self._version, self.folder, boot, ROLE)
+        return self._site.launch(program, ["--conf", str(conf)], source=self._number)
+
+    def _settle_votes(self) -> None:
+        last = self._exits.get(self.boot)
+        killed = last is not None and last.signal == signal.SIGKILL
+        try:
+            if killed and self._site.spec.forget_registrations:
+                for vote in self._votes():
+                    self._elections.forget(vote)
+            self._former = self._votes()
+        except ServerError:  # ZooKeeper is away: votes of earlier boots stay until it is back
+            self._former = frozenset()
+
+    def _votes(self) -> frozenset[str]:
+        return frozenset(vote for vote, name in self._elections.votes().items() if name == self.name)
+
+    def _rungs(self) -> Sequence[Rung]:
+        return (
+            Rung("candidate", lambda: bool(self._asked() - self._former)),
+            Rung("working", self._working),
+            Rung("audited", self._audited),
+        )
+
+    def _asked(self) -> frozenset[str]:
+        try:
+            return self._votes()
+        except ServerError:  # ZooKeeper is away: the time-out of the ladder decides
+            return frozenset()
+
+    def _working(self) -> bool:
+        told = log_events(self.name, self.boot, self.log)
+        return any(event.event == "component_started" for event in told)
+
+    def _audited(self) -> bool:
+        try:
+            return self._elections.auditor() is not None
+        except ServerError:
+            return False

@@ -1,0 +1,173 @@
+"""A bookie: its settings, its boots, and how its readiness is seen."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cluster.answers import answer, listening
+from cluster.configuration import (
+    ROCKSDB_OPTIONS,
+    Effective,
+    Layers,
+    bookie_properties,
+    direct_memory_mb,
+    java_properties,
+    needs_rocksdb_conf,
+)
+from cluster.interface import ProcessState
+from cluster.metadata import ZooKeeperMetadata
+from cluster.servers.disks import ImageDisk, disks_of
+from cluster.servers.holdings import DiskRecord
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.ladder import Rung
+from cluster.servers.process import OwnedProcess
+from cluster.servers.programs import BOOKIE as ROLE
+from cluster.servers.runner import Launch
+from cluster.servers.site import Site
+from cluster.servers.snapshots import Snapshots
+from plans.settings import JOURNAL, LEDGERS
+from protocol.addresses import bookie_number
+from protocol.errors import ServerError
+
+MAIN = "org.apache.bookkeeper.server.Main"
+_NO_LEDGER, _NO_ENTRY = 2**40, 2**40
+_PROBE_TIMEOUT_S = 1.0
+
+
+class Bookie(OwnedProcess):
+    """A bookie; its journal and ledgers are in ``data``, each boot's settings in ``boot-<n>.conf``.
+
+    Where the run has disks, ``data`` is a file system that only the keeper and its servers see.
+    """
+
+    def __init__(self, name: str, site: Site, metadata: ZooKeeperMetadata) -> None:
+        super().__init__(name, site.folder(name), site.runner, site.events)
+        self._site = site
+        self._metadata = metadata
+        self._layers = site.spec.bookie_layers()
+        self._version = site.spec.version_of(name)
+        self._latest: int | None = None  # registration of the latest boot that was seen registered
+        self._former: int | None = None  # registration of an earlier boot that may still be there
+        self._snapshots = Snapshots(self.folder / "snapshots")
+        self._deaths = DiskRecord(site.spec.folder.holdings, name)
+        self._disks = disks_of(self.folder, site.spec.disks, site.keeper)
+        self.address = site.addresses.direct(name)
+
+    @property
+    def version(self) -> str:
+        """The release of the present or next boot."""
+        return self._version
+
+    def effective(self) -> Effective:
+        """The settings of the present or next boot."""
+        return bookie_properties(
+            self.name,
+            self._layers,
+            folder=f"{self.folder}/data",
+            zookeeper=self._site.zookeeper(bookie_number(self.name)),
+            version=self._version,
+        )
+
+    def probe(self, ledger: int = _NO_LEDGER, entry: int = _NO_ENTRY, *, timeout_s: float) -> int | None:
+        """The status of a plain read sent straight to it, None without an answer."""
+        return answer(self.address, ledger, entry, timeout_s=timeout_s)
+
+    def places(self) -> Mapping[str, Path]:
+        """Where its journal and each of its ledger directories (entry logs, index, marks) are."""
+        data = self.folder / "data"
+        seen = self._site.keeper.seen(data) if self._disks else data
+        return {name: seen / name for name in (JOURNAL, *self._layers.ledger_directories())}
+
+    def disks(self) -> Mapping[str, ImageDisk]:
+        """Its own file systems; none unless the plan asks for them."""
+        return self._disks
+
+    def disk_settled(self) -> None:
+        """Copy what its disk held at its death into the evidence, once, if it died uncleanly.
+
+        Not of a disk that is still to be mounted again: what is read there now may be in memory only.
+        """
+        with self._order:
+            if self.state is ProcessState.DOWN and all(disk.sound for disk in self._disks.values()):
+                self._deaths.take(self._exits.get(self.boot), self.places())
+
+    def snapshot(self, name: str) -> Path:
+        """Copy its journal and its ledgers as they are now."""
+        return self._snapshots.take(name, self.places())
+
+    def snapshots(self) -> Mapping[str, Path]:
+        """The copies by their names."""
+        return self._snapshots.all()
+
+    def marked_ns(self) -> int:
+        """When it last wrote its journal's mark (``Journal#rollLog``), by the file system's clock."""
+        mark = self.places()[self._layers.ledger_directories()[0]] / "current" / "lastMark"
+        return mark.stat().st_mtime_ns if mark.exists() else 0
+
+    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
+        layers = self._layers
+        self._layers = Layers(layers.base, layers.mode, {**layers.plan, **conf}, layers.user)
+        self._version = version or self._version
+
+    def _launch(self, boot: int) -> Launch:
+        self.disk_settled()
+        if boot == 1:
+            self._make_disks()
+        self._assert_disks()
+        data = self.places()[JOURNAL].parent
+        data.mkdir(exist_ok=True)
+        properties = self.effective().properties
+        conf = self.folder / f"boot-{boot}.conf"
+        conf.write_text(java_properties(properties))
+        if needs_rocksdb_conf(self._version):
+            (data / "rocksdb.conf").write_text(ROCKSDB_OPTIONS)
+        if boot > 1:
+            self._settle_registration()
+        program = JavaProgram(
+            MAIN, self._version, self.folder, boot, ROLE, direct_memory_mb=direct_memory_mb(properties)
+        )
+        return self._site.launch(program, ["--conf", str(conf)], source=bookie_number(self.name))
+
+    def _make_disks(self) -> None:
+        for disk in self._disks.values():
+            disk.make()
+
+    def _assert_disks(self) -> None:
+        """Without its mount a bookie would begin anew, with empty folders, on the machine's own disk."""
+        for disk in self._disks.values():
+            if not disk.mounted:
+                raise ServerError(f"{self.name} cannot start: its disk {disk.name} is not mounted")
+        more = [name for name in self._layers.ledger_directories() if name != LEDGERS]
+        if more and LEDGERS in self._disks:
+            raise ServerError(
+                f"{self.name} cannot start: its ledger directory {more[0]} would lie on none of its disks",
+                remedy="give journal and ledgers one disk (`journal: shared`)",
+            )
+
+    def _settle_registration(self) -> None:
+        last = self._exits.get(self.boot)
+        try:
+            if last is not None and last.signal == signal.SIGKILL and self._site.spec.forget_registrations:
+                self._metadata.forget_registration(self.name)
+            self._former = self._metadata.registration(self.name)
+        except ServerError:  # ZooKeeper is away: what was registered last may still be when it is back
+            self._former = self._latest
+
+    def _rungs(self) -> Sequence[Rung]:
+        return (
+            Rung("listening", lambda: listening(self.address)),
+            Rung("registered", self._registered),
+            Rung("answering", lambda: self.probe(timeout_s=_PROBE_TIMEOUT_S) is not None),
+        )
+
+    def _registered(self) -> bool:
+        try:
+            found = self._metadata.registration(self.name)
+        except ServerError:  # ZooKeeper is away: the time-out of the ladder decides
+            return False
+        if found in (None, self._former):
+            return False
+        self._latest = found
+        return True

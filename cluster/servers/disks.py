@@ -1,0 +1,232 @@
+"""A bookie's own file system, mounted from an image file of the run's folder.
+
+Mounts are made by the keeper with loop devices that clear themselves. Where it has mounts of its own,
+the kernel removes both when the last process of the run is gone. The image stays, as other files do. Knows
+disks, not what lies on them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import shutil
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+from cluster.disks import SYSTEM_PATH, Probe
+from cluster.keeping import Keeper
+from cluster.waiting import wait_until
+from evidence.folder import sync_folder
+from plans.disks import SHARED, Disks, disk_names
+from protocol.errors import NotReadyError, ServerError
+
+IMAGES = "disks"
+"""Name of the folder under ``servers/<name>/`` in which the image files lie."""
+
+_OWN_FOLDER = "lost+found"
+"""Where the two files lie: with the file system's own, which no fault takes for the bookie's."""
+_SYNCED, _UNSYNCED = ".synced", ".unsynced"
+_PROBE_BYTES = 4096
+_UNMOUNT_TIMEOUT_S = 60.0
+_SHUTDOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN are one number
+_WITHOUT_LOG_FLUSH = 2
+_MAKE: Mapping[str, tuple[str, ...]] = {
+    # Nothing is kept for root, which the bookie is here, and no inode table is written behind our backs.
+    "ext4": (
+        *("mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-N", "4096", "-J", "size=4"),
+        *("-E", "lazy_itable_init=0,nodiscard"),
+    ),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
+}
+_OPTIONS: Mapping[str, str] = {"ext4": "loop,errors=remount-ro", "xfs": "loop"}
+
+
+class ImageDisk:
+    """One file system; ``point`` is where the bookie sees it, ``path`` where this process does."""
+
+    def __init__(self, name: str, spec: Disks, image: Path, point: Path, keeper: Keeper) -> None:
+        self._name = name
+        self._spec = spec
+        self._image = image
+        self._point = point
+        self._keeper = keeper
+        self._undo: int | None = None
+        self._harmed = False
+        self._synced = self._unsynced = b""
+
+    @property
+    def name(self) -> str:
+        """What it is for."""
+        return self._name
+
+    @property
+    def path(self) -> Path:
+        """Where it is mounted, as this process reaches it."""
+        return self._keeper.seen(self._point)
+
+    @property
+    def mounted(self) -> bool:
+        """Whether it is mounted, in whatever state."""
+        return self._undo is not None
+
+    @property
+    def sound(self) -> bool:
+        """Whether it is mounted and was neither shut down nor made read-only since."""
+        return self._undo is not None and not self._harmed
+
+    def make(self) -> None:
+        """Make the image and the file system in it, and mount it."""
+        self._image.parent.mkdir(parents=True, exist_ok=True)
+        with self._image.open("wb") as image:
+            image.truncate(self._spec.size_mb << 20)
+        self._run(*_MAKE[self._spec.kind], str(self._image))
+        self._mount()
+        self._write_synced()
+
+    def spare_bytes(self) -> int:
+        """How much is free, for anybody."""
+        found = os.statvfs(self.path)
+        return found.f_bavail * found.f_frsize
+
+    def sync(self) -> None:
+        """Write down all that is in memory only."""
+        self._run("sync", "-f", str(self._point))
+
+    def write_unsynced(self) -> None:
+        """Write a file that nobody syncs."""
+        self._unsynced = secrets.token_bytes(_PROBE_BYTES)
+        (self.path / _OWN_FOLDER / _UNSYNCED).write_bytes(self._unsynced)
+
+    def probe(self) -> Probe:
+        """What is there of the two files, by their bytes; a name without its bytes is not there."""
+        return Probe(self._has(_SYNCED, self._synced), self._has(_UNSYNCED, self._unsynced))
+
+    def lose_power(self) -> None:
+        """Shut the file system down without its log being flushed."""
+        self._harmed = True
+        folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.ioctl(folder, _SHUTDOWN, struct.pack("I", _WITHOUT_LOG_FLUSH))
+        except OSError as error:
+            raise ServerError(f"{self._image.name} of {self._point} cannot be shut down: {error}") from error
+        finally:
+            os.close(folder)
+
+    def turn_read_only(self) -> str:
+        """Refuse all writes: by a remount, or as after a disk error where files are open for writing."""
+        self._harmed = True
+        try:
+            self._run("mount", "-o", "remount,ro", str(self._point))
+        except ServerError as busy:
+            if self._spec.kind != "ext4":
+                raise ServerError(
+                    f"{self._point} cannot be made read-only while files are open for writing: {busy}",
+                    remedy="kill the bookie first, or use `kind: ext4`",
+                ) from busy
+            self._run("mount", "-o", "remount,abort", str(self._point))
+            return "abort"
+        return "remount"
+
+    def mount_again(self) -> Probe:
+        """Unmount it and mount it anew, which recovers its log; what the probe found then."""
+        if self._undo is not None:
+            self._unmount()
+        self._mount()
+        found = self.probe()
+        self._write_synced()
+        return found
+
+    # inside ---------------------------------------------------------------------------------
+
+    def _mount(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        kind = self._spec.kind
+        commit = f",commit={self._spec.commit_s}" if self._spec.commit_s else ""
+        self._run("mount", "-t", kind, "-o", _OPTIONS[kind] + commit, str(self._image), str(self._point))
+        self._undo = self._keeper.undo([_tool("umount"), str(self._point)])
+        self._harmed = False
+
+    def _unmount(self) -> None:
+        def unmounted() -> tuple[bool, str]:
+            try:
+                self._run("umount", str(self._point))
+            except ServerError as error:
+                return False, str(error)
+            return True, "unmounted"
+
+        def released() -> tuple[bool, str]:
+            # A container's mounts end a moment after its last process; mounted before that, it would be the
+            # same file system once more, in the state in which it is.
+            holding = _loops_on(self._image)
+            return not holding, f"{', '.join(holding)} still has it"
+
+        try:
+            wait_until(unmounted, _UNMOUNT_TIMEOUT_S, f"{self._point} to be unmounted")
+            wait_until(released, _UNMOUNT_TIMEOUT_S, f"{self._image} to be released")
+        except NotReadyError as error:
+            raise ServerError(str(error)) from error
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            self._keeper.forget(undo)
+
+    def _write_synced(self) -> None:
+        """The file that must outlive a power loss.
+
+        It is written when the disk is mounted: a sync at the moment of the loss would write down
+        the names of other files as well, and make the loss smaller than it is.
+        """
+        self._synced = secrets.token_bytes(_PROBE_BYTES)
+        own = self.path / _OWN_FOLDER
+        own.mkdir(exist_ok=True)
+        for remnant in (_SYNCED, _UNSYNCED):
+            (own / remnant).unlink(missing_ok=True)
+        with (own / _SYNCED).open("wb") as file:
+            file.write(self._synced)
+            file.flush()
+            os.fsync(file.fileno())
+        for folder in (own, self.path):
+            sync_folder(folder)
+
+    def _has(self, name: str, written: bytes) -> bool:
+        try:
+            return (self.path / _OWN_FOLDER / name).read_bytes() == written
+        except OSError:
+            return False
+
+    def _run(self, program: str, *arguments: str) -> None:
+        self._keeper.run([_tool(program), *arguments])
+
+
+def _loops_on(image: Path) -> list[str]:
+    """The loop devices that have an image file."""
+    found = []
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            if file.read_text().strip() == str(image):
+                found.append(file.parent.parent.name)
+        except OSError:  # it was released just now
+            continue
+    return found
+
+
+def _tool(name: str) -> str:
+    return shutil.which(name, path=SYSTEM_PATH) or name
+
+
+def mount_points(folder: Path, spec: Disks) -> dict[str, Path]:
+    """Where the bookie whose own folder this is has its disks, by name."""
+    data = folder / "data"
+    # Side by side, for none can be unmounted below which another is mounted.
+    return {name: data if spec.journal == SHARED else data / name for name in disk_names(spec.journal)}
+
+
+def disks_of(folder: Path, spec: Disks | None, keeper: Keeper) -> dict[str, ImageDisk]:
+    """The disks of the bookie whose own folder this is, by name."""
+    if spec is None:
+        return {}
+    return {
+        name: ImageDisk(name, spec, folder / IMAGES / f"{name}.img", point, keeper)
+        for name, point in mount_points(folder, spec).items()
+    }

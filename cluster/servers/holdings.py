@@ -1,0 +1,120 @@
+"""What a bookie's disk held when it died uncleanly, copied before anything else can change it.
+
+Whether a lost entry is explained rests on what its holders' disks held at their deaths, and a boot writes
+over that at once (it replays, flushes and compacts). So the index and the part of the journal that a boot
+replays are copied into the raw evidence, where they are sealed with everything else: a verdict can be made
+from them again on another machine, and a copy that was changed is found out. Entry logs are left out:
+the index is written behind them, and they are large.
+
+One copy for each death. Whoever ends a process, or changes the disk of one that is down, says when
+its files are what the death left (``RecordsDisk.disk_settled``); a boot says it at the latest. A copy that
+failed is tried again. RocksDB's tables and the journal's files are never written into again, so they are
+linked where the file system allows it. Knows files, not what they mean.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from cluster.interface import Exit
+from evidence.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_name
+from evidence.folder import write_json
+from evidence.journal import NO_MARK, Mark, read_mark, replayed
+from evidence.seal import digest
+
+_CURRENT = "current"
+_LINKED = frozenset((".sst", ".txn"))
+_USELESS = ("LOCK", "LOG")
+_ORDERLY_SIGNALS, _ORDERLY_CODES = (None, 15), (None, 0, 143)
+
+
+class DiskRecord:
+    """The copies of one bookie's disk below ``folder``, one for each unclean death."""
+
+    def __init__(self, folder: Path, server: str) -> None:
+        self._folder = folder
+        self._server = server
+        self._taken: set[int] = set()
+
+    def take(self, ended: Exit | None, places: Mapping[str, Path]) -> None:
+        """Copy what ``places`` hold after this end, once; nothing after an end in order.
+
+        A failure is recorded in the copy itself, and raised by nobody: the run goes on, and what the disk
+        held stays unknown.
+        """
+        if ended is None or ended.boot in self._taken or not _unclean(ended):
+            return
+        target = self._folder / copy_name(self._server, ended.boot)
+        began_ns, failed = time.monotonic_ns(), ""
+        linked: dict[str, str] = {}
+        try:
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir(parents=True)
+            linked = dict(_copied(places, target))
+            self._taken.add(ended.boot)
+        except OSError as error:
+            failed = f"{type(error).__name__}: {os.strerror(error.errno or 0)}"
+        facts = {"server": self._server, "boot": ended.boot, "linked": linked, "failed": failed}
+        times = {"began_ns": began_ns, "ended_ns": time.monotonic_ns()}
+        target.mkdir(parents=True, exist_ok=True)
+        write_json(target / COPY_JSON, {**facts, **times})
+
+
+def _unclean(ended: Exit) -> bool:
+    return ended.signal not in _ORDERLY_SIGNALS or ended.code not in _ORDERLY_CODES
+
+
+def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str]]:
+    """Copy all that matters, and give (path in the copy, SHA-256) of each file that became a link."""
+    for path, name in _chosen(places):
+        copy = target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix in _LINKED and _linked(path, copy):
+            yield name, digest(copy)
+        elif not copy.exists():
+            shutil.copyfile(path, copy)
+
+
+def _chosen(places: Mapping[str, Path]) -> Iterator[tuple[Path, str]]:
+    """(file, its name in a copy): the index, the journal's mark, and the journal from there on."""
+    mark = NO_MARK
+    for place, folder in sorted(places.items()):
+        for name in INDEX:
+            for path in sorted((folder / _CURRENT / name).glob("*")):
+                if path.is_file() and not path.name.startswith(_USELESS):
+                    yield path, f"{place}/{name}/{path.name}"
+        marked = folder / _CURRENT / LAST_MARK
+        if marked.is_file():
+            yield marked, f"{place}/{LAST_MARK}"
+            mark = max(mark, _mark(marked))
+    for place, folder in sorted(places.items()):
+        names = {path.name: path for path in (folder / _CURRENT).glob(JOURNALS)}
+        for path in _due(names, mark):
+            yield path, f"{place}/{path.name}"
+
+
+def _mark(path: Path) -> Mark:
+    try:
+        return read_mark(path)
+    except ValueError:
+        return NO_MARK
+
+
+def _due(names: Mapping[str, Path], mark: Mark) -> list[Path]:
+    """The files that a boot will replay; all of them where that cannot be told."""
+    try:
+        return [path for path, _ in replayed(names, mark)]
+    except ValueError:
+        return sorted(names.values())
+
+
+def _linked(path: Path, copy: Path) -> bool:
+    try:
+        copy.hardlink_to(path)
+    except OSError:  # another file system, or one without links
+        return False
+    return True

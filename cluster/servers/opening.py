@@ -1,0 +1,143 @@
+"""Starting a cluster: the keeper first, then everything in the order of need, each with its end.
+
+The same for every backend; what differs is the site that one makes. Inside ``Scopes``, everything that
+``cluster`` returns is ready; outside, nothing of it is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from cluster.elections import ZooKeeperElections
+from cluster.interface import ProcessState, RecordsDisk
+from cluster.keeping import Keeper
+from cluster.links import ToxiproxyLinks, open_links
+from cluster.metadata import ZooKeeperMetadata
+from cluster.scopes import Scopes
+from cluster.servers.admin import AdminProcess
+from cluster.servers.autorecovery import AutoRecovery
+from cluster.servers.bookie import Bookie
+from cluster.servers.clients import ClientProcess
+from cluster.servers.cluster import NoLinks, Operating, RunningCluster
+from cluster.servers.process import OwnedProcess
+from cluster.servers.proxy import ProxyProcess
+from cluster.servers.settings import RunSpec
+from cluster.servers.site import Site
+from cluster.servers.zookeeper import ZooKeeperServer
+from cluster.wirelog import LogOrder
+from evidence.recorders import Recorder
+from protocol.addresses import OBSERVER, autorecovery_names
+
+
+class Opening:
+    """The steps of starting one cluster; each thing started registers its end with ``scopes`` at once.
+
+    The keeper and the record of events are there from the beginning; the backend makes the site of them.
+    """
+
+    def __init__(self, spec: RunSpec, scopes: Scopes) -> None:
+        self._spec = spec
+        self._scopes = scopes
+        self._pools: list[ThreadPoolExecutor] = []
+        scopes.on_end("the starting threads", self._join)
+        spec.folder.server("keeper").mkdir(parents=True, exist_ok=True)
+        self.events = scopes.enter("the record of events", Recorder(spec.folder.events))
+        keeper = Keeper(spec.folder.events, log=spec.folder.server("keeper") / "keeper.log")
+        self.keeper = scopes.enter("the keeper", keeper)
+
+    def cluster(self, site: Site) -> RunningCluster:
+        """Start in the order of need, side by side what does not need each other."""
+        zookeeper = ZooKeeperServer(site)
+        first: list[OwnedProcess] = [zookeeper]
+        proxy = ProxyProcess(site) if self._spec.linked else None
+        if proxy is not None:
+            first.append(proxy)
+        self._start("ZooKeeper and the proxy", first)
+        self._ready(first)
+        metadata = self._scopes.enter("the metadata connection", ZooKeeperMetadata(zookeeper.address))
+        metadata.initialise()
+        links = NoLinks() if proxy is None else self._links(site)
+        bookies = {name: Bookie(name, site, metadata) for name in self._spec.bookie_names}
+        clients = {
+            name: ClientProcess(name, number, site) for name, number in self._spec.client_numbers.items()
+        }
+        self._start("the bookies", bookies.values())
+        # A client reads which bookies there are when it connects, and hears of others only some time later.
+        self._ready(list(bookies.values()))
+        self._settle(bookies.values())
+        elections = ZooKeeperElections(metadata)
+        repairers = {
+            name: AutoRecovery(name, site, elections) for name in autorecovery_names(self._spec.autorecovery)
+        }
+        for client in clients.values():
+            self._scopes.on_end(f"the conversation with {client.name}", client.close)
+        last: list[OwnedProcess] = [*repairers.values(), *clients.values()]
+        self._start("autorecovery and the clients", last)
+        self._ready(last)
+        admin = AdminProcess(site) if self._spec.administered else None
+        observer = clients.pop(OBSERVER, None)
+        return RunningCluster(
+            site,
+            zookeeper,
+            proxy,
+            bookies,
+            clients,
+            observer,
+            links,
+            metadata,
+            operating=Operating(elections, repairers, admin),
+        )
+
+    def _settle(self, bookies: Iterable[Bookie]) -> None:
+        """Sync the bookies' own disks, as time would; BookKeeper does not sync all that it sets up."""
+        if self._spec.disks is not None and self._spec.disks.settled:
+            for disk in (disk for bookie in bookies for disk in bookie.disks().values()):
+                disk.sync()
+
+    def _links(self, site: Site) -> ToxiproxyLinks:
+        spec = self._spec
+        log = LogOrder(spec.folder.frames, spec.run_id) if spec.logged else None
+        return open_links(site.addresses, spec.sources, spec.bookie_names, log=log)
+
+    def _join(self) -> None:
+        for pool in self._pools:
+            pool.shutdown()
+
+    def _start(self, what: str, processes: Iterable[OwnedProcess]) -> None:
+        started = list(processes)
+        timeout_s = self._spec.stop_timeout_s
+        self._scopes.on_end(what, lambda: self._all(lambda one: _stop_or_kill(one, timeout_s), started))
+        self._all(lambda process: process.start(), started)
+
+    def _ready(self, processes: Iterable[OwnedProcess]) -> None:
+        self._all(lambda process: process.wait_ready(self._spec.ready_timeout_s), list(processes))
+
+    def _all(self, act: Callable[[OwnedProcess], None], processes: list[OwnedProcess]) -> None:
+        """Act on all at once; the first error is raised when all have come to their end.
+
+        The threads are joined at the very end: an interrupt here does not wait for those that
+        wait for readiness, whose processes are ended first.
+        """
+        pool = ThreadPoolExecutor(max(1, len(processes)), "starting")
+        self._pools.append(pool)
+        futures = [pool.submit(act, process) for process in processes]
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        pool.shutdown()
+        if errors:
+            for more in errors[1:]:
+                errors[0].add_note(str(more))
+            raise errors[0]
+
+
+def _stop_or_kill(process: OwnedProcess, timeout_s: float) -> None:
+    """End it in order if it can be, else at once; the keeper would kill it anyway."""
+    if process.state is ProcessState.DOWN:
+        if isinstance(process, RecordsDisk):
+            process.disk_settled()
+        return
+    try:
+        process.stop(timeout_s)
+    finally:
+        if process.ended(process.boot, 0) is None:
+            process.kill()
