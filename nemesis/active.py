@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
 from pydantic import BaseModel
 
-from cluster.interface import Cluster
+from cluster.interface import Cluster, ProcessState, Refusal
 from nemesis.inforce import InForce, Life, given_name
-from nemesis.processes import restart
-from nemesis.registry import FAULTS, Fault, Occasion, Proof
+from nemesis.registry import FAULTS, Fault, Occasion, Proof, TakesDown
+from nemesis.starting import Starting
 from plans.nearest import unknown
 from plans.steps import Start
 from protocol.errors import FaultError, FencepostError, LinkError, UsageError
@@ -124,24 +124,34 @@ class Active:
         Links first, then ZooKeeper, bookies and clients, in each turn the newest first. Goes on
         after an error; ``FaultError`` then names every fault that is still in force.
         """
-        return self._heal_all(self._take(kind and (kind,), target, name))
 
-    def start(self, step: Start) -> list[str]:
-        """Start a process that is down and wait until it is ready, with other settings if given.
+        def asked(entry: InForce) -> bool:
+            return (
+                kind in (None, entry.fault.name)
+                and target in (None, entry.target)
+                and name in (None, entry.name)
+            )
 
-        Heals the kill or stop that ended it. ``UsageError`` when it is not down, ``FaultError``
-        when it does not get ready.
+        return self._heal_all(self._take(asked))
+
+    def start(self, step: Start) -> Refusal | None:
+        """Start a process that is down, with other settings if given, until it is as the step expects.
+
+        Heals the kill or stop that ended it, unless the boot refuses: then that stays in force, and
+        how it refused is returned. ``UsageError`` when it is not down, ``FaultError`` when it does
+        otherwise than expected.
         """
-        process = self._cluster.process(step.target)
-
-        def begin() -> Proof:
-            return restart(process, timeout_s=step.timeout_s, conf=step.conf, version=step.version)
-
-        ended = self._take(("kill", "stop"), step.target)
-        if ended:
-            return self._heal_all(ended, begin)
-        begin()
-        return []
+        starting = Starting(self._cluster.process(step.target), step)
+        ended = self._take(lambda entry: self._brought_back(entry, step.target))
+        try:
+            if ended:
+                self._heal_all(ended, starting)
+            else:
+                starting()
+        except FaultError:
+            if starting.refusal is None:
+                raise
+        return starting.refusal
 
     def __enter__(self) -> Active:
         return self
@@ -186,19 +196,17 @@ class Active:
         for other in ended:
             self._log(other, "healed", {"ended_by": entry.number})
 
-    def _take(
-        self, kinds: Collection[str] | None, target: str | None, name: str | None = None
-    ) -> list[InForce]:
-        """The matching faults in the order of healing, reserved for this thread."""
+    def _brought_back(self, entry: InForce, name: str) -> bool:
+        """Whether the start of a process heals a fault: it ended that one, and its others are up again."""
+        fault: Any = entry.fault
+        ended = fault.takes_down(entry.params) if isinstance(fault, TakesDown) else ()
+        others = [self._cluster.process(one).state for one in ended if one != name]
+        return name in ended and ProcessState.DOWN not in others
+
+    def _take(self, asked: Callable[[InForce], bool]) -> list[InForce]:
+        """The faults in force that are asked for, in the order of healing, reserved for this thread."""
         with self._lock:
-            matching = [
-                entry
-                for entry in self._faults
-                if entry.life is Life.IN_FORCE
-                and (not kinds or entry.fault.name in kinds)
-                and target in (None, entry.target)
-                and name in (None, entry.name)
-            ]
+            matching = [entry for entry in self._faults if entry.life is Life.IN_FORCE and asked(entry)]
             for entry in matching:
                 entry.life = Life.HEALING
         return sorted(matching, key=lambda entry: (entry.fault.turn(entry.params), -entry.number))

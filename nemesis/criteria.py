@@ -119,6 +119,21 @@ class Forged(Filter):
         return value
 
 
+class Garbled(Filter):
+    """Adds whose entry reaches the bookie with other bytes than the client gave it."""
+
+    way: Literal["requests"] = "requests"
+    kinds: tuple[KindName, ...] = ("add",)
+
+    @field_validator("kinds")
+    @classmethod
+    def _bring_an_entry(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        allowed = {"add", "recovery_add"}
+        if not value or not set(value) <= allowed:
+            raise ValueError(f"only messages of kind `add` and `recovery_add` can be garbled, not {value}")
+        return value
+
+
 class Held(Criteria):
     """Messages that are kept back, one way or both; without a criterion all of the link.
 

@@ -1,4 +1,4 @@
-"""Faults of single messages: drop, hold, delay, duplicate, forge those that match, on one link.
+"""Faults of single messages: drop, hold, delay, duplicate, forge, garble those that match, on one link.
 
 Each is a rule at the proxy. It lies in wait from its injection and is confirmed by its counter:
 when it has acted at least once. Several may be on one link; they stand in the order of their
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from cluster.interface import CanFilter, Cluster
 from cluster.messages import Action, Rule, RuleState, Way
-from nemesis.criteria import Criteria, Delayed, Filter, Forged, Held
+from nemesis.criteria import Criteria, Delayed, Filter, Forged, Garbled, Held
 from nemesis.links import Silence, no_such_link
 from nemesis.registry import Occasion, Proof, Turn, register
 from protocol.addresses import link_name
@@ -181,3 +181,4 @@ register(_Hold())
 register(_MessageFault(Action.DELAY, "let messages of a link come later, those behind them pass", Delayed))
 register(_MessageFault(Action.DUPLICATE, "let messages of a link come twice"))
 register(_MessageFault(Action.FORGE, "answer in a bookie's place with an error", Forged))
+register(_MessageFault(Action.GARBLE, "turn a bit of entries over on their way to a bookie", Garbled))

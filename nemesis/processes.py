@@ -7,18 +7,19 @@ proxy belong to the run itself and are never hit.
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState
+from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState, RecordsDisk
+from cluster.operating import EndsWithSession
 from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.starting import restart
 from plans.names import Params, ServerName
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
-from protocol.errors import FaultError, UsageError
+from protocol.errors import FaultError, UnplannedDeathError, UsageError
 
-READY_TIMEOUT_S = 60.0
+READY_TIMEOUT_S = 120.0
 
 
 class Target(Params):
@@ -31,21 +32,7 @@ class Target(Params):
 class StopTarget(Target):
     """Which process is asked to end, and how long it may take to do so."""
 
-    timeout_s: float = Field(default=30, gt=0)
-
-
-def restart(
-    process: Process, *, timeout_s: float, conf: Mapping[str, str] | None = None, version: str | None = None
-) -> Proof:
-    """Start a process that is down and wait until it is ready; facts of the new boot.
-
-    ``UsageError`` when it is not down, ``NotReadyError`` when it does not get ready in time.
-    """
-    if process.state is not ProcessState.DOWN:
-        raise UsageError(f"{process.name} cannot be started, it is {process.state}")
-    process.start(conf=conf or None, version=version)
-    process.wait_ready(timeout_s)
-    return {"boot": process.boot, "ready": True}
+    timeout_s: float = Field(default=60, gt=0)
 
 
 class _ProcessFault:
@@ -81,12 +68,21 @@ class _ProcessFault:
 class _Ending(_ProcessFault):
     """Faults that end the process; healing is its next boot."""
 
+    def takes_down(self, params: Target) -> tuple[str, ...]:
+        return (params.target,)
+
     def heal(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
         process = cluster.process(params.target)
         if process.state is ProcessState.DOWN:
             return restart(process, timeout_s=params.ready_timeout_s)
         process.wait_ready(params.ready_timeout_s)
         return {"boot": process.boot, "ready": True}
+
+
+def disk_settled(process: Process) -> None:
+    """Say of a process that is down, where that is kept, that its files are what its death left."""
+    if isinstance(process, RecordsDisk):
+        process.disk_settled()
 
 
 class _Kill(_Ending):
@@ -100,7 +96,9 @@ class _Kill(_Ending):
 
     def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
-        return _proof(process.kill())
+        ended = process.kill()
+        disk_settled(process)
+        return _proof(ended)
 
     def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:
         if injected["signal"] != signal.SIGKILL:
@@ -151,7 +149,12 @@ class _Pause(_ProcessFault):
             raise FaultError(f"{params.target} died while it was paused")
         if process.state is ProcessState.PAUSED:
             process.resume()
-        process.wait_ready(params.ready_timeout_s)
+        try:
+            process.wait_ready(params.ready_timeout_s)
+        except UnplannedDeathError:
+            if not (isinstance(process, EndsWithSession) and process.session_ended()):
+                raise
+            return restart(cluster.process(params.target), timeout_s=params.ready_timeout_s)
         return {"boot": process.boot, "ready": True}
 
 

@@ -27,9 +27,10 @@ class Turn(IntEnum):
 
     LINKS = 0
     METADATA = 1
-    BOOKIES = 2
-    CLIENTS = 3
-    SLOWNESS = 4
+    DISKS = 2
+    BOOKIES = 3
+    CLIENTS = 4
+    SLOWNESS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,24 @@ class LiesInWait(Protocol):
 
     def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
         """What it has done so far; ``acted`` says how often. ``heal`` returns the same at the end."""
+        ...
+
+
+@runtime_checkable
+class TakesDown(Protocol):
+    """A fault that ends processes (an optional power of ``Fault``), which a start brings back."""
+
+    def takes_down(self, params: Any) -> tuple[str, ...]:
+        """The processes that it ends; it is healed when the last of them is started."""
+        ...
+
+
+@runtime_checkable
+class NeedsMachine(Protocol):
+    """A fault that not every machine allows (an optional power of ``Fault``)."""
+
+    def lacking(self) -> str | None:
+        """Why this machine does not, or None when it seems to."""
         ...
 
 

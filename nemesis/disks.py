@@ -1,0 +1,219 @@
+"""Disks that refuse to be written: full, or read-only.
+
+A bookie may end by itself over either; such an end is no unplanned death while the fault is in force,
+and healing starts it again. Knows file systems, not what lies on them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from cluster.disks import Disk, lacking
+from cluster.interface import CanRefuse, Cluster, ProcessState
+from cluster.waiting import wait_until
+from nemesis.power import disks_of
+from nemesis.processes import disk_settled
+from nemesis.registry import Occasion, Proof, Turn, register
+from plans.names import EVERY_DISK, BookieName, DiskName, Params
+from protocol.errors import FaultError, NotReadyError, UsageError
+
+_BALLAST, _PROBE = ".ballast", ".probe"
+_SLACK_BYTES = 64 << 10
+_LEAST_BYTES = 4096
+_PROBE_BYTES = 1 << 20
+_FULL_TIMEOUT_S = 60.0
+
+
+class DiskTarget(Params):
+    """Whose disk, and how long healing may take where the bookie has to be started again."""
+
+    target: BookieName
+    disk: DiskName = EVERY_DISK
+    ready_timeout_s: float = Field(default=120, gt=0)
+
+
+class Fill(DiskTarget):
+    """Which disk is filled, and how much is left of it."""
+
+    rest_kb: int = Field(default=0, ge=0)
+
+
+class _DiskFault:
+    """What both share: the disk that is asked for, and the bookie that may give up over it."""
+
+    name: str
+    supersedes: frozenset[str] = frozenset()
+
+    def lacking(self) -> str | None:
+        return lacking()
+
+    def available(self, params: DiskTarget, cluster: Cluster) -> str | None:
+        try:
+            disks_of(cluster.process(params.target), params.disk)
+        except UsageError as error:
+            return str(error)
+        return None
+
+    def target(self, params: DiskTarget) -> str:
+        return params.target
+
+    def claims(self, params: DiskTarget, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
+        return frozenset({f"the disk of {params.target}"})
+
+    def turn(self, params: DiskTarget) -> Turn:  # noqa: ARG002
+        return Turn.DISKS
+
+
+class _Fill(_DiskFault):
+    """A file takes all space but a rest."""
+
+    name = "fill"
+    about = "fill a bookie's disk to a rest, until it is healed"
+    params: type[BaseModel] = Fill
+
+    def inject(self, params: Fill, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+        process: Any = cluster.process(params.target)
+        _allow_end(process)
+        disks = disks_of(process, params.disk)
+        return {"ballast_bytes": {name: _filled(disk, params.rest_kb << 10) for name, disk in disks.items()}}
+
+    def confirm(self, params: Fill, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        disks = disks_of(cluster.process(params.target), params.disk)
+        return {"spare_bytes": {name: _seen_full(disk, params.rest_kb << 10) for name, disk in disks.items()}}
+
+    def heal(self, params: Fill, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        process: Any = cluster.process(params.target)
+        spare = {}
+        for name, disk in disks_of(process, params.disk).items():
+            (disk.path / _BALLAST).unlink(missing_ok=True)
+            spare[name] = disk.spare_bytes()
+            if spare[name] <= (params.rest_kb << 10) + _SLACK_BYTES:
+                raise FaultError(
+                    f"disk {name} of {params.target} is still full: {spare[name]} bytes are free"
+                )
+        return {"spare_bytes": spare, **_again(process, params, was_up=False)}
+
+
+class _ReadOnly(_DiskFault):
+    """The file system takes no writes; those that were under way are lost."""
+
+    name = "read_only"
+    about = "let a bookie's disk turn read-only, as after a disk error; healed by a restart upon a new mount"
+    params: type[BaseModel] = DiskTarget
+
+    def inject(self, params: DiskTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+        process: Any = cluster.process(params.target)
+        _allow_end(process)
+        disks = disks_of(process, params.disk)
+        return {"by": {name: disk.turn_read_only() for name, disk in disks.items()}}
+
+    def confirm(self, params: DiskTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        for name, disk in disks_of(cluster.process(params.target), params.disk).items():
+            refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
+            if refused != errno.EROFS:
+                raise FaultError(f"disk {name} of {params.target} is not read-only: {_word(refused)}")
+        return {"refused": _word(errno.EROFS)}
+
+    def heal(self, params: DiskTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        process: Any = cluster.process(params.target)
+        was_up = process.state is not ProcessState.DOWN
+        if was_up:
+            process.kill()
+        disks = disks_of(process, params.disk)
+        for name, disk in disks.items():
+            disk.mount_again()
+            refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
+            if refused is not None:
+                raise FaultError(f"disk {name} of {params.target} takes no writes yet: {_word(refused)}")
+        disk_settled(process)
+        return {"killed": was_up, **_again(process, params, was_up=was_up)}
+
+
+def _allow_end(process: Any) -> None:
+    if isinstance(process, CanRefuse):
+        process.allow_end()
+
+
+def _again(process: Any, params: DiskTarget, *, was_up: bool) -> Proof:
+    """Start a bookie that was taken down for healing, or gave up by itself; the facts of its boot."""
+    gave_up = process.refusal() if isinstance(process, CanRefuse) else None
+    if process.state is not ProcessState.DOWN or (gave_up is None and not was_up):
+        return {}
+    process.start()
+    process.wait_ready(params.ready_timeout_s)
+    return {"boot": process.boot, "gave_up": str(gave_up) if gave_up else ""}
+
+
+def _filled(disk: Disk, rest_bytes: int) -> int:
+    """Give all but a rest to one file, which may have a part of it already; its size."""
+    with (disk.path / _BALLAST).open("ab") as ballast:
+        share = surplus = _surplus(disk, rest_bytes)
+        while min(share, surplus) >= _LEAST_BYTES:
+            size = os.fstat(ballast.fileno()).st_size
+            try:
+                os.posix_fallocate(ballast.fileno(), size, min(share, surplus))
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise FaultError(f"disk {disk.name} cannot be filled: {error}") from error
+                share = share // 2 // _LEAST_BYTES * _LEAST_BYTES  # it gives less than it says is free
+            surplus = _surplus(disk, rest_bytes)
+        return os.fstat(ballast.fileno()).st_size
+
+
+def _surplus(disk: Disk, rest_bytes: int) -> int:
+    return max(0, disk.spare_bytes() - rest_bytes) // _LEAST_BYTES * _LEAST_BYTES
+
+
+def _seen_full(disk: Disk, rest_bytes: int) -> int:
+    """How much is free when it is full; what a living bookie gave back meanwhile is taken as well."""
+
+    def full() -> tuple[bool, str]:
+        _filled(disk, rest_bytes)
+        spare = disk.spare_bytes()
+        if spare > rest_bytes + _SLACK_BYTES:
+            return False, f"{spare} bytes are free, {rest_bytes} were to be left"
+        if rest_bytes == 0 and (refused := _refusal(disk.path / _PROBE, _PROBE_BYTES)) != errno.ENOSPC:
+            return False, f"writing {_PROBE_BYTES} bytes was {_word(refused)}"
+        return True, "full"
+
+    try:
+        wait_until(full, _FULL_TIMEOUT_S, f"disk {disk.name} to be full")
+    except NotReadyError as error:
+        raise FaultError(f"disk {disk.name} is not full: {error}") from error
+    return disk.spare_bytes()
+
+
+def _refusal(path: Path, size_bytes: int) -> int | None:
+    """The error number with which writing a new file was refused, None when it was not."""
+    try:
+        with path.open("wb") as file:
+            file.write(bytes(size_bytes))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.errno
+    finally:
+        if path.exists():
+            _forget(path)
+    return None
+
+
+def _forget(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise FaultError(f"{path} cannot be removed: {error}") from error
+
+
+def _word(number: int | None) -> str:
+    return "taken" if number is None else f"refused with {errno.errorcode.get(number, str(number))}"
+
+
+register(_Fill())
+register(_ReadOnly())

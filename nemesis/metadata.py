@@ -1,0 +1,110 @@
+"""Faults of the metadata store's content: emptied, or put back to what it was when a copy was taken.
+
+The store has to be down; the next start begins with the other content. Such a fault is over when it is
+done: healing gives nothing back. What the store had logged before is kept by the store itself, for it is
+evidence. Knows no path of BookKeeper, and nothing of what anybody makes of the change.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel
+
+from cluster.interface import CanPutBack, CanRefuse, Cluster, ProcessState
+from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.storage import Tampering
+from plans.names import GivenFault, Params
+from protocol.addresses import ZOOKEEPER
+from protocol.errors import FaultError
+
+
+class Emptied(Params):
+    """What is left: ``nothing`` at all, or what a new ``cluster`` has before its first bookie."""
+
+    leave: Literal["nothing", "cluster"] = "nothing"
+    snapshot: ClassVar[str | None] = None
+
+    @property
+    def new_cluster(self) -> bool:
+        """Whether the store begins with what a new cluster has."""
+        return self.leave == "cluster"
+
+
+class Restored(Params):
+    """The snapshot of the store that is brought back."""
+
+    to: GivenFault
+    new_cluster: ClassVar[bool] = False
+
+    @property
+    def snapshot(self) -> str:
+        """The name of the copy."""
+        return self.to
+
+
+class _Exchange(Tampering):
+    """What both share: the store has to be down, and begins its next life with other content."""
+
+    def target(self, params: Any) -> str:  # noqa: ARG002  # the protocol's
+        """The metadata store."""
+        return ZOOKEEPER
+
+    def turn(self, params: Any) -> Turn:  # noqa: ARG002
+        """The store's own."""
+        return Turn.METADATA
+
+    def available(self, params: Any, cluster: Cluster) -> str | None:
+        """Only while it is down."""
+        store = cluster.process(ZOOKEEPER)
+        if not isinstance(store, CanPutBack):
+            return f"the content of {ZOOKEEPER} cannot be exchanged on this backend"
+        if store.state is not ProcessState.DOWN:
+            return f"{ZOOKEEPER} is {store.state}, and its content is its own until it is down: kill it first"
+        wanted = params.snapshot
+        return None if wanted in (None, *store.snapshots()) else f"{ZOOKEEPER} has no snapshot {wanted!r}"
+
+    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+        """Exchange it."""
+        store: Any = cluster.process(ZOOKEEPER)
+        facts = store.put_back(params.snapshot, new_cluster=params.new_cluster)
+        return {"boot": store.boot, **{key: facts[key] for key in ("life", "zxid", "from", "last")}}
+
+    def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        """Something was undone, and nobody started the store meanwhile."""
+        store = cluster.process(ZOOKEEPER)
+        if store.state is not ProcessState.DOWN or store.boot != injected["boot"]:
+            raise FaultError(f"{ZOOKEEPER} is {store.state} in boot {store.boot}: it was started meanwhile")
+        undone = int(injected["last"], 16) - int(injected["from"], 16)
+        if undone <= 0:
+            raise FaultError(f"nothing was written since that, so {ZOOKEEPER} is what it was")
+        return {"undone_transactions": undone}
+
+    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        """Nothing comes back by itself."""
+        return {"stays": "the content stays as it was put"}
+
+
+class _Wipe(_Exchange):
+    name = "wipe_metadata"
+    about = "empty ZooKeeper while it is down: no ledger, no cookie, no bookie is known any more"
+    params: type[BaseModel] = Emptied
+
+    def inject(self, params: Emptied, cluster: Cluster, occasion: Occasion) -> Proof:
+        done = super().inject(params, cluster, occasion)
+        if params.leave == "nothing":
+            # Without the folder of registrations a bookie cannot register anew, and ends.
+            for bookie in cluster.bookies.values():
+                if bookie.state is not ProcessState.DOWN and isinstance(bookie, CanRefuse):
+                    bookie.allow_end()
+        return done
+
+
+class _Restore(_Exchange):
+    name = "restore_metadata"
+    about = "bring a snapshot of ZooKeeper back while it is down: metadata goes back in time"
+    params: type[BaseModel] = Restored
+
+
+register(_Wipe())
+register(_Restore())

@@ -1,0 +1,142 @@
+"""A process without its network, or with half of it: partitions that no link shows, where each has one.
+
+``isolate`` cuts or holds each link at the proxy, which itself goes on accepting connections. ``disconnect``
+is a cable that is pulled, ``blackhole`` a network that loses all packets, if need be only those one way. Both
+are silent: connections neither close nor are accepted, and those that live long enough go on when it is
+healed. A new one over a link is accepted by the proxy, which gives it up after some seconds. The harness does
+not reach the process either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from pydantic import BaseModel
+
+from cluster.interface import CanDisconnect, Cluster, ProcessState
+from cluster.packets import CanDropPackets, Direction
+from nemesis.processes import Target
+from nemesis.registry import Occasion, Proof, Turn, register
+from protocol.addresses import OBSERVER, PROXY
+from protocol.errors import FaultError, UsageError
+
+
+class BlackholeTarget(Target):
+    """Whose packets are lost, and which of them."""
+
+    way: Literal["incoming", "outgoing", "both"] = "both"
+
+    def ways(self) -> frozenset[Direction]:
+        """What is closed."""
+        return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
+
+
+class _NetworkFault:
+    """What both share: a target that has a network, and how it comes back."""
+
+    name: str
+    supersedes: frozenset[str] = frozenset()
+
+    def available(self, params: Target, cluster: Cluster) -> str | None:
+        if params.target in (OBSERVER, PROXY):
+            return f"the {params.target} is never hit, the run's own record depends on it"
+        if cluster.networks is None:
+            return "processes have no network of their own on this backend; `isolate` cuts or holds all links"
+        try:
+            cluster.process(params.target)
+        except UsageError as error:
+            return str(error)
+        return None
+
+    def target(self, params: Target) -> str:
+        return params.target
+
+    def claims(self, params: Target, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
+        return frozenset({params.target})
+
+    def turn(self, params: Target) -> Turn:  # noqa: ARG002
+        return Turn.LINKS
+
+
+class _Disconnect(_NetworkFault):
+    """A server or client without its network."""
+
+    name = "disconnect"
+    about = "take a server or client off its network, in silence (only with --backend docker)"
+    params: type[BaseModel] = Target
+
+    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+        _networks(cluster).disconnect(params.target)
+        return {}
+
+    def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        if _networks(cluster).connected(params.target):
+            raise FaultError(f"{params.target} is still on its network")
+        return {"connected": False}
+
+    def heal(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        _networks(cluster).connect(params.target)
+        if not _networks(cluster).connected(params.target):
+            raise FaultError(f"{params.target} is not back on its network")
+        _await_running(params, cluster)
+        return {"connected": True}
+
+
+class _Blackhole(_NetworkFault):
+    """Packets dropped in the kernel, behind or before a process."""
+
+    name = "blackhole"
+    about = "drop a server's or client's packets, one way or both, in silence (only with --backend docker)"
+    params: type[BaseModel] = BlackholeTarget
+
+    def available(self, params: Target, cluster: Cluster) -> str | None:
+        reason = super().available(params, cluster)
+        return reason or _droppers(cluster).lacks_for_dropping()
+
+    def inject(self, params: BlackholeTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+        _droppers(cluster).drop_packets(params.target, params.ways())
+        return {}
+
+    def confirm(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        closed = _droppers(cluster).dropped_packets(params.target)
+        if closed.keys() != params.ways():
+            raise FaultError(f"{params.target} loses {_told(closed)} packets, not {_told(params.ways())}")
+        return {"dropped": dict(closed)}
+
+    def heal(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        droppers = _droppers(cluster)
+        dropped = droppers.dropped_packets(params.target)
+        droppers.drop_packets(params.target, ())
+        if still := droppers.dropped_packets(params.target):
+            raise FaultError(f"{params.target} still loses {_told(still)} packets")
+        _await_running(params, cluster)
+        return {"dropped": dict(dropped)}
+
+
+def _told(ways: Collection[Direction]) -> str:
+    return " and ".join(sorted(ways)) or "no"
+
+
+def _await_running(params: Target, cluster: Cluster) -> None:
+    process = cluster.process(params.target)
+    if process.state is ProcessState.RUNNING:
+        process.wait_ready(params.ready_timeout_s)
+
+
+def _networks(cluster: Cluster) -> CanDisconnect:
+    networks = cluster.networks
+    if networks is None:
+        raise FaultError("processes have no network of their own on this backend")
+    return networks
+
+
+def _droppers(cluster: Cluster) -> CanDropPackets:
+    networks = cluster.networks
+    if not isinstance(networks, CanDropPackets):
+        raise FaultError("no packets can be dropped on this backend")
+    return networks
+
+
+register(_Disconnect())
+register(_Blackhole())

@@ -1,0 +1,78 @@
+"""Starting a process that is down: until it is ready, until it has refused, or not waiting at all.
+
+A plan says which of these it expects. A boot that may refuse is declared to the process before it
+begins, so that its end is nobody's unplanned death. Knows one process, and no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cluster.interface import CanRefuse, Process, ProcessState, Refusal
+from nemesis.registry import Proof
+from plans.steps import Start
+from protocol.errors import FaultError, ServerError, UsageError
+
+
+def restart(
+    process: Process, *, timeout_s: float, conf: Mapping[str, str] | None = None, version: str | None = None
+) -> Proof:
+    """Start a process that is down and wait until it is ready; facts of the new boot.
+
+    ``UsageError`` when it is not down, ``NotReadyError`` when it does not get ready.
+    """
+    _must_be_down(process)
+    process.start(conf=conf or None, version=version)
+    process.wait_ready(timeout_s)
+    return {"boot": process.boot, "ready": True}
+
+
+class Starting:
+    """One start as a plan orders it; called once. ``refusal`` tells how the boot ended, if it did."""
+
+    def __init__(self, process: Process, step: Start) -> None:
+        self._process = process
+        self._step = step
+        self.refusal: Refusal | None = None
+
+    def __call__(self) -> Proof:
+        """Begin the boot and see it to what the plan expects; facts of the boot.
+
+        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``), or when it
+        got ready although it was to refuse; ``NotReadyError`` when it did neither in time.
+        """
+        process, step = self._process, self._step
+        _must_be_down(process)
+        if step.expect != "ready":
+            _may_refuse(process).allow_refusal()
+        process.start(conf=step.conf or None, version=step.version)
+        if not step.wait:
+            return {"boot": process.boot, "ready": False}
+        self._await()
+        if step.expect == "refuses":
+            raise FaultError(
+                f"{process.name} got ready in boot {process.boot}, and was to refuse",
+                remedy="say `expect: any` on the step if it may do either",
+            )
+        return {"boot": process.boot, "ready": True}
+
+    def _await(self) -> None:
+        try:
+            self._process.wait_ready(self._step.timeout_s)
+        except ServerError as error:
+            if self._step.expect != "ready":
+                self.refusal = _may_refuse(self._process).refusal()
+            if self.refusal is None:
+                raise
+            raise FaultError(str(self.refusal)) from error
+
+
+def _may_refuse(process: Process) -> CanRefuse:
+    if not isinstance(process, CanRefuse):
+        raise UsageError(f"whether {process.name} refuses cannot be seen on this backend")
+    return process
+
+
+def _must_be_down(process: Process) -> None:
+    if process.state is not ProcessState.DOWN:
+        raise UsageError(f"{process.name} cannot be started, it is {process.state}")
