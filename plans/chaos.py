@@ -24,7 +24,7 @@ from plans.tree import dump
 from plans.wording import problems_of
 from protocol.errors import PlanError
 
-ENDS = {"kill": "start", "pause": "resume", "stop": "start"}
+ENDS = {"kill": "start", "pause": "resume", "power_loss": "heal", "stop": "start"}
 """Faults that take a process down, and the step that brings it back."""
 
 _SHORTEST_S = 0.001
@@ -40,9 +40,9 @@ class Stroke:
     end_s: float
 
     @property
-    def takes_down(self) -> bool:
-        """Whether a process is down or paused while it lasts."""
-        return self.fault.name in ENDS
+    def down(self) -> int:
+        """How many processes are down or paused while it lasts."""
+        return len(_parts(self.target)) if self.fault.name in ENDS else 0
 
 
 def expand(chaos: Chaos, random: Random, names: Names) -> Together:
@@ -79,8 +79,7 @@ def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[Stroke]:
             continue
         end_s = round(min(max(at_s + lasts_s, at_s + _SHORTEST_S), chaos.for_s), 3)
         stroke = Stroke(chosen, _target(chosen), at_s, end_s)
-        down = sum(other.takes_down for other in active)
-        if stroke.takes_down and down >= chaos.at_most_down:
+        if stroke.down and stroke.down + sum(other.down for other in active) > chaos.at_most_down:
             continue
         active.append(stroke)
         yield stroke
@@ -139,7 +138,7 @@ def _meet(one: Named, other: Named) -> bool:
     A fault of a server that does not take it down (an island) may hold all of its links.
     """
     ends, other_ends = _target(one), _target(other)
-    if ends == other_ends:
+    if ends == other_ends or _parts(ends) & _parts(other_ends):
         return True
     if one.name in ENDS or other.name in ENDS:
         return False
@@ -154,9 +153,16 @@ def _target(fault: Named) -> str:
     tree = dump(fault.params)
     if "target" in tree:
         return str(tree["target"])
+    if "targets" in tree:
+        return ",".join(tree["targets"])
     if "from" in tree and "to" in tree:
         return f"{tree['from']}-{tree['to']}"
     return ""
+
+
+def _parts(target: str) -> set[str]:
+    """The processes or the link that a target names."""
+    return set(target.split(",")) - {""}
 
 
 def _end(stroke: Stroke) -> StepSpec:
@@ -165,7 +171,8 @@ def _end(stroke: Stroke) -> StepSpec:
         return StepSpec(name="start", params=Start(target=stroke.target), at_s=stroke.end_s)
     if step == "resume":
         return StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)
-    heal = Heal(kind=stroke.fault.name, target=stroke.target or None)
+    several = len(_parts(stroke.target)) != 1
+    heal = Heal(kind=stroke.fault.name, target=None if several else stroke.target)
     return StepSpec(name="heal", params=heal, at_s=stroke.end_s)
 
 

@@ -10,13 +10,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from plans.names import BookieName, GivenFault, LedgerName, Params, ServerName
+from plans.names import BookieName, ClientName, GivenFault, LedgerName, LoadName, Params, ServerName
 
 
 class Condition(Params):
     """A state of the cluster; waiting longer than ``timeout_s`` ends the run as an error."""
 
-    timeout_s: float = Field(default=60, gt=0)
+    timeout_s: float = Field(default=120, gt=0)
 
 
 class Ready(Condition):
@@ -27,10 +27,11 @@ class Ready(Condition):
 
 
 class Registered(Condition):
-    """The bookie is registered in ZooKeeper, writable or read-only."""
+    """The bookie is registered in ZooKeeper: writable, read-only, or either; or it is absent there."""
 
     condition: Literal["registered"] = "registered"
     target: BookieName
+    state: Literal["any", "writable", "read_only", "absent"] = Field(default="any", alias="is")
 
 
 class Down(Condition):
@@ -38,6 +39,22 @@ class Down(Condition):
 
     condition: Literal["down"] = "down"
     target: ServerName
+
+
+class Refused(Condition):
+    """The process ended by itself as it booted, which a ``start`` had to allow with its ``expect``."""
+
+    condition: Literal["refused"] = "refused"
+    target: ServerName
+
+
+class Said(Condition):
+    """The log of the bookie's present or last boot tells the event, so many times."""
+
+    condition: Literal["said"] = "said"
+    target: BookieName
+    event: str = Field(pattern=r"^[a-z][a-z_]*$")
+    times: int = Field(default=1, ge=1)
 
 
 class Limbo(Condition):
@@ -52,6 +69,14 @@ class NotLimbo(Condition):
     """The bookie answers, and not with status 507, for the ledger."""
 
     condition: Literal["not_limbo"] = "not_limbo"
+    target: BookieName
+    ledger: LedgerName
+
+
+class Forgotten(Condition):
+    """The bookie answers that it knows no such ledger (status 402), or has collected it as garbage."""
+
+    condition: Literal["forgotten"] = "forgotten"
     target: BookieName
     ledger: LedgerName
 
@@ -88,6 +113,13 @@ class Acted(Condition):
     times: int = Field(default=1, ge=1)
 
 
+class Done(Condition):
+    """The load has ended by itself; ``end_load`` then gives its totals."""
+
+    condition: Literal["done"] = "done"
+    load: LoadName
+
+
 class Checkpointed(Condition):
     """The bookie has completed two checkpoints since the step began, so one of them began after it, too.
 
@@ -98,10 +130,46 @@ class Checkpointed(Condition):
     target: BookieName
 
 
+class FenceJournaled(Condition):
+    """The bookie's journal has a record of the ledger's fence; an answer to fencing does not prove it."""
+
+    condition: Literal["fence_journaled"] = "fence_journaled"
+    target: BookieName
+    ledger: LedgerName
+
+
+class Known(Condition):
+    """The client has heard of the bookie's registration, so that a request of it would be sent."""
+
+    condition: Literal["known"] = "known"
+    client: ClientName
+    target: BookieName
+
+
 class Quiet(Condition):
     """Every bookie is up, registered and answering, and none is in limbo or repairing."""
 
     condition: Literal["quiet"] = "quiet"
+
+
+class Replicated(Condition):
+    """No ledger is marked as lacking copies, and an audit that began after all else has ended.
+
+    "All else" is the step's beginning and the moment at which just those bookies were registered that run.
+    ``audit`` says of what: of ``bookies``, whether each that a ledger names is registered, or of ``ledgers``,
+    whether each has its entries. Needs autorecovery.
+    """
+
+    condition: Literal["replicated"] = "replicated"
+    audit: Literal["bookies", "ledgers"] = "bookies"
+
+
+class Marked(Condition):
+    """The ledger is marked as lacking copies, or (``is: false``) it is not."""
+
+    condition: Literal["marked"] = "marked"
+    ledger: LedgerName
+    wanted: bool = Field(default=True, alias="is")
 
 
 class Elapsed(Params):
@@ -115,14 +183,22 @@ AnyCondition = (
     Ready
     | Registered
     | Down
+    | Refused
+    | Said
     | Limbo
     | NotLimbo
+    | Forgotten
     | State
     | Fragments
     | Acked
     | Acted
+    | Done
     | Checkpointed
+    | FenceJournaled
+    | Known
     | Quiet
+    | Replicated
+    | Marked
     | Elapsed
 )
 
@@ -130,13 +206,21 @@ CONDITIONS: dict[str, type[AnyCondition]] = {
     "acked": Acked,
     "acted": Acted,
     "checkpointed": Checkpointed,
+    "done": Done,
     "down": Down,
     "elapsed": Elapsed,
+    "fence_journaled": FenceJournaled,
+    "forgotten": Forgotten,
     "fragments": Fragments,
+    "known": Known,
     "limbo": Limbo,
+    "marked": Marked,
     "not_limbo": NotLimbo,
     "quiet": Quiet,
     "ready": Ready,
+    "refused": Refused,
     "registered": Registered,
+    "replicated": Replicated,
+    "said": Said,
     "state": State,
 }

@@ -8,6 +8,7 @@ of what a plan means.
 from __future__ import annotations
 
 import math
+import pathlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +71,17 @@ def path_text(path: Path) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
+
+
+def parse_file(path: pathlib.Path, what: str = "plan") -> Document:
+    """Read a file of one YAML document, a ``what``; ``PlanError`` when there is none or it cannot be read."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        raise PlanError(f"there is no {what} file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlanError(f"{path}: the file cannot be read as UTF-8 text: {error}") from error
+    return parse(text, str(path))
 
 
 def parse(text: str, source: str) -> Document:

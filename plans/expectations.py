@@ -57,7 +57,7 @@ class Breaks(Params):
 
     says: ClassVar[str] = "breaks"
     property: Property
-    kind: str = Field(default="", pattern=r"^[a-z_]*$")
+    kind: str = Field(default="", pattern=r"^[A-Za-z0-9_-]*$")
     ledger: LedgerName | None = None
     versions: VersionRange = ""
 
@@ -67,7 +67,7 @@ class Defect(Params):
 
     says: ClassVar[str] = "defect"
     property: Property
-    kind: str = Field(default="", pattern=r"^[a-z_]*$")
+    kind: str = Field(default="", pattern=r"^[A-Za-z0-9_-]*$")
     ledger: LedgerName | None = None
     reference: str = Field(min_length=1)
     rate: Literal["always", "sometimes"] = "always"

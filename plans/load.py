@@ -13,9 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from plans import vary
+from plans import loss, only, vary
 from plans.consistency import contradictions
-from plans.document import Document, Problem, parse
+from plans.document import Document, Problem, parse_file
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.reading import Reader
@@ -64,14 +64,7 @@ def load(
     workload's name to its model, ``settings`` sets parameters named under the plan's ``vary``
     (values or their text), ``modes`` are the names a plan may use.
     """
-    source = str(path)
-    try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        raise PlanError(f"there is no plan file {source}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanError(f"{source}: the file cannot be read as UTF-8 text: {error}") from error
-    return read(parse(text, source), vocabulary, workloads=workloads, settings=settings, modes=modes)
+    return read(parse_file(Path(path)), vocabulary, workloads=workloads, settings=settings, modes=modes)
 
 
 def load_tree(
@@ -101,7 +94,12 @@ def read(
     """A checked plan from a document; ``PlanError`` lists everything that is wrong with it."""
     if not isinstance(document.tree, dict):
         raise document.error([Problem((), f"a plan is a mapping, not {_kind(document.tree)}")])
+    defaults = document.tree.get("vary")
     document, problems = vary.apply(document, settings)
+    if not problems:
+        document, problems = only.apply(document, defaults if isinstance(defaults, dict) else {})
+    if not problems:
+        document, problems = loss.apply(document)
     if problems:
         raise document.error(problems)
     tree = document.tree

@@ -13,11 +13,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_validator, model_validator
 
 from plans.conditions import AnyCondition
+from plans.disks import Disks
 from plans.expectations import Expectation, Property
 from plans.names import RESERVED, ModeName, Params, ServerName
-from plans.settings import Settings
+from plans.racks import Racks, assert_placed
+from plans.settings import BookieSettings, Settings
 from plans.versions import Version
-from protocol.addresses import MAX_BOOKIES, MAX_CLIENTS, NAME, is_bookie
+from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 
 Outcome = Literal["ok", "unknown", "fail", "any"]
 Value = int | float | bool | str
@@ -28,7 +30,7 @@ _PLAN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
 def _new_client(value: str) -> str:
     if not NAME.fullmatch(value):
         raise ValueError(f"`{value}` is no client's name, such as `writer` or `w1` (up to 16 characters)")
-    if value in RESERVED or is_bookie(value):
+    if value in RESERVED or is_bookie(value) or is_autorecovery(value):
         raise ValueError(f"`{value}` is a server's name and cannot be a client's")
     return value
 
@@ -51,34 +53,61 @@ class Source(Params):
 
 
 class ClusterSpec(Params):
-    """The servers: how many bookies, which releases, which settings over the mode's own."""
+    """The servers: how many bookies, which releases, which settings over the mode's own, which disks.
+
+    ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
+    ``racks`` every write set shall spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
+    bookie takes with it (:mod:`plans.loss`).
+    """
 
     bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
     version: Version | None = None
     versions: dict[ServerName, Version] = Field(default_factory=dict)
-    bookie_conf: Settings = Field(default_factory=dict)
+    bookie_conf: BookieSettings = Field(default_factory=dict)
     client_conf: Settings = Field(default_factory=dict)
+    autorecovery: int = Field(default=0, ge=0, le=MAX_AUTORECOVERY)
+    autorecovery_conf: Settings = Field(default_factory=dict)
+    disks: Disks | None = None
+    loss: Literal["process", "power"] = "process"
+    racks: Racks = Field(default_factory=dict)
+    min_racks: int = Field(default=2, ge=1)
+
+    @model_validator(mode="after")
+    def _placed(self) -> ClusterSpec:
+        if self.racks:
+            assert_placed(self.racks, self.bookies, self.min_racks)
+        return self
 
 
 class Control(Params):
-    """What must break the plan's expectation of safety: a mode, a release, or a step (by its note)."""
+    """What must break the plan's expectation of safety: a mode, a release, or a step (by its note).
+
+    ``nothing`` is for plans that search: it says why no control is named.
+    """
 
     mode: ModeName | None = None
     version: Version | None = None
     step: str | None = None
+    nothing: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Control:
-        given = [name for name in ("mode", "version", "step") if getattr(self, name) is not None]
+        given = [name for name in ("mode", "version", "step", "nothing") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"a control is one of mode, version, step; given: {', '.join(given) or 'none'}")
+            raise ValueError(
+                f"a control is one of mode, version, step, nothing; given: {', '.join(given) or 'none'}"
+            )
         return self
 
 
 class Limits(Params):
-    """What a plan may cost: time from the first step, entries that steps append, faults."""
+    """What a plan may cost: time from the first step, entries that steps append, faults.
+
+    ``quiet_s`` is how long the end of the run, and of a round, waits for the quiet state.
+    """
 
     run_s: float = Field(default=900, gt=0)
+    quiet_s: float = Field(default=90, gt=0)
     entries: int = Field(default=2_000_000, ge=1)
     faults: int = Field(default=1000, ge=1)
 

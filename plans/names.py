@@ -11,15 +11,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from plans.nearest import unknown
-from protocol.addresses import NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
+from protocol.addresses import ADMIN, NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
+from protocol.modes import MODES
 
 ANY_BOOKIE = "any-bookie"
 ANY_CLIENT = "any-client"
+EVERY_DISK = "all"
 PLACEHOLDERS = (ANY_BOOKIE, ANY_CLIENT)
-RESERVED = (OBSERVER, PROXY, ZOOKEEPER)
+RESERVED = (ADMIN, OBSERVER, PROXY, ZOOKEEPER)
 """Names that no client may have."""
 
 
@@ -33,7 +43,8 @@ class Params(BaseModel):
 class Names:
     """What a plan's steps may name; None for a group means that it is not checked.
 
-    ``faults`` are kinds of fault, ``given`` the names that the plan gives single ones with ``as``.
+    ``faults`` are kinds of fault, ``given`` the names that the plan gives single ones with ``as``,
+    ``disks`` those that each bookie has for its own.
     ``chaos`` allows the placeholders ``any-bookie`` and ``any-client``, which a seed resolves.
     """
 
@@ -44,6 +55,8 @@ class Names:
     faults: tuple[str, ...] | None = None
     given: tuple[str, ...] | None = None
     modes: tuple[str, ...] | None = None
+    disks: tuple[str, ...] | None = None
+    autorecovery: tuple[str, ...] = ()
     chaos: bool = False
 
     def within_chaos(self) -> Names:
@@ -103,6 +116,10 @@ def _bookie(value: str, info: ValidationInfo) -> str:
     return _known(value, "bookie", [names_in(info).bookies])
 
 
+def _store(value: str, info: ValidationInfo) -> str:
+    return value if value == ZOOKEEPER else _bookie(value, info)
+
+
 def _client(value: str, info: ValidationInfo) -> str:
     if _placeholder(value, info, (ANY_CLIENT,)):
         return value
@@ -113,14 +130,16 @@ def _server(value: str, info: ValidationInfo) -> str:
     if _placeholder(value, info, PLACEHOLDERS):
         return value
     names = names_in(info)
-    return _known(_formed(value, "server"), "server", [names.bookies, (ZOOKEEPER,), names.clients])
+    servers = [names.bookies, (ZOOKEEPER,), names.autorecovery, names.clients]
+    return _known(_formed(value, "server"), "server", servers)
 
 
 def _source(value: str, info: ValidationInfo) -> str:
     if _placeholder(value, info, PLACEHOLDERS):
         return value
     names = names_in(info)
-    return _known(_formed(value, "source"), "source of a link", [names.clients, names.bookies])
+    sources = [names.clients, names.bookies, names.autorecovery]
+    return _known(_formed(value, "source"), "source of a link", sources)
 
 
 def _destination(value: str, info: ValidationInfo) -> str:
@@ -156,6 +175,19 @@ def _mode(value: str, info: ValidationInfo) -> str:
     return _known(value, "mode", [names_in(info).modes])
 
 
+def _any_mode(value: str) -> str:
+    if value not in MODES:
+        raise ValueError(unknown("mode", value, MODES))
+    return value
+
+
+def _disk(value: str, info: ValidationInfo) -> str:
+    disks = names_in(info).disks
+    if disks == ():
+        raise ValueError("the bookies have no disks of their own; write `disks: {}` under `cluster`")
+    return value if disks is None else _known(value, "disk", [(EVERY_DISK, *disks)])
+
+
 def _target(value: str, info: ValidationInfo) -> str:
     source, dash, destination = value.partition("-")
     if dash and value not in PLACEHOLDERS:
@@ -168,16 +200,22 @@ def _schema(description: str) -> WithJsonSchema:
 
 
 BookieName = Annotated[str, AfterValidator(_bookie), _schema("a bookie: b1 .. bN")]
+StoreName = Annotated[str, AfterValidator(_store), _schema("what stores: a bookie, or zk1")]
 ClientName = Annotated[str, AfterValidator(_client), _schema("one of the plan's clients")]
-ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, or a client")]
-SourceName = Annotated[str, AfterValidator(_source), _schema("where a link begins: a client or a bookie")]
+ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, ar1 .. arN, or a client")]
+SourceName = Annotated[
+    str, AfterValidator(_source), _schema("where a link begins: a client, a bookie, or ar1 .. arN")
+]
 DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a link ends: a bookie or zk1")]
+LogName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 LedgerName = Annotated[str, AfterValidator(_ledger), _schema("a ledger of the plan, by its name")]
 LoadName = Annotated[str, AfterValidator(_load), _schema("the name a load was started under")]
 FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault")]
 GivenFault = Annotated[str, AfterValidator(_given), _schema("the name that a fault was given with `as`")]
 NewFault = Annotated[str, AfterValidator(_new_given), _schema("a name for this fault, once in a plan")]
 ModeName = Annotated[str, AfterValidator(_mode), _schema("the name of a mode")]
+AnyMode = Annotated[str, AfterValidator(_any_mode), _schema("a mode of Fencepost's, whatever a plan has")]
+DiskName = Annotated[str, AfterValidator(_disk), _schema("a disk of a bookie: all, data, ledgers, journal")]
 TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]
 
 

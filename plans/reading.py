@@ -18,7 +18,7 @@ from plans.expectations import EXPECTATIONS, Expectation
 from plans.models import Outcome, Plan, Step, StepSpec, Together
 from plans.names import Names, Params
 from plans.nearest import unknown
-from plans.steps import CHOSEN, STEPS, Act, Chaos, Load, Named, Vocabulary, faults_in
+from plans.steps import CHOSEN, STEPS, Act, Admin, Chaos, Load, Named, Vocabulary, faults_in
 from plans.walk import MODIFIERS
 from plans.wording import problems_of, shown
 
@@ -102,7 +102,7 @@ class Reader:
         params = self._named(name, value[name], params_path)
         if params is None or modifiers is None:
             return None
-        if "outcome" in value and not isinstance(params, Act | Recorded):
+        if "outcome" in value and not isinstance(params, Act | Admin | Recorded):
             self._say((*path, "outcome"), _NO_OUTCOME, at_key=True)
         return StepSpec(
             name=name,
@@ -227,7 +227,7 @@ class Reader:
         self.problems.append(Problem(path, text, at_key=at_key))
 
 
-_NO_OUTCOME = "only acts of clients (create, append, recover, ...) have an outcome"
+_NO_OUTCOME = "only acts of clients (create, append, recover, ...) and `admin` have an outcome"
 
 
 def _a(what: str) -> str:

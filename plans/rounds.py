@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from plans.models import Step, StepSpec, Together
-from plans.steps import Start
+from plans.steps import Roll, Start
 
 _BACKGROUND = ("chaos", "load")
 _TOLD = 8
@@ -43,11 +43,15 @@ def unrepeatable(steps: Sequence[Step]) -> Iterator[str]:
     for step in every(steps):
         if step.name in _BACKGROUND:
             yield f"`{step.name}` does not end with a round"
-        elif isinstance(step.params, Start) and (step.params.conf or step.params.version):
+        elif isinstance(step.params, Start | Roll) and (step.params.conf or step.params.version):
             yield (
-                f"`start` gives {step.params.target} other settings or another release, "
+                f"`{step.name}` gives {_whom(step.params)} other settings or another release, "
                 "which the next round would begin with"
             )
+
+
+def _whom(params: Start | Roll) -> str:
+    return params.target if isinstance(params, Start) else ", ".join(params.targets)
 
 
 def every(steps: Sequence[Step]) -> Iterator[StepSpec]:

@@ -15,6 +15,7 @@ from pydantic.json_schema import models_json_schema
 from plans.conditions import CONDITIONS
 from plans.expectations import EXPECTATIONS
 from plans.models import Plan
+from plans.only import KEY
 from plans.steps import STEPS, Act, Chaos, Load, Vocabulary, faults_in
 from protocol.modes import MODES
 
@@ -28,6 +29,14 @@ _VARY: Schema = {
     "properties": {"vary": {"type": "string"}},
     "required": ["vary"],
     "additionalProperties": False,
+}
+
+
+_ONLY: Schema = {
+    "type": "object",
+    "description": "parameters of the plan and the values for which this stands",
+    "additionalProperties": {"type": list(_SINGLE)},
+    "minProperties": 1,
 }
 
 
@@ -60,7 +69,7 @@ def json_schema(
         _together(),
     ]
     defs["Expectation"] = {
-        "oneOf": [{"const": "holds"}, *(_one(name, names[model]) for name, model in EXPECTATIONS.items())]
+        "oneOf": [{"const": "holds"}, *(_stated(name, names[model]) for name, model in EXPECTATIONS.items())]
     }
     defs["Condition"] = {"oneOf": [_one(name, names[model]) for name, model in CONDITIONS.items()]}
     return _document(plan, defs, list(modes))
@@ -101,6 +110,12 @@ def _one(name: str, schema: Schema) -> Schema:
     }
 
 
+def _stated(name: str, schema: Schema) -> Schema:
+    one = _one(name, schema)
+    one["properties"] = {name: schema, KEY: _ONLY}
+    return one
+
+
 def _step(name: str, schema: Schema) -> Schema:
     one = _one(name, schema)
     one["properties"] = {
@@ -108,6 +123,7 @@ def _step(name: str, schema: Schema) -> Schema:
         "at_s": {"type": "number", "minimum": 0},
         "when": _ref("Condition"),
         "note": {"type": "string"},
+        KEY: _ONLY,
     }
     if issubclass(STEPS.get(name, BaseModel), Act):
         one["properties"]["outcome"] = {"enum": ["ok", "unknown", "fail", "any"]}

@@ -1,13 +1,21 @@
 """BookKeeper settings as a plan writes them, and the text that BookKeeper reads.
 
-A plan may write numbers and truth values; BookKeeper's files know text only.
+A plan may write numbers and truth values; BookKeeper's files know text only. Where a bookie's folders lie
+is the run's affair; a plan names its ledger directories and gives their order.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
+LEDGER_DIRECTORIES = "ledgerDirectories"
+"""BookKeeper's key for a bookie's ledger directories; in a plan they are names joined by commas."""
+JOURNAL, LEDGERS = "journal", "ledgers"
+"""The folders that every bookie has, unless a plan names other ledger directories."""
+_DIRECTORY = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
 def _as_text(value: Any) -> Any:
@@ -24,3 +32,25 @@ SettingText = Annotated[
 
 Settings = dict[str, SettingText]
 """Property name to value, both text; truth values become ``true`` and ``false``."""
+
+
+def ledger_directories(settings: Settings) -> tuple[str, ...]:
+    """The names of the ledger directories in their order; ``ValueError`` for what is no such list."""
+    names = tuple(settings.get(LEDGER_DIRECTORIES, LEDGERS).split(","))
+    for name in names:
+        if not _DIRECTORY.fullmatch(name) or name == JOURNAL:
+            raise ValueError(
+                f"`{name}` is no name of a ledger directory, such as `ledgers` or `more`: names, not paths"
+            )
+    if len(set(names)) != len(names):
+        raise ValueError(f"a ledger directory is named twice: {', '.join(names)}")
+    return names
+
+
+def _with_directories(settings: Settings) -> Settings:
+    ledger_directories(settings)
+    return settings
+
+
+BookieSettings = Annotated[Settings, AfterValidator(_with_directories)]
+"""Settings of a bookie; ``ledgerDirectories`` are names."""

@@ -7,9 +7,9 @@ the loader is given (:func:`vocabulary`); nothing here knows how a step is carri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
 from plans.names import (
     BookieName,
@@ -18,13 +18,18 @@ from plans.names import (
     GivenFault,
     LedgerName,
     LoadName,
+    LogName,
+    NewFault,
     Params,
     ServerName,
+    StoreName,
     TargetName,
 )
-from plans.settings import Settings
+from plans.nearest import unknown
+from plans.settings import BookieSettings
 from plans.shapes import LedgerShape
 from plans.versions import Version
+from protocol.shell import COMMANDS
 
 
 class Act(Params):
@@ -135,6 +140,20 @@ class Force(Act):
     """Make deferred adds durable."""
 
 
+class Extend(Act):
+    """Put the ledger at the end of a log's list, by compare-and-set on the list as it is now."""
+
+    needs_handle: ClassVar[bool] = False
+    log: LogName
+
+
+class ReadLog(Params):
+    """Read a whole log, ledger by ledger, without recovery."""
+
+    client: ClientName
+    log: LogName
+
+
 class Census(Params):
     """Ask every bookie for each entry; of one ledger, or of all. Passes are numbered as they come."""
 
@@ -147,13 +166,80 @@ class Touch(Params):
     ledger: LedgerName
 
 
+class LongIds(Params):
+    """Let the metadata store give out ids beyond 31 bits to clients that have not created a ledger yet."""
+
+
 class Start(Params):
-    """Start a server or a client that is down, and wait until it is ready."""
+    """Start a server or a client that is down, and wait until it is ready, or until it has refused.
+
+    A boot that is not expected to be ``ready`` may end by itself as long as it is not. Without
+    ``wait`` the step ends as soon as the process has begun.
+    """
 
     target: ServerName
-    timeout_s: float = Field(default=60, gt=0)
-    conf: Settings = Field(default_factory=dict)
+    timeout_s: float = Field(default=120, gt=0)
+    conf: BookieSettings = Field(default_factory=dict)
     version: Version | None = None
+    wait: bool = True
+    expect: Literal["ready", "refuses", "any"] = "ready"
+
+
+class Roll(Params):
+    """Restart servers one after the other, each ready before the next: a rolling restart or upgrade."""
+
+    targets: tuple[ServerName, ...] = Field(min_length=1)
+    how: Literal["stop", "kill"] = "stop"
+    timeout_s: float = Field(default=120, gt=0)
+    conf: BookieSettings = Field(default_factory=dict)
+    version: Version | None = None
+
+    @field_validator("targets")
+    @classmethod
+    def _each_once(cls, value: tuple[ServerName, ...]) -> tuple[ServerName, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError(f"a server is named twice: {', '.join(value)}")
+        return value
+
+    def starts(self) -> tuple[Start, ...]:
+        """The starts that it consists of, in their order."""
+        return tuple(
+            Start(target=target, timeout_s=self.timeout_s, conf=self.conf, version=self.version)
+            for target in self.targets
+        )
+
+
+class Snapshot(Params):
+    """Copy what a bookie or ZooKeeper has stored, under a name by which a fault can bring it back."""
+
+    target: StoreName
+    name: NewFault = Field(alias="as")
+
+
+class Admin(Params):
+    """One of BookKeeper's own admin commands; its end is the step's outcome, a time-out is unknown.
+
+    ``anyway`` gives it also where BookKeeper's documents say that its target must be down.
+    """
+
+    command: str
+    target: BookieName | None = None
+    timeout_s: float = Field(default=120, gt=0)
+    anyway: bool = False
+
+    @field_validator("command")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in COMMANDS:
+            raise ValueError(unknown("admin command", value, COMMANDS))
+        return value
+
+    @model_validator(mode="after")
+    def _about_a_bookie(self) -> Self:
+        targeted = COMMANDS[self.command].targeted
+        if targeted != (self.target is not None):
+            raise ValueError(f"`{self.command}` {'needs a' if targeted else 'takes no'} `target`")
+        return self
 
 
 class Resume(Params):
@@ -231,23 +317,29 @@ class Chaos(Params):
 
 
 STEPS: dict[str, type[BaseModel]] = {
+    "admin": Admin,
     "append": Append,
     "census": Census,
     "close": Close,
     "create": Create,
     "delete": Delete,
     "end_load": EndLoad,
+    "extend": Extend,
     "force": Force,
     "heal": Heal,
     "lac": Lac,
     "open": Open,
     "read": Read,
+    "read_log": ReadLog,
     "recover": Recover,
     "release": Release,
     "resume": Resume,
+    "roll": Roll,
+    "snapshot": Snapshot,
     "start": Start,
     "tail": Tail,
     "touch": Touch,
+    "long_ids": LongIds,
 }
 """Steps whose parameters are one model."""
 

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from plans.disks import SHARED, disk_names
 from plans.document import Path
 from plans.names import Names, bookie_names
-from protocol.addresses import MAX_BOOKIES
+from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 
 MODIFIERS = ("at_s", "when", "outcome", "note")
 """Keys that stand beside a step's name."""
@@ -51,6 +52,8 @@ def names_of(tree: Any, *, faults: tuple[str, ...] | None, modes: tuple[str, ...
         faults=faults,
         given=_texts([step.params.get("as") for step in steps if step.name not in _LOADS]),
         modes=modes,
+        disks=_disks(cluster.get("disks")) if isinstance(cluster, dict) else None,
+        autorecovery=_autorecovery(cluster.get("autorecovery", 0)) if isinstance(cluster, dict) else (),
     )
 
 
@@ -69,6 +72,17 @@ def _bookies(count: Any) -> tuple[str, ...] | None:
     if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MAX_BOOKIES:
         return bookie_names(count)
     return None
+
+
+def _autorecovery(count: Any) -> tuple[str, ...]:
+    right = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MAX_AUTORECOVERY
+    return tuple(autorecovery_names(count)) if right else ()
+
+
+def _disks(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return ()
+    return disk_names(value.get("journal", SHARED)) if isinstance(value, dict) else None
 
 
 def _texts(values: list[Any]) -> tuple[str, ...]:

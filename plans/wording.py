@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from plans.document import Path, Problem
+from plans.document import Document, Path, Problem
 from plans.nearest import instead, unknown
 
+ModelT = TypeVar("ModelT", bound=BaseModel)
 _LONGEST = 60
 _ALLOWED = re.compile(r"'([^']*)'")
 _KINDS = {
@@ -42,6 +43,14 @@ def problems_of(error: ValidationError, model: type[BaseModel], path: Path) -> l
         # A list is only "too short" because its elements were refused: those are told already.
         if not (details["type"] == "too_short" and details["loc"] in within)
     ]
+
+
+def modelled(document: Document, model: type[ModelT]) -> ModelT:
+    """A whole document as a model; ``PlanError`` lists all that is wrong with it, each with its place."""
+    try:
+        return model.model_validate_json(json.dumps(document.tree), strict=True)
+    except ValidationError as error:
+        raise document.error(problems_of(error, model, ())) from error
 
 
 def shown(value: Any) -> str:

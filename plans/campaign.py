@@ -1,0 +1,115 @@
+"""A campaign: which scenarios run in which modes, on which releases, with how many seeds, and for how long.
+
+A YAML file, read with the errors of plans. Nothing here runs anything.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from plans.document import parse_file
+from plans.load import scenarios
+from plans.matrix import Matrix
+from plans.names import AnyMode, Params
+from plans.nearest import unknown
+from plans.versions import Version
+from plans.wording import modelled
+from protocol.errors import PlanError
+
+CAMPAIGNS = Path(__file__).resolve().parent.parent / "campaigns"
+_PATTERN = "*?["
+
+
+def _scenario(value: str) -> str:
+    names = scenarios()
+    if any(sign in value for sign in _PATTERN):
+        if not any(fnmatchcase(name, value) for name in names):
+            raise ValueError(f"`{value}` is no scenario's name; `fencepost list scenarios` has them all")
+    elif value not in names:
+        raise ValueError(unknown("scenario", value, names))
+    return value
+
+
+Scenario = Annotated[str, AfterValidator(_scenario)]
+Value = bool | int | float | str
+
+
+class Runs(Params):
+    """Each scenario in each mode on each release with each value of each parameter, for every seed.
+
+    ``scenarios`` are names or patterns of names (``closing/*``), less ``without``. No ``modes`` means those
+    of each plan, no ``versions`` the plan's own. ``seeds`` counts from 1. ``set`` is parameter -> values; a
+    plan that does not have the parameter is run without it.
+    """
+
+    scenarios: tuple[Scenario, ...] = Field(min_length=1)
+    without: tuple[Scenario, ...] = ()
+    modes: tuple[AnyMode, ...] = ()
+    versions: tuple[Version, ...] = ()
+    seeds: int = Field(default=1, ge=1)
+    settings: dict[str, tuple[Value, ...]] = Field(default_factory=dict, alias="set")
+    rounds: int | None = Field(default=None, ge=1)
+
+    def names(self) -> tuple[str, ...]:
+        """The scenarios meant, sorted by where they are named, each once."""
+        found = (name for wanted in self.scenarios for name in scenarios() if fnmatchcase(name, wanted))
+        return tuple(
+            name
+            for name in dict.fromkeys(found)
+            if not any(fnmatchcase(name, unwanted) for unwanted in self.without)
+        )
+
+
+class Limits(Params):
+    """Seconds: of the whole (None: none), and after which one run is ended as hanging."""
+
+    total_s: float | None = Field(default=None, gt=0)
+    run_s: float = Field(default=900, gt=0)
+
+
+class Keep(Params):
+    """Which folders stay: of runs ``as_expected`` the first of each kind, all or none; so many ``nights``."""
+
+    as_expected: Literal["first", "all", "none"] = "first"
+    nights: int = Field(default=14, ge=1)
+
+
+class Campaign(Params):
+    """The whole file: ``runs``, or the cells of a ``matrix``, or both.
+
+    ``resume``: a campaign that was not finished is taken up again. ``unfinished`` is what runs mean that the
+    time did not allow: ``later`` (they come when it is resumed) or ``fail``. ``unknown`` is how often a run
+    that proved nothing is carried out again before it counts as not proven.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    about: str = ""
+    runs: tuple[Runs, ...] = ()
+    matrix: Matrix | None = None
+    limits: Limits = Field(default_factory=Limits)
+    resume: bool = True
+    unfinished: Literal["later", "fail"] = "later"
+    unknown_again: int = Field(default=1, ge=0, le=3)
+    keep: Keep = Field(default_factory=Keep)
+
+
+def campaigns(root: Path = CAMPAIGNS) -> list[str]:
+    """The names of the campaigns in the repository, sorted."""
+    return sorted(path.stem for path in root.glob("*.yaml"))
+
+
+def load_campaign(name_or_path: str, *, root: Path = CAMPAIGNS) -> Campaign:
+    """A campaign by its name or from a YAML file; ``PlanError`` lists everything that is wrong with it."""
+    path = Path(name_or_path) if name_or_path.endswith((".yaml", ".yml")) else root / f"{name_or_path}.yaml"
+    if not path.is_file():
+        raise PlanError(
+            f"there is no campaign file {name_or_path}"
+            if path.suffix in name_or_path
+            else unknown("campaign", name_or_path, campaigns(root)),
+            remedy="a campaign of your own is given by its path, ending in .yaml",
+        )
+    return modelled(parse_file(path, "campaign"), Campaign)

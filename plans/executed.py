@@ -1,0 +1,72 @@
+"""The schedule that was really executed: a plan with the times at which its steps began, and its ensembles.
+
+A plan says when a step begins at the earliest; how long the step before it takes decides the rest.
+For a repetition each step gets the time at which it began, as earliest time again. A step that
+waited for an event keeps the event instead: the event decides, then as now. A ledger that was created gets
+the first ensemble that it had, for what a fault of one bookie does rests on whether the ledger is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from plans.models import Plan, Step, StepSpec, Together
+
+_NS_PER_S = 1_000_000_000
+BOOKIES = "bookies"
+"""The fact that a step which creates a ledger records: its first ensemble, names in order."""
+Place = tuple[int, ...]
+"""Indexes that lead to a step: of the step, then of a branch and of the step in it, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """When a step began, and the block that it stands in, monotonic; the bookies that a ledger got."""
+
+    began_ns: int
+    block_ns: int
+    bookies: tuple[str, ...] = ()
+
+
+def begins(records: Iterable[Mapping[str, Any]]) -> dict[Place, Began]:
+    """Where and when steps began, from a run's step records; those without a place are left out."""
+    return {
+        tuple(record["path"]): Began(
+            int(record["began_ns"]), int(record["block_ns"]), tuple(record.get("facts", {}).get(BOOKIES, ()))
+        )
+        for record in records
+        if "path" in record and "block_ns" in record
+    }
+
+
+def executed(plan: Plan, began: Mapping[Place, Began]) -> Plan:
+    """The plan with measured times; where none was measured (not reached, or rounds) it stays as planned."""
+    if plan.rounds > 1:
+        return plan
+    return plan.model_copy(update={"steps": _block(plan.steps, (), began)})
+
+
+def _block(steps: Sequence[Step], path: Place, began: Mapping[Place, Began]) -> tuple[Step, ...]:
+    return tuple(_step(step, (*path, index), began) for index, step in enumerate(steps))
+
+
+def _step(step: Step, path: Place, began: Mapping[Place, Began]) -> Step:
+    if isinstance(step, Together):
+        branches = tuple(
+            _block(branch, (*path, number), began) for number, branch in enumerate(step.branches)
+        )
+        return step.model_copy(update={"branches": branches})
+    measured = began.get(path)
+    if measured is None:
+        return step
+    if measured.bookies:
+        params = step.params.model_copy(update={BOOKIES: measured.bookies})
+        step = step.model_copy(update={"params": params})
+    return step if step.when is not None else _at(step, measured)
+
+
+def _at(step: StepSpec, measured: Began) -> StepSpec:
+    after_s = round((measured.began_ns - measured.block_ns) / _NS_PER_S, 3)
+    return step.model_copy(update={"at_s": max(after_s, 0.0)})

@@ -1,0 +1,160 @@
+"""A whole plan from a seed: cluster, work, schedule, as the tree of a plan file.
+
+The same seed, profile, mode and offered faults give the same plan, whatever Python runs it. Parts
+have random streams of their own, so that a key more in one changes nothing in the others. Any
+``Random`` will do for :func:`draw`, also one whose choices are Hypothesis's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from plans.exploring.limit import Limit
+from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
+from plans.exploring.schedule import draw_burst, lanes, last_kills, quiet
+from plans.exploring.strokes import KINDS, Cast, Tree
+from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
+from plans.names import bookie_names
+from plans.seeds import between, pick, stream
+from protocol.quorums import Quorums
+
+_MOST_ENTRIES = 2_000_000
+_COLLECTING_MS = 2000
+REQUIRED = ("durability", "closing", "order", "lac", "metadata")
+"""Properties that every generated plan gives material for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a generated plan.
+
+    ``offered`` are the faults that this machine has, ``beyond`` how many copies more than the mode
+    promises to survive may be lost at a time; ``mode`` and ``version`` go before the profile's.
+    """
+
+    offered: Collection[str]
+    mode: str | None = None
+    version: str | None = None
+    beyond: int = 0
+
+
+def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
+    """The kinds of fault that the profile asks for and this machine does not have."""
+    return [name for name, weight in profile.faults.items() if weight and KINDS[name].needs not in offered]
+
+
+def generate(profile: Profile, seed: int, asked: Asked) -> Tree:
+    """The plan of that seed, as a tree that :func:`plans.load.load_tree` reads."""
+    return draw(profile, lambda part: stream(seed, f"explore/{part}"), asked, told=f"seed {seed}")
+
+
+def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, told: str) -> Tree:
+    """A plan whose parts are drawn from the random streams of these names."""
+    drawn_mode = pick(randoms("mode"), profile.modes)
+    mode = asked.mode or drawn_mode
+    cluster, quorums, disks = _cluster(randoms("cluster"), profile.cluster, asked)
+    work = draw_work(
+        randoms("workload"),
+        profile.workload,
+        quorums,
+        bookies=cluster["bookies"],
+        v2=cluster["client_conf"]["useV2WireProtocol"],
+    )
+    if work.name == "churn":
+        cluster["bookie_conf"]["gcWaitTime"] = _COLLECTING_MS
+    limit = Limit(mode, quorums.ack, beyond=asked.beyond)
+    steps = _steps(
+        randoms("schedule"), profile, quorums, cluster, work, limit, _weights(profile, asked, disks)
+    )
+    return {
+        "name": f"explore/{profile.name}",
+        "source": {"document": "fencepost explore", "section": f"profile {profile.name}, {told}"},
+        "about": _about(profile, told, quorums, cluster, work, mode, limit),
+        "cluster": cluster,
+        "clients": list(work.clients),
+        "modes": [mode],
+        "required": list(REQUIRED),
+        "control": {"nothing": "a search: that nothing was found proves nothing"},
+        **({"allowance": _MOST_ENTRIES} if asked.beyond else {}),
+        "steps": steps,
+        "expect": {mode: ["holds"]},
+    }
+
+
+def _weights(profile: Profile, asked: Asked, disks: bool) -> dict[str, float]:
+    lacking = set(left_out(profile, asked.offered)) | (set() if disks else {"power_loss"})
+    return {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
+
+
+def _cluster(random: Random, choices: ClusterChoices, asked: Asked) -> tuple[dict[str, Any], Quorums, bool]:
+    quorums = Quorums(*(int(part) for part in pick(random, choices.quorums).split("/")))
+    spare = pick(random, choices.spare_bookies)
+    version = pick(random, choices.versions)
+    bookie_conf = {
+        "flushInterval": pick(random, choices.flush_interval_ms),
+        "dbStorage_writeCacheMaxSizeMb": pick(random, choices.write_cache_mb),
+        "dbStorage_readAheadCacheMaxSizeMb": pick(random, choices.read_cache_mb),
+    }
+    autorecovery = pick(random, choices.autorecovery)
+    client_conf = {
+        "useV2WireProtocol": pick(random, choices.wire_v2),
+        "delayEnsembleChange": pick(random, choices.delay_ensemble_change),
+        # What stays silent must not cost 5 s for each answer, nor 2 s before the next is asked.
+        "readEntryTimeoutSec": 2,
+        "firstSpeculativeReadTimeout": 200,
+    }
+    disks = random.random() < choices.own_disks_fraction and "power_loss" in asked.offered
+    version = asked.version or version
+    tree: dict[str, Any] = {
+        "bookies": quorums.ensemble + spare,
+        **({} if version == THE_DEFAULT_RELEASE else {"version": version}),
+        "bookie_conf": bookie_conf,
+        "client_conf": client_conf,
+        **({"autorecovery": autorecovery} if autorecovery else {}),
+        **({"disks": {}} if disks else {}),
+    }
+    return tree, quorums, disks
+
+
+def _steps(
+    random: Random,
+    profile: Profile,
+    quorums: Quorums,
+    cluster: Tree,
+    work: Work,
+    limit: Limit,
+    weights: dict[str, float],
+) -> list[Tree]:
+    choices, bookies = profile.schedule, bookie_names(cluster["bookies"])
+    cast = Cast(bookies, work.loading, work.clients)
+    steps: list[Tree] = [] if work.load is None else [{"load": work.load}]
+    ledgers = 0
+    for _ in range(pick(random, choices.bursts)):
+        burst_s = round(between(random, *choices.burst_s), 1)
+        begins, moments = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
+        ledgers += sum("create" in step for step in begins)
+        planned = draw_burst(random, choices, weights, cast, limit, burst_s=burst_s) if weights else []
+        calm_s = round(between(random, *choices.calm_s), 1)
+        elapsed = {"wait_for": {"condition": "elapsed", "for_s": burst_s}}
+        acts = [moment.step for moment in moments]
+        branches = [*([acts] if acts else []), *lanes(planned), [elapsed]]
+        steps += [*begins, {"together": branches}, {"heal": {}}, quiet()]
+        steps.append({"wait_for": {"condition": "elapsed", "for_s": calm_s}})
+        limit.quiet()
+    last = random.random() < choices.last_kills_fraction
+    steps += [] if work.load is None else [{"end_load": {"as": LOAD}}]
+    return [*steps, *(last_kills(bookies, limit) if last else [])]
+
+
+def _about(
+    profile: Profile, told: str, quorums: Quorums, cluster: Tree, work: Work, mode: str, limit: Limit
+) -> str:
+    shape = f"E{quorums.ensemble} WQ{quorums.write} AQ{quorums.ack} on {cluster['bookies']} bookies"
+    most = f"{limit.most} bookie{'' if limit.most == 1 else 's'}"
+    return (
+        f"Drawn from the profile {profile.name} by {told}: {shape}, mode {mode}, load {work.name}. "
+        f"At most {most} may have lost copies at a time."
+    )

@@ -1,0 +1,142 @@
+"""A profile: what a generated plan is drawn from. A YAML file, read with the errors of plans.
+
+Of a list one value is drawn (one that stands twice comes twice as often), of a range any number,
+of weights one name. Nothing here draws.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, field_validator
+
+from plans.document import parse_file
+from plans.exploring.strokes import KINDS
+from plans.names import AnyMode, Params
+from plans.nearest import unknown
+from plans.versions import parts
+from plans.wording import modelled
+from protocol.quorums import Quorums
+
+DEFAULT = Path(__file__).parent / "default.yaml"
+THE_DEFAULT_RELEASE = "default"
+NO_LOAD = "none"
+LOADS = (NO_LOAD, "append", "recovery", "failover", "striped", "forced", "churn")
+MOST_ENSEMBLE = 6
+_QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
+
+
+def _quorums(value: str) -> str:
+    matched = _QUORUMS.fullmatch(value)
+    if matched is None:
+        raise ValueError(f"`{value}` is not E/WQ/AQ, as in 3/3/2")
+    ensemble, write, ack = (int(part) for part in matched.groups())
+    Quorums(ensemble, write, ack)
+    if ensemble > MOST_ENSEMBLE:
+        raise ValueError(
+            f"an ensemble of {ensemble} is more than the {MOST_ENSEMBLE} that one machine carries"
+        )
+    return value
+
+
+def _release(value: str) -> str:
+    if value != THE_DEFAULT_RELEASE:
+        parts(value)
+    return value
+
+
+def _range(value: tuple[float, float]) -> tuple[float, float]:
+    low, high = value
+    if not 0 < low <= high:
+        raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
+    return value
+
+
+QuorumsText = Annotated[str, AfterValidator(_quorums)]
+Release = Annotated[str, AfterValidator(_release)]
+Range = Annotated[tuple[float, float], AfterValidator(_range)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Weights = dict[str, Annotated[float, Field(ge=0)]]
+
+
+def _weights(value: Weights, what: str, known: tuple[str, ...]) -> Weights:
+    for name in value:
+        if name not in known:
+            raise ValueError(unknown(what, name, known))
+    if not any(value.values()):
+        raise ValueError(f"no {what} has a weight above 0, so none could be drawn")
+    return value
+
+
+class ClusterChoices(Params):
+    """Shapes of clusters; a cluster has as many bookies as the ensemble and ``spare_bookies``.
+
+    Only in ``own_disks_fraction`` of them the bookies have disks that can lose power.
+    """
+
+    quorums: tuple[QuorumsText, ...] = Field(min_length=1)
+    spare_bookies: tuple[Annotated[int, Field(ge=0, le=3)], ...] = Field(min_length=1)
+    versions: tuple[Release, ...] = Field(min_length=1)
+    flush_interval_ms: tuple[Annotated[int, Field(ge=100)], ...] = Field(min_length=1)
+    write_cache_mb: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    read_cache_mb: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    autorecovery: tuple[Annotated[int, Field(ge=0, le=2)], ...] = Field(min_length=1)
+    wire_v2: tuple[bool, ...] = Field(min_length=1)
+    delay_ensemble_change: tuple[bool, ...] = Field(min_length=1)
+    own_disks_fraction: Fraction
+
+
+class WorkloadChoices(Params):
+    """A background load, and ledgers that lie open and idle: what is in memory only is in those."""
+
+    loads: Weights
+    writers: tuple[Literal[1, 2], ...] = Field(min_length=1)
+    rate_per_s: tuple[Annotated[float, Field(gt=0)], ...] = Field(min_length=1)
+    entries_per_ledger: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    entry_bytes: tuple[Annotated[int, Field(ge=64)], ...] = Field(min_length=1)
+    quiet_ledgers: tuple[Annotated[int, Field(ge=1, le=20)], ...] = Field(min_length=1)
+    quiet_entries: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    recovered_fraction: Fraction
+    written_again_fraction: Fraction
+
+    @field_validator("loads")
+    @classmethod
+    def _known(cls, value: Weights) -> Weights:
+        return _weights(value, "load", LOADS)
+
+
+class ScheduleChoices(Params):
+    """Bursts of faults with calm between them. In ``last_kills_fraction`` of the plans, each bookie is
+    killed once more at the end where the limit allows it.
+    """
+
+    bursts: tuple[Annotated[int, Field(ge=1, le=20)], ...] = Field(min_length=1)
+    burst_s: Range
+    calm_s: Range
+    every_s: Range
+    lasts_s: Range
+    at_most_down: int = Field(ge=1)
+    last_kills_fraction: Fraction
+
+
+class Profile(Params):
+    """All of it."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
+    modes: tuple[AnyMode, ...] = Field(min_length=1)
+    cluster: ClusterChoices
+    workload: WorkloadChoices
+    schedule: ScheduleChoices
+    faults: Weights
+
+    @field_validator("faults")
+    @classmethod
+    def _known(cls, value: Weights) -> Weights:
+        return _weights(value, "fault", tuple(KINDS))
+
+
+def load_profile(path: Path = DEFAULT) -> Profile:
+    """Read and check a profile; ``PlanError`` lists everything that is wrong with it."""
+    return modelled(parse_file(path, "profile"), Profile)

@@ -1,0 +1,112 @@
+"""The fault schedule of a generated plan: strokes that overlap, within the limit, burst by burst.
+
+A burst is a block of lanes that run at the same time; behind it everything is healed and the cluster
+quiet. Times are planned: a lane that falls behind keeps its order, so that the limit on lost copies,
+which concerns one lane only, holds however long a restart takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from plans.exploring.limit import Limit
+from plans.exploring.profile import ScheduleChoices
+from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, Stroke, Tree, weighted
+from plans.seeds import between
+
+QUIET_S = 90
+_TRIES = 4
+"""So often another target is drawn for a fault that cannot be where it was drawn first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A stroke of the schedule; ``repaired`` says that it begins only when the cluster is quiet."""
+
+    stroke: Stroke
+    repaired: bool = False
+
+
+def draw_burst(
+    random: Random,
+    choices: ScheduleChoices,
+    weights: Mapping[str, float],
+    cast: Cast,
+    limit: Limit,
+    *,
+    burst_s: float,
+) -> list[Timed]:
+    """Strokes in the order of their times, none after ``burst_s``; counts what they lose."""
+    planned: list[Timed] = []
+    at_s = 0.0
+    while True:
+        at_s = round(at_s + between(random, *choices.every_s), 1)
+        if at_s >= burst_s:
+            return planned
+        end_s = round(min(at_s + between(random, *choices.lasts_s), burst_s), 1)
+        kind = KINDS[weighted(random, list(weights.items()))]
+        drawn = [kind.draw(random, cast) for _ in range(_TRIES)]
+        for stroke in drawn:
+            timed = None if stroke is None else replace(stroke, at_s=at_s, end_s=end_s)
+            found = None if timed is None else _placed(timed, planned, choices, limit)
+            if found is not None:
+                planned.append(found)
+                break
+
+
+def _placed(stroke: Stroke, planned: Sequence[Timed], choices: ScheduleChoices, limit: Limit) -> Timed | None:
+    """The stroke in the schedule, or None where it would be a contradiction or too much."""
+    others = [timed.stroke for timed in planned]
+    active = [other for other in others if other.end_s > stroke.at_s]
+    if any(stroke.meets(other) for other in others if other.lane != stroke.lane or other in active):
+        return None
+    down = sum(len(other.targets) for other in active) + len(stroke.targets)
+    if stroke.targets and down > choices.at_most_down:
+        return None
+    repaired = not limit.allows(stroke.fault, stroke.targets)
+    if stroke.lane == SERVERS and repaired:
+        hindered = any(other.lane == SERVERS for other in active)
+        if hindered or not limit.allows_after_repair(stroke.fault, stroke.targets):
+            return None
+        limit.quiet()
+    if stroke.lane == SERVERS:
+        limit.hit(stroke.fault, stroke.targets)
+    return Timed(stroke, repaired)
+
+
+def lanes(planned: Sequence[Timed]) -> list[list[Tree]]:
+    """The steps of each lane that has some, each lane in the order of its times."""
+    steps = [_lane([timed for timed in planned if timed.stroke.lane == lane]) for lane in LANES]
+    return [lane for lane in steps if lane]
+
+
+def _lane(planned: Sequence[Timed]) -> list[Tree]:
+    moments: list[tuple[float, int, list[Tree]]] = []
+    for order, timed in enumerate(planned):
+        stroke = timed.stroke
+        begins = [{**stroke.begins, "at_s": stroke.at_s}]
+        moments.append((stroke.at_s, order, [*([quiet()] if timed.repaired else []), *begins]))
+        first, *rest = stroke.ends
+        moments.append((stroke.end_s, order, [{**first, "at_s": stroke.end_s}, *rest]))
+    moments.sort(key=lambda one: one[:2])
+    return [step for _, _, steps in moments for step in steps]
+
+
+def quiet() -> Tree:
+    """The wait for a cluster in which every bookie is up and has repaired itself."""
+    return {"wait_for": {"condition": "quiet", "timeout_s": QUIET_S}}
+
+
+def last_kills(bookies: Sequence[str], limit: Limit) -> list[Tree]:
+    """Each bookie killed once more, the next one when the last is repaired; none where the limit forbids."""
+    steps: list[Tree] = []
+    for bookie in bookies:
+        if not (limit.allows("kill", [bookie]) or limit.allows_after_repair("kill", [bookie])):
+            return []
+        limit.quiet()
+        limit.hit("kill", [bookie])
+        steps += [{"kill": {"target": bookie}}, {"start": {"target": bookie}}, quiet()]
+    limit.quiet()
+    return steps

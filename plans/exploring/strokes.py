@@ -1,0 +1,242 @@
+"""The faults that a generated schedule is made of: how each begins and ends, and what it holds meanwhile.
+
+A stroke is one fault with its time. Strokes of a lane are carried out one after the other, lanes at
+the same time. No two strokes hold the same thing at one time, and none of different lanes in one
+burst, because lanes may fall behind their times. Times are seconds from the burst's begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from plans.seeds import between, pick
+from protocol.addresses import ZOOKEEPER
+
+Tree = dict[str, Any]
+SERVERS, CLIENTS, METADATA, LINKS, MESSAGES = "servers", "clients", "metadata", "links", "messages"
+LANES = (SERVERS, CLIENTS, METADATA, LINKS, MESSAGES)
+_LATENCIES_MS = (20, 100, 400, 1500)
+_PROBABILITIES = (0.02, 0.1, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who may be hit: bookies, the clients of the load, and all clients (links of any may be)."""
+
+    bookies: tuple[str, ...]
+    loading: tuple[str, ...]
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """One fault: the step that begins it, the steps that end it, and what it holds.
+
+    ``holds`` are processes (``b1``), links (``w1-b1``), or all links of one (``*b1``). A paused process
+    reads nothing (``~b1``), and what changes a link's speed needs somebody who reads (``?b1``).
+    """
+
+    kind: str
+    fault: str
+    lane: str
+    begins: Tree
+    ends: tuple[Tree, ...]
+    holds: frozenset[str]
+    targets: tuple[str, ...] = ()
+    """Bookies whose processes it ends or stops."""
+    at_s: float = 0.0
+    end_s: float = 0.0
+
+    def meets(self, other: Stroke) -> bool:
+        """Whether the two hold the same thing."""
+        return any(_same(one, another) for one in self.holds for another in other.holds)
+
+
+def _same(one: str, other: str) -> bool:
+    if "?" in (one[0], other[0]):
+        return {one, other} == {f"?{one[1:]}", f"~{one[1:]}"}
+    if one == other or (one[0] == "*" and other[0] == "*"):
+        return True
+    for islands, link in ((one, other), (other, one)):
+        if islands[0] == "*" and "-" in link:
+            return islands[1:] in link.split("-")
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of stroke, as profiles name it; ``needs`` is the fault that the machine must offer."""
+
+    name: str
+    needs: str
+    draw: Callable[[Random, Cast], Stroke | None]
+
+
+def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
+    ends = {"pause": "resume"}.get(fault, "start")
+
+    def draw(random: Random, cast: Cast) -> Stroke | None:
+        if not whom(cast):
+            return None
+        target = pick(random, whom(cast))
+        return Stroke(
+            kind=name,
+            fault=fault,
+            lane=lane,
+            begins={fault: {"target": target}},
+            ends=({ends: {"target": target}},),
+            holds=frozenset({target, f"~{target}"} if fault == "pause" else {target}),
+            targets=(target,) if lane == SERVERS else (),
+        )
+
+    return Kind(name, fault, draw)
+
+
+def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
+    def draw(random: Random, cast: Cast) -> Stroke | None:
+        target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
+        return Stroke(
+            kind=name,
+            fault="isolate",
+            lane=lane,
+            begins={"isolate": {"target": target, "by": way}},
+            ends=({"heal": {"kind": "isolate", "target": target}},),
+            holds=frozenset(
+                {
+                    f"*{target}",
+                    *((target,) if lane == SERVERS else ()),
+                    *((f"?{target}", f"?{ZOOKEEPER}") if way == "hold" else ()),
+                }
+            ),
+            targets=(target,) if lane == SERVERS else (),
+        )
+
+    return Kind(name, "isolate", draw)
+
+
+def _expire(random: Random, cast: Cast) -> Stroke:
+    target = pick(random, cast.bookies)
+    return Stroke(
+        kind="expire_bookie",
+        fault="expire",
+        lane=SERVERS,
+        begins={"expire": {"target": target}},
+        ends=({"heal": {"kind": "expire", "target": target}},),
+        holds=frozenset({target, f"*{target}"}),
+        targets=(target,),
+    )
+
+
+def _power_loss(random: Random, cast: Cast) -> Stroke:
+    first = pick(random, cast.bookies)
+    second = pick(random, cast.bookies)
+    targets = tuple(dict.fromkeys((first, second)))
+    return Stroke(
+        kind="power_loss",
+        fault="power_loss",
+        lane=SERVERS,
+        begins={"power_loss": {"targets": list(targets)}},
+        ends=tuple({"start": {"target": target}} for target in targets),
+        holds=frozenset({*targets, *(f"*{target}" for target in targets)}),
+        targets=targets,
+    )
+
+
+def _link(name: str, more: Callable[[Random], Tree]) -> Kind:
+    def draw(random: Random, cast: Cast) -> Stroke:
+        source, bookie = _ends_of_link(random, cast)
+        return Stroke(
+            kind=name,
+            fault=name,
+            lane=LINKS,
+            begins={name: {"from": source, "to": bookie, **more(random)}},
+            ends=({"heal": {"kind": name, "target": f"{source}-{bookie}"}},),
+            holds=frozenset(
+                {f"{source}-{bookie}", *((f"?{source}", f"?{bookie}") if name == "slow" else ())}
+            ),
+        )
+
+    return Kind(name, name, draw)
+
+
+def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
+    """Mostly a client's link, for what a client does not hear is what recovery is about."""
+    bookie = pick(random, cast.bookies)
+    others = tuple(one for one in cast.bookies if one != bookie)
+    from_bookie = random.random() < 0.2  # one in five
+    return (pick(random, others) if from_bookie and others else pick(random, cast.clients)), bookie
+
+
+def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
+    def draw(random: Random, cast: Cast) -> Stroke:
+        source, bookie = pick(random, cast.clients), pick(random, cast.bookies)
+        way = pick(random, ("requests", "answers"))
+        criteria = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
+        return Stroke(
+            kind=name,
+            fault=fault,
+            lane=MESSAGES,
+            begins={fault: criteria},
+            ends=({"heal": {"kind": fault, "target": f"{source}-{bookie}"}},),
+            holds=frozenset({f"{fault}:{source}>{bookie}"}),
+        )
+
+    return Kind(name, fault, draw)
+
+
+def _some(random: Random) -> Tree:
+    return {"probability": pick(random, _PROBABILITIES)}
+
+
+def _late(random: Random) -> Tree:
+    return {**_some(random), "delay_ms": pick(random, _LATENCIES_MS)}
+
+
+def _slow(random: Random) -> Tree:
+    return {"latency_ms": pick(random, _LATENCIES_MS)}
+
+
+def _silent(random: Random) -> Tree:
+    return {"way": pick(random, ("both", "requests", "answers"))}
+
+
+def _nothing(random: Random) -> Tree:  # noqa: ARG001  # the others draw
+    return {}
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        _process("kill_bookie", "kill", SERVERS, lambda cast: cast.bookies),
+        _process("stop_bookie", "stop", SERVERS, lambda cast: cast.bookies),
+        _process("pause_bookie", "pause", SERVERS, lambda cast: cast.bookies),
+        Kind("power_loss", "power_loss", _power_loss),
+        _island("isolate_bookie", SERVERS, lambda cast: cast.bookies),
+        Kind("expire_bookie", "expire", _expire),
+        _process("kill_client", "kill", CLIENTS, lambda cast: cast.loading),
+        _process("pause_client", "pause", CLIENTS, lambda cast: cast.loading),
+        _process("kill_zookeeper", "kill", METADATA, lambda _: (ZOOKEEPER,)),
+        _process("pause_zookeeper", "pause", METADATA, lambda _: (ZOOKEEPER,)),
+        _link("cut", _nothing),
+        _link("hold", _silent),
+        _link("slow", _slow),
+        _island("isolate_client", LINKS, lambda cast: cast.clients),
+        _messages("drop_messages", "drop", _some),
+        _messages("delay_messages", "delay", _late),
+        _messages("duplicate_messages", "duplicate", _some),
+    )
+}
+"""Kinds by the name that a profile gives a weight; the list only grows at its end."""
+
+
+def weighted(random: Random, weights: Sequence[tuple[str, float]]) -> str:
+    """One of the names, as likely as its share of the weights."""
+    point = between(random, 0.0, sum(weight for _, weight in weights))
+    for name, weight in weights:
+        point -= weight
+        if point < 0:
+            return name
+    return next(name for name, weight in reversed(weights) if weight)

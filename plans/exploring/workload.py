@@ -1,0 +1,137 @@
+"""What clients do in a generated plan: a background load, and quiet ledgers.
+
+A quiet ledger is one that few entries are added to and that then lies open: its last entries are in
+the memory of bookies only, and no later add tells the bookies that they were acknowledged. What a
+crash does to such a ledger comes to light when it is recovered, by a client or at the end of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from plans.exploring.profile import NO_LOAD, WorkloadChoices
+from plans.exploring.strokes import Tree, weighted
+from plans.seeds import between, pick
+from protocol.quorums import Quorums
+
+LOAD = "load1"
+WRITER, OPENER = "idler", "opener"
+"""Who writes quiet ledgers, and who recovers them; no fault ends these two."""
+_RECOVER_S = 30
+_ENTRIES_AGAIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The load's step (None without a load) and the clients that it needs."""
+
+    load: Tree | None
+    loading: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The kind of load."""
+        return NO_LOAD if self.load is None else str(self.load["workload"])
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """All clients of the plan."""
+        return (*self.loading, WRITER, OPENER)
+
+
+def draw_work(random: Random, choices: WorkloadChoices, quorums: Quorums, *, bookies: int, v2: bool) -> Work:
+    """A load that fits the cluster's shape."""
+    fitting = [(name, weight) for name, weight in choices.loads.items() if _fits(name, quorums, bookies, v2)]
+    name = weighted(random, fitting) if any(weight for _, weight in fitting) else NO_LOAD
+    writers = tuple(f"w{number}" for number in range(1, pick(random, choices.writers) + 1))
+    rate, full = pick(random, choices.rate_per_s), pick(random, choices.entries_per_ledger)
+    size = pick(random, choices.entry_bytes)
+    if name == NO_LOAD:
+        return Work(None, ())
+    roles = _roles(name, writers)
+    load = {
+        "workload": name,
+        "as": LOAD,
+        **roles,
+        **quorum_keys(quorums),
+        "rate_per_s": rate,
+        "entries_per_ledger": full,
+        "entry_bytes": size,
+    }
+    named = (value if isinstance(value, list) else [value] for value in roles.values())
+    return Work(load, tuple(dict.fromkeys(client for clients in named for client in clients)))
+
+
+def quorum_keys(quorums: Quorums) -> Tree:
+    """E, WQ and AQ as steps and loads name them."""
+    return {"ensemble": quorums.ensemble, "write_quorum": quorums.write, "ack_quorum": quorums.ack}
+
+
+def _fits(name: str, quorums: Quorums, bookies: int, v2: bool) -> bool:
+    if name == "striped":
+        return quorums.write < quorums.ensemble < bookies
+    return not (name == "forced" and v2)
+
+
+def _roles(name: str, writers: tuple[str, ...]) -> dict[str, Any]:
+    if name == "recovery":
+        return {"writers": list(writers), "recoverers": ["r1", "r2"]}
+    if name == "failover":
+        return {"writers": ["w1", "w2"]}
+    deleter = {"deleter": "d1"} if name == "churn" else {}
+    return {"writers": list(writers), "readers": ["r1"], "closer": "c1", **deleter}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A step of a client at a time of the burst; it may end anyhow."""
+
+    at_s: float
+    step: Tree
+
+
+def quiet_ledgers(
+    random: Random, choices: WorkloadChoices, quorums: Quorums, *, first: int, burst_s: float
+) -> tuple[list[Tree], list[Moment]]:
+    """How a burst's quiet ledgers (from ``q<first>`` on) begin before it, and what is done to them in it.
+
+    Every other one gets its entries before the faults begin, when nothing hinders.
+    """
+    begins: list[Tree] = []
+    moments: list[Moment] = []
+    for number in range(first, first + pick(random, choices.quiet_ledgers)):
+        ledger = f"q{number}"
+        begins.append({"create": {"client": WRITER, "ledger": ledger, **quorum_keys(quorums)}})
+        added, *later = _life(random, choices, ledger, burst_s)
+        if (number - first) % 2:
+            moments.append(added)
+        else:
+            begins.append({"append": added.step["append"]})
+        moments.extend(later)
+    return begins, sorted(moments, key=lambda moment: moment.at_s)
+
+
+def _life(random: Random, choices: WorkloadChoices, ledger: str, burst_s: float) -> Iterator[Moment]:
+    added_s = between(random, 0, burst_s / 3)
+    entries = {
+        "entries": pick(random, choices.quiet_entries),
+        "entry_bytes": pick(random, choices.entry_bytes),
+    }
+    recovered_s = between(random, added_s, burst_s)
+    again_s = between(random, recovered_s, burst_s)
+    recovered = random.random() < choices.recovered_fraction
+    again = random.random() < choices.written_again_fraction
+    writer = {"client": WRITER, "ledger": ledger}
+    yield _moment(added_s, {"append": {**writer, **entries}})
+    if recovered:
+        opener = {"client": OPENER, "ledger": ledger, "timeout_s": _RECOVER_S}
+        yield _moment(recovered_s, {"recover": opener})
+    if again:
+        yield _moment(again_s, {"append": {**writer, "entries": _ENTRIES_AGAIN}})
+
+
+def _moment(at_s: float, step: Tree) -> Moment:
+    return Moment(at_s, {**step, "at_s": round(at_s, 1), "outcome": "any"})

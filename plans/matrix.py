@@ -1,0 +1,154 @@
+"""A matrix: how many bookies a ledger may lose, by its quorums, the level of the loss and the mode.
+
+Each cell is a plan of its own, written out as YAML. Its entries lie on AQ bookies only, the fewest that may
+acknowledge them, and it is those that die; then a client recovers the ledger. What should come out is the
+theory of the documents (:func:`kept`), so a cell that comes out otherwise is an anomaly like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from plans.names import Params
+from protocol.quorums import Quorums
+
+ENTRIES = 50
+MODES = ("unprotected", "protected", "journal")
+Kept = Literal["all", "perhaps", "none", "refused"]
+_QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
+_MOST = 6
+
+
+def _quorums(value: str) -> str:
+    match = _QUORUMS.fullmatch(value)
+    if match is None:
+        raise ValueError(f"`{value}` is not E/WQ/AQ, as in 3/3/2")
+    quorums = Quorums(*(int(part) for part in match.groups()))
+    if quorums.ensemble != quorums.write or quorums.ensemble > _MOST:
+        raise ValueError(f"`{value}`: a matrix takes ensembles without striping (E = WQ) of at most {_MOST}")
+    return value
+
+
+class Matrix(Params):
+    """The cells: every combination, as far as a ledger has so many bookies to lose."""
+
+    quorums: tuple[Annotated[str, AfterValidator(_quorums)], ...] = Field(min_length=1)
+    lost: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Field(min_length=1)
+    loss: tuple[Literal["process", "power"], ...] = ("process",)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """So many of the bookies that hold a ledger's entries are lost, at one level."""
+
+    quorums: Quorums
+    lost: int
+    loss: str
+
+    @property
+    def name(self) -> str:
+        """``3-3-2-lost-1-process``."""
+        shape = self.quorums
+        return f"{shape.ensemble}-{shape.write}-{shape.ack}-lost-{self.lost}-{self.loss}"
+
+
+def cells(matrix: Matrix) -> Iterator[Cell]:
+    """Every cell, those of one ledger's shape together."""
+    for text, loss, lost in product(matrix.quorums, matrix.loss, matrix.lost):
+        quorums = Quorums(*(int(part) for part in text.split("/")))
+        if lost <= quorums.ensemble:
+            yield Cell(quorums, lost, loss)
+
+
+def kept(cell: Cell, mode: str) -> Kept:
+    """What the documents say that a recovery finds, where every entry has AQ copies.
+
+    With the journal every boot has its entries again. Without it a bookie that died denies them. The client
+    believes QC = (WQ - AQ) + 1 denials: those of WQ - AQ bookies that never had the entries and of one that
+    lost them are enough, unless a bookie that has them answers first (*Closing Ledgers Safely*). Protected,
+    such a bookie does not know, and a ledger can be closed while QC others know (BP-46, "A note on Quorums").
+    """
+    if mode == "journal":
+        return "all"
+    if mode == "protected":
+        return "all" if cell.lost < cell.quorums.ack else "refused"
+    return "perhaps" if cell.lost < cell.quorums.ack else "none"
+
+
+def plan_of(cell: Cell) -> dict[str, Any]:
+    """The plan of a cell as the tree of its YAML, in all modes."""
+    shape = cell.quorums
+    bookies = [f"b{number}" for number in range(1, shape.ensemble + 1)]
+    lost = bookies[: cell.lost]
+    return {
+        "name": f"matrix/{cell.name}",
+        "source": {"document": "BP-46", "section": "A note on Quorums"},
+        "about": f"{ENTRIES} entries on {shape.ack} of {shape.write} bookies; {cell.lost} of these are lost.",
+        "cluster": {
+            "bookies": shape.ensemble,
+            "loss": cell.loss,
+            # No flush between the adds and the loss, which would save the entries.
+            "bookie_conf": {"flushInterval": 3600000},
+            "client_conf": {
+                "delayEnsembleChange": True,
+                "readEntryTimeoutSec": 2,
+                "firstSpeculativeReadTimeout": 200,
+            },
+        },
+        "clients": ["writer", "recoverer"],
+        "modes": list(MODES),
+        "required": ["durability", "closing", "order", "lac", "metadata"],
+        "control": {"mode": "unprotected"},
+        "limits": {"quiet_s": 30},
+        "steps": list(_steps(cell, bookies, lost)),
+        "expect": {mode: _expected(cell, mode) for mode in MODES},
+    }
+
+
+def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[dict[str, Any]]:
+    shape = cell.quorums
+    yield _create("main", shape)
+    for bookie in bookies[shape.ack :]:
+        yield {"cut": {"from": "writer", "to": bookie}}
+    yield {"append": {"client": "writer", "ledger": "main", "entries": ENTRIES}}
+    for step in ("kill", "start"):
+        yield from ({step: {"target": bookie}} for bookie in lost)
+    for bookie in lost:
+        yield {"wait_for": {"condition": "known", "client": "recoverer", "target": bookie}}
+    yield {"recover": {"client": "recoverer", "ledger": "main", "timeout_s": 30}, "outcome": "any"}
+    yield {"heal": {}}
+    # A ledger that nothing happened to: what it shows proves that the run could have seen a loss.
+    yield _create("after", shape)
+    yield {"append": {"client": "writer", "ledger": "after", "entries": 10}}
+    yield {"close": {"client": "writer", "ledger": "after"}}
+    if cell.lost >= shape.ack:
+        # What an operator does who gives it up: nobody can close it, and no repair would end.
+        yield {"delete": {"client": "recoverer", "ledger": "main"}}
+
+
+def _create(ledger: str, shape: Quorums) -> dict[str, Any]:
+    quorums = {"ensemble": shape.ensemble, "write_quorum": shape.write, "ack_quorum": shape.ack}
+    return {"create": {"client": "writer", "ledger": ledger, **quorums}}
+
+
+def _expected(cell: Cell, mode: str) -> list[Any]:
+    found = kept(cell, mode)
+    decides = {"ledger": "main", "client": "recoverer", "document": "A note on Quorums"}
+    broken = {"property": "closing", "kind": "closed_below", "ledger": "main"}
+    if found == "all":
+        return ["holds", {"decides": {**decides, "outcome": "ok", "last_entry": ENTRIES - 1}}]
+    if found == "refused":
+        return ["holds", {"decides": {**decides, "outcome": "unknown"}}]
+    if found == "none":
+        return [{"breaks": broken}, {"decides": {**decides, "outcome": "ok", "last_entry": -1}}]
+    perhaps = {"reference": "BP-46, Scenario 2", "rate": "sometimes"}
+    return [
+        {"defect": {**broken, **perhaps}},
+        {"defect": {"property": "durability", "kind": "lost", "ledger": "main", **perhaps}},
+    ]

@@ -1,0 +1,325 @@
+"""What may become smaller in a plan, pass by pass: order, steps, times, settings, shape, amounts, clients.
+
+A pass gets a plan's tree and a question (``fails``: does this tree still fail?) and gives a tree that
+does. It may ask about trees that are no plans; the answer is no. The cheapest and most readable
+gains come first.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from plans.executed import BOOKIES as PINNED
+from plans.shrinking.ddmin import ddmin
+from plans.shrinking.units import LEDGERS, LOADS, SORTS, Place, Tree, name_of, placed, units, without
+from protocol.addresses import is_bookie
+
+Fails = Callable[[Tree], bool]
+_AMOUNTS = ("entries", "entries_per_ledger", "ledgers", "for_s", "rate_per_s", "outstanding")
+_NEEDED = frozenset({"client", "ledger", "target", "targets", "workload", "as", "condition", "from", "to"})
+_NEVER_LESS = frozenset({*_NEEDED, "ack_quorum"})
+"""What a plan may lose rests on the ack quorum: with a smaller one, less would be promised, not less lost."""
+_BOOKIE = re.compile(r"\bb\d+\b")
+_SHAPED = ("create", "load")
+"""Steps that say how ledgers are made."""
+_MOST_HALVES = 4
+
+
+def one_sequence(tree: Tree, fails: Fails) -> Tree:
+    """All steps one after the other, in the order in which they began, as soon as they can."""
+    if not any("together" in step for step in tree["steps"]):
+        return tree
+    ordered = sorted(_absolute(tree["steps"], 0.0), key=lambda one: one[0])
+    steps = [{key: value for key, value in step.items() if key != "at_s"} for _, step in ordered]
+    flat = {**tree, "steps": [step for step in steps if not _idles(step)]}
+    return flat if fails(flat) else tree
+
+
+def _absolute(steps: list[Tree], begin_s: float) -> Iterator[tuple[float, Tree]]:
+    """Each step with the time at which it begins, counted from the plan's begin."""
+    now_s = begin_s
+    for step in steps:
+        now_s = max(now_s, begin_s + step.get("at_s", 0.0))
+        if "together" in step:
+            inner = [list(_absolute(branch, now_s)) for branch in step["together"]]
+            yield from (one for branch in inner for one in branch)
+            now_s = max([now_s, *(at_s for branch in inner for at_s, _ in branch)])
+        else:
+            yield now_s, step
+
+
+def _idles(step: Tree) -> bool:
+    return bool(step.get("wait_for", {}).get("condition") == "elapsed")
+
+
+def fewer_units(tree: Tree, fails: Fails) -> Tree:
+    """Without loads, ledgers, faults, waits that it does not take: one sort of them after the other.
+
+    A failure mostly needs one of each of several sorts, and half of everything would lack one of them.
+    """
+    for sort in SORTS:
+        tree = _fewer(tree, units(tree["steps"], sort), fails)
+    return tree
+
+
+def only_about(tree: Tree, ledgers: Sequence[str], fails: Fails) -> Tree:
+    """With one of these ledgers alone, and without every load that does not write it; the first that will do.
+
+    ``ledgers`` are those of the findings, as a run names them: a load's are ``<writer>.<id>``.
+    """
+    for ledger in dict.fromkeys(_source_of(name, tree["steps"]) for name in ledgers):
+        gone = [
+            unit
+            for sort in (LOADS, LEDGERS)
+            for unit in units(tree["steps"], sort)
+            if not any(place in unit for place in ledger)
+        ]
+        smaller = {**tree, "steps": without(tree["steps"], frozenset[Place]().union(*gone))}
+        if ledger and gone and fails(smaller):
+            return smaller
+    return tree
+
+
+def _source_of(ledger: str, steps: list[Tree]) -> frozenset[Place]:
+    """The steps that make a ledger: it is created by name, or written by a load that has this writer."""
+    writer = ledger.partition(".")[0]
+    return frozenset(
+        place
+        for place, step in placed(steps)
+        for params in (step[name_of(step)] or {},)
+        if (name_of(step) == "create" and params["ledger"] == ledger)
+        or (name_of(step) == "load" and "." in ledger and writer in params.get("writers", ()))
+    )
+
+
+def fewer_steps(tree: Tree, fails: Fails) -> Tree:
+    """Without single steps."""
+    return _fewer(tree, [frozenset({place}) for place, _ in placed(tree["steps"])], fails)
+
+
+def _fewer(tree: Tree, groups: list[frozenset[Place]], fails: Fails) -> Tree:
+    every = {place for group in groups for place in group}
+
+    def only(some: Iterable[frozenset[Place]]) -> Tree:
+        gone = every - {place for group in some for place in group}
+        return {**tree, "steps": without(tree["steps"], gone)}
+
+    return only(ddmin(groups, lambda some: fails(only(some)))) if groups else tree
+
+
+def no_times(tree: Tree, fails: Fails) -> Tree:
+    """Without the times of steps."""
+    timed = [place for place, step in placed(tree["steps"]) if "at_s" in step]
+
+    def only(some: list[Place]) -> Tree:
+        gone = set(timed) - set(some)
+        return _changed(tree, lambda place, step: _leave(step, {"at_s"}) if place in gone else step)
+
+    return only(ddmin(timed, lambda some: fails(only(some)))) if timed else tree
+
+
+def fewer_settings(tree: Tree, fails: Fails) -> Tree:
+    """Without settings of the cluster, its disks and helpers, and optional parameters of steps."""
+    cluster = tree.get("cluster", {})
+    keys: list[tuple[Any, ...]] = [
+        ("cluster", key) for key in ("disks", "autorecovery", "racks") if key in cluster
+    ]
+    for conf in ("bookie_conf", "client_conf", "autorecovery_conf"):
+        keys += [("cluster", conf, key) for key in cluster.get(conf, {})]
+    keys += [(key,) for key in ("limits", "required") if key in tree]
+    for place, step in placed(tree["steps"]):
+        optional = (key for key in step[name_of(step)] or {} if key not in _NEVER_LESS)
+        keys += [("step", place, key) for key in optional]
+
+    def only(some: list[tuple[Any, ...]]) -> Tree:
+        return _without_keys(tree, set(keys) - set(some))
+
+    return only(ddmin(keys, lambda some: fails(only(some)))) if keys else tree
+
+
+def _without_keys(tree: Tree, gone: set[tuple[Any, ...]]) -> Tree:
+    def lean(place: Place, step: Tree) -> Tree:
+        name = name_of(step)
+        dropped = {key[2] for key in gone if key[0] == "step" and key[1] == place}
+        return {**step, name: _leave(step[name] or {}, dropped)}
+
+    smaller = copy.deepcopy(_changed(tree, lean))
+    for key in gone:
+        if len(key) == 1:
+            smaller.pop(key[0], None)
+        elif key[0] == "cluster" and len(key) == 2:
+            smaller["cluster"].pop(key[1], None)
+        elif key[0] == "cluster":
+            smaller["cluster"][key[1]].pop(key[2], None)
+    cluster = {key: value for key, value in smaller.get("cluster", {}).items() if value or key == "disks"}
+    return {**smaller, "cluster": cluster}
+
+
+def smaller_cluster(tree: Tree, fails: Fails) -> Tree:
+    """With the bookies that are hit first in number, and as few others as it takes; ack quorums stay."""
+    present = tree.get("cluster", {}).get("bookies", 3)
+    shapes = (step[name_of(step)] or {} for _, step in placed(tree["steps"]) if name_of(step) in _SHAPED)
+    fewest = max([1, *(_acks(shape) for shape in shapes)])
+    for bookies in range(fewest, present):
+        smaller = _with_bookies(tree, bookies)
+        if smaller is not None and fails(smaller):
+            return smaller
+    return tree
+
+
+def _with_bookies(tree: Tree, bookies: int) -> Tree | None:
+    """The plan on so many bookies, those that it names renumbered and its ensembles cut."""
+    every = [step for _, step in placed(tree["steps"])]
+    hit = dict.fromkeys(name for step in every for name in _bookies_in(_unpinned(step)))
+    if len(hit) > bookies:
+        return None
+    named = {**hit, **dict.fromkeys(name for step in every for name in _bookies_in(step))}
+    new = {old: f"b{number}" for number, old in enumerate(list(named)[:bookies], start=1)}
+
+    def cut(_: Place, step: Tree) -> Tree:
+        name = name_of(step)
+        params = _renamed(_unpinned(step)[name], new)
+        if name in _SHAPED and isinstance(params, dict):
+            params = _shaped(params, bookies)
+        if pinned := _pinned(step):
+            left = [new[old] for old in pinned if old in new][: params.get("ensemble", 3)]
+            params = {**params, PINNED: left} if len(left) == params.get("ensemble", 3) else params
+        when = {"when": _renamed(step["when"], new)} if "when" in step else {}
+        return {**step, name: params, **when}
+
+    return {**_changed(tree, cut), "cluster": {**tree.get("cluster", {}), "bookies": bookies}}
+
+
+def _pinned(step: Tree) -> list[str]:
+    """The first ensemble of the ledger that a step creates, when the plan names it."""
+    return list((step[name_of(step)] or {}).get(PINNED) or ()) if name_of(step) == "create" else []
+
+
+def _unpinned(step: Tree) -> Tree:
+    if not _pinned(step):
+        return step
+    return {**step, name_of(step): _leave(step[name_of(step)], {PINNED})}
+
+
+def _shaped(params: Tree, bookies: int) -> Tree:
+    """E and WQ no more than there are bookies."""
+    if params.get("ensemble", 3) <= bookies:
+        return params
+    return {**params, "ensemble": bookies, "write_quorum": min(params.get("write_quorum", 3), bookies)}
+
+
+def _acks(params: Tree) -> int:
+    return int(params.get("ack_quorum", 2))
+
+
+def _bookies_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _bookies_in(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _bookies_in(inner)
+    elif isinstance(value, str):
+        yield from (part for part in value.split("-") if is_bookie(part))
+
+
+def _renamed(value: Any, new: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _renamed(inner, new) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_renamed(inner, new) for inner in value]
+    if isinstance(value, str):
+        return _BOOKIE.sub(lambda found: new.get(found[0], found[0]), value)
+    return value
+
+
+def smaller_amounts(tree: Tree, fails: Fails) -> Tree:
+    """With fewer entries, shorter waits, lower rates: one, or as near to it as halving comes."""
+    for place, step in placed(tree["steps"]):
+        for key in _AMOUNTS:
+            value = (step[name_of(step)] or {}).get(key)
+            if isinstance(value, int | float) and not isinstance(value, bool) and value > 1:
+                tree = _smallest(tree, place, key, value, fails)
+    return tree
+
+
+def _smallest(tree: Tree, place: Place, key: str, value: float, fails: Fails) -> Tree:
+    def at(amount: float) -> Tree:
+        def change(here: Place, step: Tree) -> Tree:
+            name = name_of(step)
+            return {**step, name: {**step[name], key: amount}} if here == place else step
+
+        return _changed(tree, change)
+
+    amount = 1.0
+    for _ in range(_MOST_HALVES):
+        smaller = int(amount) if isinstance(value, int) else amount
+        if smaller >= value:
+            break
+        if fails(at(smaller)):
+            return at(smaller)
+        amount = round((amount + value) / 2) if amount > 1 else max(2, round(value / 10))
+    return tree
+
+
+def fewer_clients(tree: Tree, fails: Fails) -> Tree:
+    """Without clients: those of a list, and processes that no step names."""
+    for place, step in placed(tree["steps"]):
+        for key in ("writers", "readers", "recoverers", "targets"):
+            named = (step[name_of(step)] or {}).get(key, [])
+            while len(named) > 1:
+                fewer = _with(tree, place, key, named[:-1])
+                if not fails(fewer):
+                    break
+                tree, named = fewer, named[:-1]
+    text = repr(tree["steps"])
+    used = [client for client in tree["clients"] if re.search(rf"\b{client}\b", text)]
+    smaller = {**tree, "clients": used or tree["clients"][:1]}
+    return smaller if smaller != tree and fails(smaller) else tree
+
+
+def _with(tree: Tree, place: Place, key: str, value: Any) -> Tree:
+    def change(here: Place, step: Tree) -> Tree:
+        name = name_of(step)
+        return {**step, name: {**step[name], key: value}} if here == place else step
+
+    return _changed(tree, change)
+
+
+def _changed(tree: Tree, change: Callable[[Place, Tree], Tree]) -> Tree:
+    return {**tree, "steps": _changed_steps(tree["steps"], change, ())}
+
+
+def _changed_steps(steps: list[Tree], change: Callable[[Place, Tree], Tree], path: Place) -> list[Tree]:
+    changed = []
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        if "together" in step:
+            branches = [
+                _changed_steps(branch, change, (*here, number))
+                for number, branch in enumerate(step["together"])
+            ]
+            changed.append({**step, "together": branches})
+        else:
+            changed.append(change(here, step))
+    return changed
+
+
+def _leave(tree: Tree, gone: set[str]) -> Tree:
+    return {key: value for key, value in tree.items() if key not in gone}
+
+
+PASSES: dict[str, Callable[[Tree, Fails], Tree]] = {
+    "one sequence": one_sequence,
+    "steps that belong together": fewer_units,
+    "single steps": fewer_steps,
+    "clients": fewer_clients,
+    "bookies": smaller_cluster,
+    "settings": fewer_settings,
+    "times": no_times,
+    "amounts": smaller_amounts,
+}
+"""Every pass by what it makes less of, in the order in which they are tried."""
