@@ -1,1 +1,4 @@
-"""Judgement: one property a file, in NumPy and Arrow. Knows no Spark and no cluster."""
+"""Judgement in NumPy and Arrow: a property is a file, or a folder where it takes several.
+
+Each folder's ``checker`` is what the registry lists. Knows no Spark and no cluster.
+"""

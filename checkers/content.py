@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checkers.capping import capped
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import shortcomings
-from checkers.marks import Marks, unmarked
-from checkers.spans import Spans
-from checkers.wording import client_name, counted, entries_text, ledger_text
-from evidence.codes import Holding, Kind, Outcome, Proof
+from checkers.facts.damage import shortcomings
+from checkers.facts.obliged import promises_of
+from checkers.facts.parts import delivered, entries_of, identified, proven, signed
+from checkers.facts.wording import client_name, counted, entries_text, ledger_text
+from checkers.sets.capping import capped
+from checkers.sets.marks import Marks, unmarked
+from checkers.sets.spans import Spans
+from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement, Verdict
 
 _BAD = {
@@ -47,23 +49,19 @@ class Content:
 
     name = "content"
     tables: tuple[str, ...] = ("operations", "census")
+    kinds: tuple[str, ...] = (*_BAD, "two_writings")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Bytes:  # noqa: ARG002  # as agreed
         """Sort delivered entries by what their bytes prove."""
         rows = chunk.operations
-        kind, ok, proof, entry = rows["kind"], rows["outcome"] == Outcome.OK, rows["proof"], rows["entry"]
-        read = ok & (kind == Kind.ENTRY) & (entry >= 0)
-        proven = read & (proof == Proof.PROVES_ITSELF)
-        adds = (kind == Kind.ADD) & (entry >= 0)
-        acked, ledger, size = adds & ok, rows["ledger"], rows["size_bytes"]
-        bad = {name: read & (proof == code) for name, (code, *_) in _BAD.items()}
+        read, promises = rows.once(delivered), promises_of(chunk)
         return Bytes(
-            bad={name: Spans.of_entries(ledger[pick], entry[pick]) for name, pick in bad.items()},
-            returned=Marks.of_rows(ledger[proven], entry[proven], rows["origin"][proven], size[proven]),
-            acked=Marks.of_rows(ledger[acked], entry[acked], rows["client"][acked], size[acked]),
-            tried=Spans.of_entries(ledger[adds], entry[adds]),
-            delivered=int(read.sum()),
-            census_damaged=int((chunk.census["holding"] == Holding.DAMAGED).sum()),
+            bad={name: read.of(proof=code).once(entries_of) for name, (code, *_) in _BAD.items()},
+            returned=read.once(proven).once(signed),
+            acked=promises.acked | promises.deferred,
+            tried=rows.of(kind=Kind.ADD).once(identified).once(entries_of),
+            delivered=read.number,
+            census_damaged=chunk.census.of(holding=Holding.DAMAGED).number,
         )
 
     def merge(self, left: Bytes, right: Bytes) -> Bytes:

@@ -8,16 +8,19 @@ A checker over the whole run (faults, boots) scans nothing and only concludes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from checkers.rows import Places, Rows
+from checkers.sets.ordering import in_order
+from evidence.exchange.chains import Chain
 from evidence.findings import Judgement
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -25,34 +28,57 @@ class Chunk:
     """Some rows of some tables, cut anywhere: table name -> Arrow table of its schema."""
 
     tables: Mapping[str, pa.Table]
+    _known: dict[Callable[[Chunk], Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, function: Callable[[Chunk], Found]) -> Found:
+        """``function`` of this chunk, worked out once: several checkers ask for the same."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        found: Found = self._known[function]
+        return found
 
     @cached_property
-    def operations(self) -> Mapping[str, NDArray[Any]]:
-        """Columns of ``operations`` as NumPy arrays (empty arrays when the chunk has none)."""
-        return self._columns("operations")
+    def operations(self) -> Rows:
+        """The rows of ``operations`` (none when the chunk has none).
+
+        They come sorted by ledger and entry, whatever their order was: nearly every checker wants them so.
+        """
+        return Rows.of_table(self._table("operations"), _by_entry)
 
     @cached_property
-    def census(self) -> Mapping[str, NDArray[Any]]:
-        """Columns of ``census`` as NumPy arrays."""
-        return self._columns("census")
+    def census(self) -> Rows:
+        """The rows of ``census``."""
+        return Rows.of_table(self._table("census"))
 
     @cached_property
-    def frames(self) -> Mapping[str, NDArray[Any]]:
-        """Columns of ``frames`` as NumPy arrays."""
-        return self._columns("frames")
+    def frames(self) -> Rows:
+        """The rows of ``frames``."""
+        return Rows.of_table(self._table("frames"))
+
+    @cached_property
+    def holdings(self) -> Rows:
+        """The rows of ``holdings``."""
+        return Rows.of_table(self._table("holdings"))
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a small table (``ledgers``) as dictionaries."""
         table = self.tables.get(name)
         return [] if table is None else table.to_pylist()
 
-    def _columns(self, name: str) -> dict[str, NDArray[Any]]:
-        from evidence.schemas import TABLES
-
+    def _table(self, name: str) -> pa.Table:
         table = self.tables.get(name)
-        if table is None:
-            table = TABLES[name].empty_table()
-        return {column: np.asarray(table.column(column)) for column in table.column_names}
+        return _empty(name) if table is None else table
+
+
+@cache
+def _empty(name: str) -> pa.Table:
+    from evidence.schemas import TABLES
+
+    return TABLES[name].empty_table()
+
+
+def _by_entry(rows: Rows) -> Places | None:
+    return in_order(rows["ledger"], rows["entry"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,10 @@ class RunFacts:
     the properties without which the plan accepts no ``valid``; ``allowance`` is the number of
     explained losses the plan accepts. ``wire`` says that a wire log was kept; ``guarded`` names
     the bookies that run under BP-46's protection (no journaled data, integrity checking on, a
-    release and a storage that have it), so that limbo is due after an unclean end.
+    release and a storage that have it), so that limbo is due after an unclean end. ``began_ns`` is
+    when the run began; findings count their times from it. ``racks`` maps bookies to their failure
+    domains, of which the plan wants ``min_racks`` in every write set; none where it gives none.
+    ``chains`` are the logs made of ledgers.
     """
 
     scenario: str
@@ -81,17 +110,22 @@ class RunFacts:
     complete: bool = True
     wire: bool = False
     guarded: frozenset[str] = frozenset()
+    began_ns: int = 0
     damage: tuple[str, ...] = ()
+    racks: Mapping[str, str] = field(default_factory=dict)
+    min_racks: int = 0
+    chains: tuple[Chain, ...] = ()
 
 
 Summary = TypeVar("Summary")
 
 
 class Checker(Protocol[Summary]):
-    """One property. ``tables`` names what ``scan`` reads of a chunk."""
+    """One property. ``tables`` names what ``scan`` reads of a chunk, ``kinds`` all that it may find."""
 
     name: str
     tables: tuple[str, ...]
+    kinds: tuple[str, ...]
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Summary:
         """Summarise one chunk."""

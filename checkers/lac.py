@@ -10,29 +10,26 @@ and it may lie below what the handle knows: that is noted and convicts nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from checkers.capping import capped
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import shortcomings
-from checkers.obliged import TELLING
-from checkers.offences import Offences, merge_offences, offences
-from checkers.peaks import Peaks, merge_peaks, peaks
-from checkers.spans import Spans
-from checkers.versions import Histories, Versions, scan_versions
-from checkers.wording import client_name, counted, entries_text, ledger_text, operation_text
+from checkers.facts.damage import shortcomings
+from checkers.facts.histories import Histories, histories_of
+from checkers.facts.offences import Offences, merge_offences, offences
+from checkers.facts.parts import entries_of, highest_lac, identified, told_lac
+from checkers.facts.versions import Versions, scan_versions
+from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
+from checkers.rows import Bools, Rows
+from checkers.sets.capping import capped
+from checkers.sets.fronts import Fronts
+from checkers.sets.peaks import Peaks
+from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerState
-
-Columns = Mapping[str, NDArray[Any]]
-Front = tuple[tuple[int, int, int, int], ...]
-"""(invoked_ns, lac, client, seq) ascending in time, strictly falling in LAC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class Confirmed:
 
     went_back: Offences
     told: Peaks
-    fronts: Mapping[int, Front]
+    fronts: Fronts
     failed: Spans
     tried: Spans
     recovered: frozenset[int]
@@ -59,40 +56,39 @@ class Lac:
 
     name = "lac"
     tables: tuple[str, ...] = ("operations", "ledgers")
+    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Confirmed:  # noqa: ARG002  # as agreed
         """Tellings of one chunk."""
         rows = chunk.operations
-        kind, outcome, lac = rows["kind"], rows["outcome"], rows["lac"]
-        told = (outcome == Outcome.OK) & np.isin(kind, TELLING) & (lac >= 0)
-        lower = told & (lac < rows["lac_before"])
-        low_answer = told & (kind == Kind.LAC) & (rows["result"] < rows["lac_before"])
-        adds = (kind == Kind.ADD) & (rows["entry"] >= 0)
-        failed = adds & (outcome == Outcome.FAIL)
+        told = rows.once(told_lac)
+        went_back: Offences = {}
+        for part in told:
+            lower = part.where(part["lac"] < part["lac_before"])
+            went_back = merge_offences(went_back, offences("went_back", lower, told="lac", due="lac_before"))
+        answers = rows.of(kind=Kind.LAC, outcome=Outcome.OK)
+        low = (answers["lac"] >= 0) & (answers["result"] < answers["lac_before"])
+        adds, opens = rows.of(kind=Kind.ADD).once(identified), rows.of(kind=Kind.OPEN)
         # The observer opens every ledger with recovery; whether it had to recover, the metadata tells.
-        recovering = (kind == Kind.OPEN) & ((rows["flags"] & (Flag.RECOVERY | Flag.FINAL)) == Flag.RECOVERY)
-        tried = adds & ~failed
+        recovering = opens.where((opens["flags"] & int(Flag.RECOVERY | Flag.FINAL)) == Flag.RECOVERY)
         return Confirmed(
-            went_back=offences("went_back", rows, lower, told="lac", due="lac_before"),
-            told=peaks(rows["ledger"][told], lac[told], rows["client"][told], rows["seq"][told]),
-            fronts=_fronts(rows, told),
-            failed=Spans.of_entries(rows["ledger"][failed], rows["entry"][failed]),
-            tried=Spans.of_entries(rows["ledger"][tried], rows["entry"][tried]),
-            recovered=frozenset(np.unique(rows["ledger"][recovering]).tolist()),
+            went_back=went_back,
+            told=highest_lac(told),
+            fronts=_fronts(told),
+            failed=adds.of(outcome=Outcome.FAIL).once(entries_of),
+            tried=adds.where(adds["outcome"] != Outcome.FAIL).once(entries_of),
+            recovered=frozenset(np.unique(recovering["ledger"]).tolist()),
             versions=scan_versions(chunk),
-            tellings=int(told.sum()),
-            low_answers=int(low_answer.sum()),
+            tellings=sum(part.number for part in told),
+            low_answers=int(low.sum()),
         )
 
     def merge(self, left: Confirmed, right: Confirmed) -> Confirmed:
         """Both."""
-        fronts = dict(left.fronts)
-        for ledger, front in right.fronts.items():
-            fronts[ledger] = _front([*fronts.get(ledger, ()), *front])
         return Confirmed(
             merge_offences(left.went_back, right.went_back),
-            merge_peaks(left.told, right.told),
-            fronts,
+            left.told | right.told,
+            left.fronts | right.fronts,
             left.failed | right.failed,
             left.tried | right.tried,
             left.recovered | right.recovered,
@@ -103,7 +99,7 @@ class Lac:
 
     def conclude(self, summary: Confirmed, run: RunFacts) -> Judgement:
         """Needs at least one LAC told to a client."""
-        histories = Histories(summary.versions)
+        histories = histories_of(summary.versions)
         lacking = shortcomings(run, self.tables)
         back = list(_went_back(summary, run))
         beyond = list(_beyond_close(summary, histories, run))
@@ -131,34 +127,23 @@ class Lac:
         )
 
 
-def _fronts(rows: Columns, told: NDArray[np.bool_]) -> dict[int, Front]:
-    """The front of each ledger: scanning back from the latest, rows that exceed all later ones."""
-    at = np.flatnonzero(told)
-    if not len(at):
-        return {}
-    client, seq, lac = rows["client"][at], rows["seq"][at], rows["lac"][at]
-    ledger, invoked = rows["ledger"][at], rows["invoked_ns"][at]
-    order = np.lexsort((-seq, -client.astype(np.int64), lac, invoked, ledger))[::-1]
-    ledger, invoked, lac, client, seq = (column[order] for column in (ledger, invoked, lac, client, seq))
-    starts = np.concatenate([[True], ledger[1:] != ledger[:-1]])
-    group = np.cumsum(starts) - 1
-    ceiling = int(lac.max()) + 1
-    running = np.maximum.accumulate(lac + group * ceiling) - group * ceiling
-    fresh = starts.copy()
-    fresh[1:] |= (running[1:] > running[:-1]) & (group[1:] == group[:-1])
-    fronts: dict[int, list[tuple[int, int, int, int]]] = {}
-    picked = (column[fresh].tolist() for column in (ledger, invoked, lac, client, seq))
-    for one, *point in zip(*picked, strict=True):
-        fronts.setdefault(one, []).append(tuple(point))
-    return {one: tuple(reversed(front)) for one, front in fronts.items()}
+def _fronts(told: tuple[Rows, ...]) -> Fronts:
+    """The fronts of LACs by when they were asked for."""
+    late = [part.where(_not_before_the_top(part)) for part in told]
+    none = np.empty(0, dtype=np.int64)
+    names = ("ledger", "invoked_ns", "lac", "client", "seq")
+    return Fronts.of_rows(*(np.concatenate([none, *(part[name] for part in late)]) for name in names))
 
 
-def _front(points: list[tuple[int, int, int, int]]) -> Front:
-    kept: list[tuple[int, int, int, int]] = []
-    for point in sorted(points, key=lambda p: (-p[0], -p[1], p[2], p[3])):
-        if not kept or point[1] > kept[-1][1]:
-            kept.append(point)
-    return tuple(reversed(kept))
+def _not_before_the_top(rows: Rows) -> Bools:
+    """Which rows, sorted by ledger, came no earlier than the last one that told its ledger's highest LAC."""
+    ledger, lac, invoked = rows["ledger"], rows["lac"], rows["invoked_ns"]
+    starts = np.flatnonzero(np.concatenate([[True], ledger[1:] != ledger[:-1]]))
+    sizes = np.diff(np.append(starts, len(ledger)))
+    at_top = lac == np.repeat(np.maximum.reduceat(lac, starts), sizes)
+    last = np.maximum.reduceat(np.where(at_top, invoked, invoked.min()), starts)
+    late: Bools = invoked >= np.repeat(last, sizes)
+    return late
 
 
 def _went_back(summary: Confirmed, run: RunFacts) -> Iterator[Finding]:
@@ -179,8 +164,13 @@ def _went_back(summary: Confirmed, run: RunFacts) -> Iterator[Finding]:
 
 
 def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> Iterator[Finding]:
-    for ledger, version in sorted(histories.closes.items()):
-        later = [point for point in summary.fronts.get(ledger, ()) if point[0] > version.latest_ns]
+    plain = histories.plain
+    closes = (plain.columns[name][plain.last_closes] for name in ("ledger", "latest_ns", "last_entry"))
+    for ledger in sorted({*summary.fronts.beyond(*closes), *histories.odd_of} & histories.closes.keys()):
+        version = histories.closes[ledger]
+        if ledger in histories.put_back:
+            continue  # It may have been open again since.
+        later = [point for point in summary.fronts.of(ledger) if point[0] > version.latest_ns]
         if later and later[0][1] > version.last_entry:
             _, lac, client, seq = later[0]
             yield Finding(
@@ -193,7 +183,7 @@ def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> It
                 text=f"{ledger_text(run, ledger)}: LAC {lac} told after the close at {version.last_entry}",
                 proof=(
                     f"metadata version {version.version}: CLOSED at {version.last_entry}, "
-                    f"in force by {version.latest_ns} ns",
+                    f"in force by {time_text(run, version.latest_ns)}",
                     f"{client_name(run, client)}, {operation_text(seq)}, invoked later: told LAC {lac}",
                 ),
             )
@@ -201,7 +191,7 @@ def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> It
 
 def _covers_unsent(summary: Confirmed, histories: Histories, run: RunFacts) -> Iterator[Finding]:
     unsent = summary.failed - summary.tried
-    covered = unsent & Spans.up_to({ledger: peak.value for ledger, peak in summary.told.items()})
+    covered = unsent & summary.told.below()
     for ledger, first, last in covered.without(summary.recovered):
         chain = histories.of.get(ledger, ())
         if not histories.seen_whole(ledger) or any(v.state == LedgerState.IN_RECOVERY for v in chain):

@@ -2,6 +2,8 @@
 
 Sources: the replication protocol ("Ledgers"), *Closing Ledgers Safely* (figure 3). The rules
 themselves are :mod:`protocol.metadata`; in-place replacement of a fragment's bookies is legal.
+What a fault of ours did to the store's content is no move of BookKeeper's: it is named, and judged is
+what follows from there.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from checkers.capping import capped
+import numpy as np
+
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import shortcomings
-from checkers.versions import Histories, Version, Versions, scan_versions
-from checkers.wording import counted, ledger_text
+from checkers.facts.damage import shortcomings
+from checkers.facts.histories import Histories, histories_of
+from checkers.facts.putback import put_back_notes
+from checkers.facts.versions import Version, Versions, scan_versions
+from checkers.facts.wording import counted, ledger_text
+from checkers.sets.capping import capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import illegal_move, malformed
 
@@ -23,6 +29,7 @@ class Metadata:
 
     name = "metadata"
     tables: tuple[str, ...] = ("ledgers",)
+    kinds: tuple[str, ...] = ("malformed", "illegal_move", "two_versions")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Versions:  # noqa: ARG002  # as agreed
         """The versions of one chunk."""
@@ -34,27 +41,46 @@ class Metadata:
 
     def conclude(self, summary: Versions, run: RunFacts) -> Judgement:
         """Needs at least one version; a version that was not seen convicts nobody."""
-        histories = Histories(summary)
-        findings = [
-            finding for ledger, chain in sorted(histories.of.items()) for finding in _judged(chain, run)
-        ]
-        gaps = {ledger: unseen for ledger in sorted(histories.of) if (unseen := histories.gaps(ledger))}
+        histories = histories_of(summary)
+        suspects = sorted((*histories.odd_of, *_suspects(histories)))
+        chains = [chain for ledger in suspects for chain in histories.chains[ledger]]
+        findings = [finding for chain in chains for finding in _judged(chain, run)]
+        gaps = {ledger: unseen for ledger in sorted(histories.odd_of) if (unseen := histories.gaps(ledger))}
         lacking = shortcomings(run, self.tables)
         enough = bool(histories.of) and not lacking
-        kinds = ("malformed", "illegal_move", "two_versions")
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one version of one ledger",
             seen={
                 "ledgers": len(histories.of),
-                "versions": sum(map(len, histories.of.values())),
+                "versions": histories.number,
+                **({"put_back": len(histories.put_back)} if histories.put_back else {}),
                 "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
             },
             findings=capped(findings),
-            counts={kind: sum(finding.kind == kind for finding in findings) for kind in kinds},
-            notes=(*lacking, *_not_seen(gaps, run)),
+            counts={kind: sum(finding.kind == kind for finding in findings) for kind in self.kinds},
+            notes=(*lacking, *_not_seen(gaps, run), *put_back_notes(histories, run)),
         )
+
+
+def _suspects(histories: Histories) -> Iterator[int]:
+    """Plain ledgers with a version that is wrong, or that may not follow the one before.
+
+    What is said of a version rests on its kind alone, and what of a move on the kinds of both versions
+    and on whether the last entry is the same: one of each is looked at.
+    """
+    plain = histories.plain
+    kind, last = plain.columns["kind"], plain.columns["last_entry"]
+    _, sample, of = np.unique(kind, return_index=True, return_inverse=True)
+    wrong = np.array([_alone(histories.at(row)) is not None for row in sample.tolist()], dtype=np.bool_)
+    suspect = wrong[of.reshape(-1)] if len(kind) else np.zeros(0, dtype=np.bool_)
+    new = np.flatnonzero(plain.follows)
+    moves = np.stack([kind[new - 1], kind[new], last[new - 1] == last[new]], axis=1)
+    _, sample, of = np.unique(moves, axis=0, return_index=True, return_inverse=True)
+    illegal = [_move(histories.at(row - 1), histories.at(row)) is not None for row in new[sample].tolist()]
+    suspect[new] |= np.array(illegal, dtype=np.bool_)[of.reshape(-1)]
+    yield from plain.having(suspect)
 
 
 def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:

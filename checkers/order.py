@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.capping import capped
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import shortcomings
-from checkers.offences import Offences, merge_offences, offences
-from checkers.spans import Spans
-from checkers.wording import client_name, counted, entries_text, ledger_text, operation_text
+from checkers.facts.damage import shortcomings
+from checkers.facts.offences import Offences, merge_offences, offences
+from checkers.facts.parts import acked, entries_of, flagged
+from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
+from checkers.rows import Rows
+from checkers.sets.capping import capped
+from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
@@ -44,29 +46,28 @@ class Order:
 
     name = "order"
     tables: tuple[str, ...] = ("operations",)
+    kinds: tuple[str, ...] = (*_SAID, "acked_twice")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Sequence:  # noqa: ARG002  # as agreed
         """Row by row: the id recorded against the id that was due."""
         rows = chunk.operations
-        ok, kind, due = rows["outcome"] == Outcome.OK, rows["kind"], rows["expected"]
-        adds, entries = ok & (kind == Kind.ADD), ok & (kind == Kind.ENTRY)
-        ordinary = (rows["flags"] & Flag.ADV) == 0
-        wrong_add = adds & ordinary & (due >= 0) & (rows["result"] != due)
-        wrong_read = entries & (due >= 0) & (rows["entry"] != due)
-        reads = ok & (kind == Kind.READ) & (rows["last"] >= 0) & (rows["result"] >= 0)
-        asked = rows["last"][reads] - rows["entry"][reads] + 1
-        acked = adds & (rows["entry"] >= 0)
-        once, twice = _multiplicity(rows["ledger"][acked], rows["entry"][acked])
+        adds = rows.of(kind=Kind.ADD, outcome=Outcome.OK)
+        entries = rows.of(kind=Kind.ENTRY, outcome=Outcome.OK)
+        wrong_add = (adds["expected"] >= 0) & (adds["result"] != adds["expected"]) & ~flagged(adds, Flag.ADV)
+        wrong_read = (entries["expected"] >= 0) & (entries["entry"] != entries["expected"])
+        reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
+        reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0))
+        once, twice = _multiplicity(rows.once(acked))
         return Sequence(
             offences={
-                **offences("added_out_of_order", rows, wrong_add, told="result", due="expected"),
-                **offences("read_out_of_order", rows, wrong_read, told="entry", due="expected"),
+                **offences("added_out_of_order", adds.where(wrong_add), told="result", due="expected"),
+                **offences("read_out_of_order", entries.where(wrong_read), told="entry", due="expected"),
             },
             acked=once,
             twice=twice,
-            adds=int(adds.sum()),
-            delivered=int(entries.sum()),
-            short_reads=int((rows["result"][reads] < asked).sum()),
+            adds=adds.number,
+            delivered=entries.number,
+            short_reads=int((reads["result"] < reads["last"] - reads["entry"] + 1).sum()),
         )
 
     def merge(self, left: Sequence, right: Sequence) -> Sequence:
@@ -105,13 +106,13 @@ class Order:
         )
 
 
-def _multiplicity(ledger: np.ndarray, entry: np.ndarray) -> tuple[Spans, Spans]:
+def _multiplicity(rows: Rows) -> tuple[Spans, Spans]:
     """The entries of the rows, and those that more than one row names."""
-    once = Spans.of_entries(ledger, entry)
-    if once.count() == len(entry):
+    once = rows.once(entries_of)
+    if once.count() == rows.number:
         return once, Spans.empty()
-    order = np.lexsort((entry, ledger))
-    ledger, entry = ledger[order], entry[order]
+    order = np.lexsort((rows["entry"], rows["ledger"]))
+    ledger, entry = rows["ledger"][order], rows["entry"][order]
     again = np.flatnonzero((ledger[1:] == ledger[:-1]) & (entry[1:] == entry[:-1]))
     return once, Spans.of_entries(ledger[again], entry[again])
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from checkers.answers import Answers
-from checkers.availability import Availability
+from checkers.answers.checker import Answers
+from checkers.availability.checker import Availability
 from checkers.closing import Closing
 from checkers.content import Content
 from checkers.contract import Checker
-from checkers.durability import Durability
-from checkers.fencing import Fencing
+from checkers.durability.checker import Durability
+from checkers.fencing.checker import Fencing
 from checkers.lac import Lac
+from checkers.log.property import Log
 from checkers.metadata import Metadata
 from checkers.order import Order
-from checkers.recovery import Recovery
+from checkers.placement.checker import Placement
+from checkers.recovery.checker import Recovery
+from checkers.replicas.checker import Replicas
+from checkers.servers.checker import Servers
 from checkers.sufficiency import Sufficiency
 
 CHECKERS: tuple[Checker[Any], ...] = (
@@ -29,6 +33,10 @@ CHECKERS: tuple[Checker[Any], ...] = (
     Recovery(),
     Answers(),
     Availability(),
+    Servers(),
+    Replicas(),
+    Placement(),
+    Log(),
 )
 
 SAFETY = frozenset(

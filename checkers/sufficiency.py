@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from checkers.contract import Chunk, RunFacts
-from checkers.damage import WITHOUT_WIRE, shortcomings
-from checkers.wording import counted
-from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from checkers.facts.damage import BASIC, shortcomings
+from checkers.facts.parts import final
+from checkers.facts.wording import counted
+from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
 from protocol.addresses import OBSERVER, PROXY
 
@@ -42,20 +43,19 @@ class Sufficiency:
 
     name = "evidence"
     tables: tuple[str, ...] = ("operations", "census")
+    kinds: tuple[str, ...] = ()
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Amounts:  # noqa: ARG002  # as agreed
         """Count."""
         rows, census = chunk.operations, chunk.census
-        answered = census["holding"] != Holding.UNKNOWN
-        ok, kind = rows["outcome"] == Outcome.OK, rows["kind"]
-        final = ok & ((rows["flags"] & Flag.FINAL) != 0)
+        answered = census.where(census["holding"] != Holding.UNKNOWN)
         return Amounts(
-            operations=len(kind),
-            acked=int((ok & (kind == Kind.ADD)).sum()),
-            final_opens=int((final & (kind == Kind.OPEN)).sum()),
-            final_entries=int((final & (kind == Kind.ENTRY)).sum()),
-            census=len(census["holding"]),
-            passes=frozenset(np.unique(census["pass_number"][answered]).tolist()),
+            operations=rows.number,
+            acked=rows.of(kind=Kind.ADD, outcome=Outcome.OK).number,
+            final_opens=rows.of(kind=Kind.OPEN, outcome=Outcome.OK).once(final).number,
+            final_entries=rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(final).number,
+            census=census.number,
+            passes=frozenset(np.unique(answered["pass_number"]).tolist()),
         )
 
     def merge(self, left: Amounts, right: Amounts) -> Amounts:
@@ -71,7 +71,7 @@ class Sufficiency:
 
     def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
-        lacking = [*shortcomings(run, WITHOUT_WIRE), *_too_little(summary), *_faults(run)]
+        lacking = [*shortcomings(run, BASIC), *_too_little(summary), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from checkers.contract import RunFacts
+from checkers.facts.wording import counted
 from checkers.registry import SAFETY
-from checkers.wording import counted
 from evidence.findings import Judgement, RunVerdict, Verdict
 
 EVIDENCE, DURABILITY = "evidence", "durability"
@@ -53,18 +53,20 @@ def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
 
 def effective(judgement: Judgement, run: RunFacts) -> Verdict:
     """The judgement's verdict, or ``valid`` where the allowance covers all that it convicts of."""
-    return Verdict.VALID if within_allowance(judgement, run) else judgement.verdict
+    return Verdict.VALID if within_allowance(judgement, run.allowance) else judgement.verdict
 
 
-def within_allowance(judgement: Judgement, run: RunFacts) -> bool:
-    """Whether durability convicts only of explained losses, no more than the plan accepts."""
+def within_allowance(judgement: Judgement, allowance: int) -> bool:
+    """Whether durability convicts only of explained losses, no more than the plan accepts.
+
+    Entries whose metadata a fault of ours removed are explained losses too.
+    """
     if judgement.property != DURABILITY or judgement.verdict is not Verdict.ANOMALY:
         return False
-    lost, gone = judgement.counts.get("lost", 0), judgement.counts.get("gone", 0)
-    explained = judgement.counts.get("lost_explained", 0)
-    others = ("vanished_ledgers", "unavailable")
-    only_losses = gone == lost and not any(judgement.counts.get(name, 0) for name in others)
-    return only_losses and 0 < explained == lost <= run.allowance
+    counts = judgement.counts
+    explained = counts.get("lost_explained", 0) + counts.get("vanished_explained", 0)
+    ours = counts.get("vanished_ledgers", 0) == counts.get("vanished_ledgers_explained", 0)
+    return ours and not counts.get("unavailable", 0) and 0 < explained == counts.get("gone", 0) <= allowance
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:
@@ -93,8 +95,8 @@ def _losses(durability: Judgement, run: RunFacts) -> list[str]:
     gone = counts["acknowledged_gone"]
     noun = "entry" if acknowledged == 1 else "entries"
     parts = [f"{gone:,} of {acknowledged:,} acknowledged {noun} lost"]
-    if within_allowance(durability, run):
-        parts = [f"valid within allowance: {counts['lost']:,} lost of {acknowledged:,} acknowledged {noun}"]
+    if within_allowance(durability, run.allowance):
+        parts = [f"valid within allowance: {counts['gone']:,} lost of {acknowledged:,} acknowledged {noun}"]
     if counts["gone"] > gone:
         parts.append(f"{counted(counts['gone'] - gone, 'more promised entry', 'more promised entries')} lost")
     if counts["vanished_ledgers"]:

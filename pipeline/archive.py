@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.session import Session
 from protocol.errors import JudgementError, PrerequisiteError
 
-_DUMP_TIMEOUT_S = 300
+_DUMP_TIMEOUT_S = 600
 
 
 def archive_in(folder: Path) -> Path:

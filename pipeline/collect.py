@@ -1,4 +1,4 @@
-"""Collection: the raw evidence of a run to its tables, one Spark task for each raw segment.
+"""Collection: the raw evidence of a run to its tables, one Spark task for some neighbouring raw segments.
 
 No shuffle: every task writes its rows into buckets itself. Can be repeated from the folder
 alone, and gives the same files. Judges nothing.
@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from evidence.collect.chains import collect_chains
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.faults import collect_faults
@@ -26,16 +27,20 @@ from evidence.collect.wirelogs import wire_files
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
-from pipeline.segments import SegmentDone, SegmentTask, collect_segment
+from pipeline.holdings import collect_holdings
+from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighbours
 from pipeline.session import Session
 from pipeline.tables import Collection, replacing, write_collection, write_parts
 from pipeline.wires import WireLog, lives
-from protocol.addresses import is_bookie
+from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
 ROWS_IN_BUCKET = 1_000_000
-MOST_BUCKETS = 256
+MOST_BUCKETS = 32
+"""A task's memory is bounded by its slices and not by its bucket; more buckets are more and smaller files."""
+MOST_TOGETHER, FEWEST_TASKS = 16, 8
+"""Segments in one task (a million operations), and tasks that a larger run has at least."""
 Transactions = Callable[[RunFolder], None]
 """Reads ZooKeeper's files of a run offline and writes ``raw/ledgers/transactions.jsonl``."""
 
@@ -60,24 +65,39 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
     files, wires = segment_files(folder.operations), wire_files(folder.frames)
     size = sum(file.slots for file in files) + sum(file.records for file in wires)
     buckets = min(MOST_BUCKETS, max(1, -(-size // ROWS_IN_BUCKET)))
-    servers = _servers(folder, run, end)
     with replacing(folder) as tables:
         numbers, run_id = run["clients"], int(run["run_id"])
-        tasks = [SegmentTask(file, run_id, numbers.get(file.client), tables, buckets) for file in files]
-        done = session.map(f"collecting {folder.mode}", collect_segment, tasks)
+        tasks = [
+            SegmentTask(group, run_id, numbers.get(group[0].client), tables, buckets)
+            for group in neighbours(files, together(len(files)))
+        ]
         rows = Counter(operations=0, census=0, frames=0)
-        for part in done:
+        done: list[SegmentDone] = []
+        for part in session.map(f"collecting {folder.mode}", collect_segments, tasks):
             rows.update(part.rows)
+            done += part.files
+        changes = _transactions(folder.transactions, seal)
+        rows["holdings"], disks = collect_holdings(
+            session, folder, run["bookies"], tables, buckets, spoiled=seal
+        )
+        servers = _servers(folder, run, end, changes, disks)
         log = WireLog(folder, run, end, tuple(wires), lives(run, servers.table))
-        rows["frames"], damage = log.collect(session, tables, buckets, spoiled=seal)
+        rows["frames"], damage = log.collect(
+            session, tables, buckets, most=together(2 * len(wires)) // 2 or 1, spoiled=seal
+        )
         damage += [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
-        small = {"servers": servers, **_small_tables(folder, run, end, done, seal)}
+        small = {"servers": servers, **_small_tables(folder, run, end, done, changes)}
         for name, found in small.items():
             rows[name] = write_parts(tables, name, found.table, name, buckets)
             damage += found.damage
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
         write_collection(tables, collection)
     return collection
+
+
+def together(segments: int) -> int:
+    """How many raw segments a task takes: few files for each bucket, and work for several cores."""
+    return max(1, min(MOST_TOGETHER, segments // FEWEST_TASKS))
 
 
 def _damage_to_histories(
@@ -96,20 +116,29 @@ def _small_tables(
     run: Mapping[str, Any],
     end: Mapping[str, Any] | None,
     done: Sequence[SegmentDone],
-    spoiled: Container[Path],
+    changes: Lines,
 ) -> dict[str, Collected]:
     faults = read_lines(folder.faults)
     watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
-    changes = _transactions(folder.transactions, spoiled)
     return {
         "faults": collect_faults(faults.records, faults.damage),
         "ledgers": collect_ledgers(changes.records, _clock(run, end), watched, changes.damage),
+        "chains": collect_chains(changes.records, _clock(run, end)),
     }
 
 
-def _servers(folder: RunFolder, run: Mapping[str, Any], end: Mapping[str, Any] | None) -> Collected:
+def _servers(
+    folder: RunFolder,
+    run: Mapping[str, Any],
+    end: Mapping[str, Any] | None,
+    changes: Lines,
+    disks: Sequence[Mapping[str, Any]],
+) -> Collected:
     events = read_lines(folder.events)
-    return collect_servers(events.records, _clock(run, end), _logs(folder), events.damage)
+    lines = [*events.records, *disks]
+    return collect_servers(
+        lines, _clock(run, end), _logs(folder), events.damage, transactions=changes.records
+    )
 
 
 def _clock(run: Mapping[str, Any], end: Mapping[str, Any] | None) -> WallClock:
@@ -126,10 +155,10 @@ def _transactions(path: Path, spoiled: Container[Path]) -> Lines:
 
 
 def _logs(folder: RunFolder) -> list[LogEvent]:
-    """The events in the logs of all boots of all bookies."""
+    """The events in the logs of all boots of all bookies and autorecovery processes."""
     events: list[LogEvent] = []
     for log in sorted(folder.servers.glob("*/boot-*.log")):
         boot = _LOG_NAME.fullmatch(log.name)
-        if boot and is_bookie(log.parent.name):
+        if boot and (is_bookie(log.parent.name) or is_autorecovery(log.parent.name)):
             events += log_events(log.parent.name, int(boot[1]), log)
     return events

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checkers.contract import RunFacts
 from evidence.collect.wirelogs import is_logged
+from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from pipeline.protection import guarded_bookies
@@ -14,6 +15,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
     """The facts of a collected run; ``EvidenceError`` when ``run.json`` or tables are unreadable."""
     run, end = folder.run(), folder.end()
     plan = run["plan"]
+    cluster = plan.get("cluster") or {}
     return RunFacts(
         scenario=str(run["scenario"]),
         mode=str(run["mode"]),
@@ -28,5 +30,9 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         complete=bool(end and end.get("complete")),
         wire=is_logged(folder.frames, end),
         guarded=guarded_bookies(run),
+        began_ns=int(run["clock"]["monotonic_ns"]),
         damage=collection.damage,
+        chains=chains_of(read_table(folder.tables, "chains").to_pylist()),
+        racks=dict(cluster.get("racks") or {}),
+        min_racks=int(cluster.get("min_racks") or 0),
     )

@@ -14,6 +14,7 @@ from evidence.folder import RunFolder, write_json
 from evidence.schemas import BUCKETED
 from pipeline.buckets import BucketTask, scan_bucket
 from pipeline.facts import run_facts
+from pipeline.memory import slice_rows
 from pipeline.session import Session
 from pipeline.tables import Collection, read_collection, rows_in
 from protocol.errors import EvidenceError
@@ -29,8 +30,10 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     collection = read_collection(folder)
     sizes = _sizes(folder, collection)
     facts = run_facts(folder, collection)
+    rows = slice_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets)
     # The largest first, so that no worker is left alone with it at the end.
-    tasks = [BucketTask(folder.tables, bucket) for bucket in sorted(sizes, key=lambda b: (-sizes[b], b))]
+    largest_first = sorted(sizes, key=lambda bucket: (-sizes[bucket], bucket))
+    tasks = [BucketTask(folder.tables, bucket, rows) for bucket in largest_first]
     scanned = session.map(f"judging {folder.mode}", partial(scan_bucket, facts), tasks)
     in_order = dict(sorted(zip((task.bucket for task in tasks), scanned, strict=True)))
     verdict = conclude_all(reduce(merge_all, in_order.values()), facts)

@@ -21,18 +21,21 @@ from typing import Any
 
 from protocol.errors import JudgementError
 
-_START_TIMEOUT_S = 120
+_START_TIMEOUT_S = 600
 _ERROR = re.compile(r"(Caused by: )?([\w.$]+\.)?\w*(Error|Exception)\b.*: ")
 _CONNECTING = threading.Lock()
 
 
 class GatewayJvm:
-    """One gateway JVM, started at once with ``settings`` (Spark properties), and its connection."""
+    """One gateway JVM, started at once with ``settings`` (Spark properties), and its connection.
 
-    def __init__(self, settings: Mapping[str, str], scratch: Path) -> None:
+    ``address`` is this machine's, by which workers reach it.
+    """
+
+    def __init__(self, settings: Mapping[str, str], scratch: Path, *, address: str) -> None:
         self._address = scratch / "gateway"
         self._log = scratch / "spark.log"
-        self._process = _start(settings, scratch, self._log)
+        self._process = _start(settings, scratch, self._log, address)
         self._gateway: Any = None
 
     @property
@@ -110,7 +113,7 @@ def _address(content: bytes) -> tuple[int, str]:
     return port, content[8 : 8 + size].decode()
 
 
-def _start(settings: Mapping[str, str], scratch: Path, log: Path) -> subprocess.Popen[bytes]:
+def _start(settings: Mapping[str, str], scratch: Path, log: Path, address: str) -> subprocess.Popen[bytes]:
     from pyspark.find_spark_home import _find_spark_home
 
     command = [str(Path(_find_spark_home()) / "bin" / "spark-submit")]
@@ -119,7 +122,7 @@ def _start(settings: Mapping[str, str], scratch: Path, log: Path) -> subprocess.
     environment = {
         **os.environ,
         "SPARK_CONNECT_MODE": "0",
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(scratch),
         "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "TMPDIR": str(scratch),

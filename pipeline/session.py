@@ -11,7 +11,6 @@ import logging
 import os
 import pickle
 import shutil
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,35 +20,44 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from pipeline.jvm import GatewayJvm, cause_of
+from pipeline.workers import CHECKOUT, check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
 
-CHECKOUT = Path(__file__).resolve().parent.parent
 _JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
+_KEEPING = {
+    "MALLOC_MMAP_THRESHOLD_": str(2**30),
+    "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""Workers make and drop large arrays: giving each back to the system takes a fifth of their time."""
 _SCRATCH = ".spark-"
+LOCAL = "local[*]"
+"""The master that is all cores of this machine."""
 _PRELOADED = ("pipeline.segments", "pipeline.wires", "pipeline.buckets")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 class Session:
-    """Owns a local Spark session; at most one in a process at a time.
+    """Owns a Spark session; at most one in a process at a time.
 
     Entering it begins the start in the background. ``folder`` is where its scratch folder
     (``.spark-<pid>``) is made and removed again, with those that killed processes left there;
     ``archive`` a class-data archive (:mod:`pipeline.archive`) that shortens the start when it
-    exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small.
+    exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small. ``master`` is
+    any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before they get work.
     """
 
     def __init__(
         self,
         folder: Path | None = None,
         *,
-        master: str = "local[*]",
+        master: str = LOCAL,
         archive: Path | None = None,
         java_options: str = "",
         memory: str = "1g",
-        stop_timeout_s: float = 30,
+        stop_timeout_s: float = 120,
     ) -> None:
         self._scratch = (folder or Path(tempfile.gettempdir())) / f"{_SCRATCH}{os.getpid()}"
         self._master = master
@@ -60,7 +68,7 @@ class Session:
         self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
         self._gateway: Any = None
-        self._spark: Any = None
+        self._context: Any = None
         self._failure: JudgementError | None = None
         self._warming: threading.Thread | None = None
         self._closed = False
@@ -95,6 +103,21 @@ class Session:
         self.wait()
         return self._map(what, function, tasks)
 
+    @property
+    def cores(self) -> int:
+        """How many tasks run at a time. Raises ``JudgementError`` when the session did not start."""
+        self.wait()
+        return int(self._context.defaultParallelism)
+
+    def share(self, folder: Path) -> None:
+        """Make sure that every worker sees ``folder`` as this process does; nothing to do for local ones.
+
+        Raises ``JudgementError`` with the worker's name when one does not.
+        """
+        self.wait()
+        if not is_local(self._master):
+            check_folder(self._context, self._master, folder)
+
     def close(self) -> None:
         """End the session and its JVM, remove the scratch folder; a second time does nothing."""
         if self._closed:
@@ -104,10 +127,10 @@ class Session:
             if self._warming.is_alive() and self._jvm is not None:
                 self._jvm.kill()
             self._warming.join()
-        if self._spark is not None:
+        if self._context is not None:
             # A JVM that died cannot be stopped in order; its process is ended below.
             with suppress(Exception):
-                self._spark.stop()
+                self._context.stop()
         if self._jvm is not None:
             _forget(self._gateway)
             self._jvm.close(self._stop_timeout_s)
@@ -126,56 +149,63 @@ class Session:
         try:
             _remove_leftovers(self._scratch.parent)
             self._scratch.mkdir(parents=True)
-            self._jvm = GatewayJvm(self._settings(), self._scratch)
+            self._jvm = GatewayJvm(self._settings(), self._scratch, address=own_address(self._master))
             if self._closed:
                 self._jvm.kill()
             self._gateway = self._jvm.connect()
-            self._spark = _session(self._gateway)
-            workers = self._spark.sparkContext.defaultParallelism
-            self._map("warming up", _preload, [_PRELOADED] * workers)
+            self._context = _context(self._gateway, python_of(self._master))
+            if not is_local(self._master):
+                self._context.addPyFile(str(code_zip(self._scratch)))
+                check_workers(self._context, self._master)
+            self._map("warming up", _preload, [_PRELOADED] * self._context.defaultParallelism)
         except JudgementError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001  # told to whoever waits, in another thread
-            self._failure = JudgementError(f"Spark did not start: {cause_of(str(error))}")
+            self._failure = JudgementError(
+                f"Spark did not start: {cause_of(str(error))}",
+                remedy=""
+                if is_local(self._master)
+                else f"is {self._master} the master's URL, and Spark's release there {_release()}?",
+            )
 
     def _map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         packed = [pickle.dumps(task) for task in tasks]
-        count = len(packed)
 
-        def run(batches: Iterator[Any]) -> Iterator[Any]:
+        def run(mine: Iterator[bytes]) -> Iterator[bytes]:
             from pipeline.worker import answers
 
-            return answers(batches, function, packed)
+            return answers(mine, function)
 
+        # An RDD and no data frame: there is nothing to plan, and a task takes a third of the processor time.
         try:
-            answers = (
-                self._spark.range(0, count, 1, count).mapInArrow(run, "id bigint, answer binary").collect()
-            )
+            answers = self._context.parallelize(packed, len(packed)).mapPartitions(run).collect()
         except Exception as error:
             raise JudgementError(f"{what} failed: {cause_of(str(error)) or type(error).__name__}") from error
-        results: list[Any] = [None] * count
+        results = []
         for answer in answers:
-            ok, results[answer["id"]] = pickle.loads(bytes(answer["answer"]))  # noqa: S301  # our own
+            ok, result = pickle.loads(answer)  # noqa: S301  # our own workers'
             if not ok:
-                raise JudgementError(f"{what} failed: {results[answer['id']]}")
+                raise JudgementError(f"{what} failed: {result}")
+            results.append(result)
         return results
 
     def _settings(self) -> dict[str, str]:
         scratch = str(self._scratch)
         java = f"{_JAVA_OPTIONS} -Djava.io.tmpdir={scratch} {self._java_options}"
+        address = own_address(self._master)
+        ours = {"spark.executorEnv.PYTHONPATH": str(CHECKOUT)} if is_local(self._master) else {}
         return {
+            **ours,
+            **{f"spark.executorEnv.{name}": value for name, value in _KEEPING.items()},
             "spark.app.name": "fencepost",
-            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.bindAddress": address,
             "spark.driver.extraJavaOptions": java.strip(),
-            "spark.driver.host": "127.0.0.1",
+            "spark.driver.host": address,
             "spark.driver.memory": self._memory,
-            "spark.executorEnv.PYTHONPATH": str(CHECKOUT),
             "spark.local.dir": scratch,
             "spark.log.level": "ERROR",
             "spark.master": self._master,
-            "spark.sql.catalogImplementation": "in-memory",
-            "spark.sql.shuffle.partitions": "1",
-            "spark.sql.warehouse.dir": scratch,
+            "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # so that every worker is looked at
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
         }
@@ -189,17 +219,22 @@ def _remove_leftovers(folder: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _session(gateway: Any) -> Any:
+def _release() -> str:
+    from importlib import metadata
+
+    return metadata.version("pyspark")
+
+
+def _context(gateway: Any, python: str) -> Any:
     from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
 
     # Py4J reports every broken connection itself; we raise what matters.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     SparkContext._ensure_initialized(gateway=gateway)
     # The properties were given to the JVM on its command line; this conf reads them there.
     context = SparkContext(conf=SparkConf(_jvm=gateway.jvm))
-    context.pythonExec = sys.executable
-    return SparkSession(context)
+    context.pythonExec = python
+    return context
 
 
 def _forget(gateway: Any) -> None:

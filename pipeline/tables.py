@@ -7,7 +7,7 @@ that judging needs nothing else. A new collection replaces the old one whole.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,13 +22,14 @@ from evidence.schemas import BUCKETED, TABLES
 from protocol.buckets import bucket_of
 from protocol.errors import EvidenceError
 
-FORMAT = 2
+FORMAT = 4
 _SUMMARY = "collected.json"
 _ORDER: Mapping[str, tuple[str, ...]] = {
     "operations": ("ledger", "entry", "client", "seq"),
     "census": ("ledger", "entry", "pass_number", "bookie", "asked_ns"),
-    "ledgers": ("ledger", "version", "zxid"),
+    "ledgers": ("ledger", "zxid", "version"),
     "frames": ("ledger", "entry", "seq"),
+    "holdings": ("ledger", "entry", "bookie", "boot", "place"),
 }
 _ASCENDING = frozenset(
     (
@@ -75,11 +76,14 @@ def read_table(tables: Path, name: str) -> pa.Table:
     return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
 
 
-def slices(tables: Path, name: str, bucket: int, rows: int) -> Iterator[pa.Table]:
-    """The rows of one bucket of one table, at most ``rows`` at a time."""
+def slices(
+    tables: Path, name: str, bucket: int, rows: int, *, without: Container[str] = ()
+) -> Iterator[pa.Table]:
+    """The rows of one bucket of one table, at most ``rows`` at a time, ``without`` some columns."""
+    columns = [column for column in TABLES[name].names if column not in without]
     for path in _files(tables / name / f"bucket={bucket}"):
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=rows):
+            for batch in file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
                 yield pa.Table.from_batches([batch])
 
 

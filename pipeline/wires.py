@@ -1,4 +1,4 @@
-"""Collection of the wire log: one Spark task for each segment, its rows put into the tables.
+"""Collection of the wire log: one Spark task for some neighbouring segments, its rows put into the tables.
 
 What comes back to the driver is small.
 """
@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from checkers.boots import boots_of
 from checkers.contract import RunFacts
+from checkers.facts.boots import boots_of
 from evidence.codes import FrameFlag
 from evidence.collect.frames import Lives, WireNames, frames
 from evidence.collect.wirelogs import LINKS, WireCounts, WireFile, damage_to_log, is_logged, link_ends
@@ -30,47 +30,46 @@ _NAMED_GAPS = 20
 
 @dataclass(frozen=True, slots=True)
 class WireTask:
-    """One segment of the log of run ``run_id``, and the folder and number of buckets its rows go to.
+    """Some segments of the log of run ``run_id``, and the folder and number of buckets for their rows.
 
-    ``stamped`` is false for a segment that is not what it was when the evidence was closed.
+    ``unstamped`` are those that are not what they were when the evidence was closed.
     """
 
-    file: WireFile
+    files: tuple[WireFile, ...]
     run_id: int
     names: WireNames
     tables: Path
     buckets: int
-    stamped: bool = True
+    unstamped: frozenset[Path] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class WireDone:
-    """What became of one segment: rows in the tables, and what was found in it."""
+    """What became of one task's segments: rows in the tables, and what was found in each."""
 
     rows: int
-    counts: WireCounts
+    counts: tuple[WireCounts, ...]
 
 
-def collect_wire(task: WireTask) -> WireDone:
-    """Decode one segment and write its rows, sorted, one Parquet file a bucket.
+def collect_wires(task: WireTask) -> WireDone:
+    """Decode the segments and write their rows, sorted, one Parquet file a bucket."""
+    tables, counts = zip(*(_decoded(file, task) for file in task.files), strict=True)
+    part = task.files[0].path.stem
+    return WireDone(write_parts(task.tables, "frames", pa.concat_tables(tables), part, task.buckets), counts)
 
-    A segment in another's place gives no rows: what it tells may have been told already.
-    """
-    segment = decode_segment(task.file.path, run_id=task.run_id)
-    records = segment.records if segment.number == task.file.number else segment.records[:0]
-    table = frames(records, task.names, stamped=task.stamped)
-    rows = write_parts(task.tables, "frames", table, task.file.path.stem, task.buckets)
+
+def _decoded(file: WireFile, task: WireTask) -> tuple[pa.Table, WireCounts]:
+    """The rows of one segment; in another's place it gives none: what it tells may have been told already."""
+    segment = decode_segment(file.path, run_id=task.run_id)
+    records = segment.records if segment.number == file.number else segment.records[:0]
     gaps = records["seq"][(records["flags"] & FrameFlag.GAP) != 0]
-    return WireDone(
-        rows,
-        WireCounts(
-            number=segment.number,
-            used=segment.used,
-            frames=_by_link_and_way(records),
-            gaps=tuple(gaps[:_NAMED_GAPS].tolist()),
-            unnamed=tuple(task.names.unnamed(records)),
-            damage=segment.damage,
-        ),
+    return frames(records, task.names, stamped=file.path not in task.unstamped), WireCounts(
+        number=segment.number,
+        used=segment.used,
+        frames=_by_link_and_way(records),
+        gaps=tuple(gaps[:_NAMED_GAPS].tolist()),
+        unnamed=tuple(task.names.unnamed(records)),
+        damage=segment.damage,
     )
 
 
@@ -92,24 +91,27 @@ class WireLog:
     lives: Mapping[int, Lives]
 
     def collect(
-        self, session: Session, tables: Path, buckets: int, *, spoiled: Container[Path]
+        self, session: Session, tables: Path, buckets: int, *, most: int, spoiled: Container[Path]
     ) -> tuple[int, list[str]]:
         """Rows written and sentences on damage; a run without a log has neither.
 
-        ``spoiled`` are the files that are not what they were when the evidence was closed.
+        A task takes up to ``most`` segments. ``spoiled`` are the files that are not what they were when
+        the evidence was closed.
         """
         folder = self.folder.frames
         if not is_logged(folder, self.end):
             return 0, []
         bookies = self.run["bookies"]
-        ends, damage = link_ends(read_lines(folder / LINKS), {**self.run["clients"], **bookies}, bookies)
+        sources = {**self.run["clients"], **bookies, **self.run.get("others", {})}
+        ends, damage = link_ends(read_lines(folder / LINKS), sources, bookies)
         names, run_id = WireNames(ends, self.lives), int(self.run["run_id"])
+        unstamped = frozenset(file.path for file in self.files if file.path in spoiled)
         tasks = [
-            WireTask(file, run_id, names, tables, buckets, stamped=file.path not in spoiled)
-            for file in self.files
+            WireTask(self.files[at : at + most], run_id, names, tables, buckets, unstamped)
+            for at in range(0, len(self.files), most)
         ]
-        done = session.map(f"collecting frames of {self.folder.mode}", collect_wire, tasks)
-        told = dict(zip(self.files, (one.counts for one in done), strict=True))
+        done = session.map(f"collecting frames of {self.folder.mode}", collect_wires, tasks)
+        told = dict(zip(self.files, (counts for one in done for counts in one.counts), strict=True))
         return sum(one.rows for one in done), damage + damage_to_log(told, self.end)
 
 

@@ -6,24 +6,13 @@ An error travels back as a sentence, so that the driver can say what failed with
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import pyarrow as pa
 
-
-def answers(
-    batches: Iterator[pa.RecordBatch], function: Callable[[Any], Any], packed: Sequence[bytes]
-) -> Iterator[pa.RecordBatch]:
-    """For each id in ``batches`` one row (id, answer): a pickled (ok, result or error text)."""
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "id": pa.array([number], pa.int64()),
-                    "answer": pa.array([_answer(function, packed[number])], pa.binary()),
-                }
-            )
+def answers(tasks: Iterator[bytes], function: Callable[[Any], Any]) -> Iterator[bytes]:
+    """For each pickled task a pickled (ok, result or error text)."""
+    return (_answer(function, task) for task in tasks)
 
 
 def _answer(function: Callable[[Any], Any], task: bytes) -> bytes:

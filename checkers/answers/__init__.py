@@ -1,0 +1,1 @@
+"""Answers: what each life of a bookie acknowledged, owed and denied."""

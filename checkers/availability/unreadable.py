@@ -1,0 +1,113 @@
+"""Entries that a bookie serves before and after, and that the final read in between did not get.
+
+One census pass alone proves nothing: the bookie may have fetched the entry since. So it must have
+shown the entry in a pass before the read and in the last one after it, in one and the same boot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.contract import RunFacts
+from checkers.facts.boots import life_of
+from checkers.facts.health import Health
+from checkers.facts.lastlook import Reading
+from checkers.facts.losses import holders
+from checkers.facts.passes import Passes
+from checkers.facts.versions import Version
+from checkers.facts.wording import bookie_name, entries_text, ledger_text, listed, time_text
+from checkers.sets.spans import Bools, Ints, Spans
+from checkers.sets.stripes import Stripes
+from evidence.findings import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Of the entries of one ledger that a read was denied: who served them all the while, who at the end."""
+
+    entries: Ints
+    throughout: Mapping[int, Bools]
+    at_the_end: Bools
+    passes: tuple[int, int] = (0, 0)
+
+    def proven(self) -> Bools:
+        """The entries that somebody served before and after."""
+        proven = np.zeros(len(self.entries), dtype=np.bool_)
+        for mask in self.throughout.values():
+            proven |= mask
+        return proven
+
+
+def shown(bookie: int, number: int) -> int:
+    """Who shows a copy, as one number: a bookie in one pass of the census."""
+    return int(life_of(bookie, number))
+
+
+def served(
+    denied: Spans,
+    reading: Reading,
+    chain: tuple[Version, ...],
+    present: Stripes,
+    passes: Passes,
+    run: RunFacts,
+) -> Served:
+    """Hold the denied entries of one ledger against the census and the write sets since its close."""
+    ledger, entries = int(denied.ledger[0]), denied.entries()
+    copies = dict(present.having(ledger, entries))
+    nobody = np.zeros(len(entries), dtype=np.bool_)
+    last = max(passes, default=0)
+    before = max((number for number, one in passes.items() if one.ended_ns < reading.began_ns), default=0)
+    throughout, at_the_end = {}, nobody.copy()
+    for bookie, duty in _duties(chain, entries, run).items():
+        late = duty & copies.get(shown(bookie, last), nobody)
+        at_the_end |= late
+        if before and passes[last].began_ns > reading.ended_ns:
+            both = late & copies.get(shown(bookie, before), nobody)
+            if both.any() and Health(run, passes[before].began_ns, passes[last].ended_ns).boot(bookie):
+                throughout[bookie] = both
+    return Served(entries, throughout, at_the_end, (before, last))
+
+
+def _duties(chain: tuple[Version, ...], entries: Ints, run: RunFacts) -> dict[int, Bools]:
+    """Bookie -> the entries that were in its write set in every version since the close."""
+    since = [at for at, version in enumerate(chain) if version.closed]
+    versions = chain[since[0] :] if since else ()
+    found: dict[int, Bools] = {}
+    for at, version in enumerate(versions):
+        now: dict[int, Bools] = {}
+        for bookie, duty in holders((version,), entries, run.bookies):
+            now[bookie] = now.get(bookie, np.zeros(len(entries), dtype=np.bool_)) | duty
+        found = (
+            now if not at else {bookie: found[bookie] & now[bookie] for bookie in found.keys() & now.keys()}
+        )
+    return found
+
+
+def findings(ledger: int, case: Served, reading: Reading, run: RunFacts) -> Iterator[Finding]:
+    """One for each span of entries that were served and denied."""
+    proven = Spans.of_entries(ledger, case.entries[case.proven()])
+    for _, first, last in proven:
+        inside = (case.entries >= first) & (case.entries <= last)
+        whole = [bookie for bookie, mask in case.throughout.items() if mask[inside].all()]
+        some = [bookie for bookie, mask in case.throughout.items() if mask[inside].any()]
+        names = listed(bookie_name(run, bookie) for bookie in sorted(whole or some))
+        which, (before, after) = entries_text(first, last), case.passes
+        yield Finding(
+            property="availability",
+            kind="unreadable",
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=last - first + 1,
+            text=f"{ledger_text(run, ledger)}: {which} denied to the final read, yet there on {names}",
+            proof=(
+                f"final reads between {time_text(run, reading.began_ns)} and "
+                f"{time_text(run, reading.ended_ns)}: each ended with an explicit negative, so every bookie "
+                "asked gave one",
+                f"census pass {before} before them and {after} after them: {names} showed {which}",
+                f"{names} lived from the one pass to the other and had that duty ever since the close",
+            ),
+        )

@@ -1,0 +1,1 @@
+"""Durability: what was promised is there in the end, and the class of each loss."""

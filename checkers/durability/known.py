@@ -1,0 +1,141 @@
+"""What is known of those who had entries, and of what became of what they had: read once for a run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from checkers.contract import RunFacts
+from checkers.facts.boots import Boot, boots_of, disturbed
+from checkers.facts.damage import damage_to
+from checkers.facts.disks import Copied, altered, copied_disks, fallen
+from checkers.facts.histories import Histories, histories_of
+from checkers.facts.holders import Holders
+from checkers.facts.observations import Census
+from checkers.facts.passes import Passes
+from checkers.facts.versions import Versions
+from checkers.sets.spans import Spans
+from checkers.sets.stripes import Stripes
+from evidence.codes import NEVER
+
+_LOG_READ = "log_read"
+_REPAIRED = ("full_check_complete", "ledger_check_and_copy_end")
+_EVERY_LEDGER = -1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Repair:
+    """A check that a life completed, of one ledger or (-1) of all: from then on it has what it should."""
+
+    life: int
+    earliest_ns: int
+    latest_ns: int
+    ledger: int = _EVERY_LEDGER
+
+    def concerns(self, ledger: int) -> bool:
+        """Whether it was of this ledger."""
+        return self.ledger in (_EVERY_LEDGER, ledger)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of those who had entries.
+
+    ``boots`` are the lives by their number; ``steady`` those that never lost what they had; ``copies``
+    (bookie -> entries) what the last census pass showed. ``disks`` is what lives' disks held when they
+    died uncleanly, for the lives in ``copied`` that could be read; ``fallen`` are the lives that a recorded
+    fault ended so, ``altered`` those whose disk a fault may have changed afterwards. ``repairs`` are
+    the checks that were completed, all of them unless ``unlogged`` names lives whose log was not read.
+    ``forged`` is all that lies beyond a close which followed a denial of ours.
+    """
+
+    held: Stripes
+    doubtful: Stripes
+    boots: Mapping[int, Boot]
+    steady: frozenset[int]
+    copies: Mapping[int, Spans]
+    disks: Stripes = field(default_factory=Stripes.empty)
+    copied: Mapping[int, Copied] = field(default_factory=dict)
+    fallen: frozenset[int] = frozenset()
+    altered: frozenset[int] = frozenset()
+    repairs: tuple[Repair, ...] = ()
+    unlogged: frozenset[int] = frozenset()
+    histories: Histories = field(default_factory=lambda: histories_of(Versions()))
+    bookies: Mapping[str, int] = field(default_factory=dict)
+    forged: Spans = field(default_factory=Spans.empty)
+
+
+NOTHING = Known(Stripes.empty(), Stripes.empty(), {}, frozenset(), {})
+
+
+def why_not(run: RunFacts) -> str | None:
+    """Why nobody can say who had an entry, or None."""
+    if not run.wire:
+        return "no wire log was kept"
+    if damage_to(run, ("frames",)):
+        return "the wire log is damaged"
+    if not run.complete or damage_to(run, ("servers", "faults")):
+        return "the boots of the bookies were not recorded whole"
+    return None
+
+
+def knowledge(
+    holders: Holders, disks: Stripes, histories: Histories, census: Census, passes: Passes, run: RunFacts
+) -> Known:
+    """What a run's whole wire log and its bookies' boots tell; ``NOTHING`` without either."""
+    if why_not(run):
+        return NOTHING
+    judging = passes.get(census.last_pass)
+    until_ns = judging.ended_ns if judging else NEVER  # who died later had lost nothing by then
+    boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
+    spoiled = disturbed(run)
+    steady = frozenset(
+        life
+        for life, boot in boots.items()
+        if boot.bookie not in spoiled and not (boot.unclean and boot.dying_ns <= until_ns)
+    )
+    copied = copied_disks(run)
+    return Known(
+        held=holders.held,
+        doubtful=holders.doubtful,
+        boots=boots,
+        steady=steady,
+        copies=_shown(census),
+        disks=disks,
+        copied=copied,
+        fallen=fallen(run),
+        altered=altered(run, copied),
+        repairs=_repairs(boots, run),
+        unlogged=_unlogged(boots, run),
+        histories=histories,
+        bookies=run.bookies,
+    )
+
+
+def _shown(census: Census) -> dict[int, Spans]:
+    """What the bookies showed in the last pass."""
+    last = census.last_pass
+    return {bookie: marks.spans() for (number, bookie), marks in census.present.items() if number == last}
+
+
+def _repairs(boots: Mapping[int, Boot], run: RunFacts) -> tuple[Repair, ...]:
+    found = []
+    lives = {(boot.bookie, boot.number): life for life, boot in boots.items()}
+    for row in run.servers:
+        life = lives.get((run.bookies.get(row["server"], -1), int(row["boot"])))
+        if life is not None and row["event"] in _REPAIRED:
+            ledger = int(json.loads(row["detail"]).get("ledgerId", _EVERY_LEDGER))
+            found.append(Repair(life, int(row["earliest_ns"]), int(row["latest_ns"]), ledger))
+    return tuple(sorted(found))
+
+
+def _unlogged(boots: Mapping[int, Boot], run: RunFacts) -> frozenset[int]:
+    """Lives of guarded bookies, which repair themselves, of which no log tells whether they did."""
+    read = {(row["server"], int(row["boot"])) for row in run.servers if row["event"] == _LOG_READ}
+    names = {number: name for name, number in run.bookies.items() if name in run.guarded}
+    return frozenset(
+        life
+        for life, boot in boots.items()
+        if boot.bookie in names and (names[boot.bookie], boot.number) not in read
+    )

@@ -1,0 +1,116 @@
+"""Whether every holder of an entry lost it, and all of them before anybody gave it back to one.
+
+An entry is lost for good when its holders have lost it all at one time: each died by a recorded fault
+with a disk that lacked it, and between the first and the last of these deaths no repair was completed by
+a bookie that should hold it. A repair before the first of them makes a holder as well, though nothing of it
+crossed the wire. Copies that replication made are known by the metadata that names them. What any disk
+or the last census shows was not lost by these deaths. Source: the rules in ``docs/verdicts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from checkers.durability.known import Known, Repair
+from checkers.facts.boots import bookie_of
+from checkers.facts.losses import holders
+from checkers.facts.versions import Version
+from checkers.sets.spans import Bools, Ints
+from evidence.codes import NEVER
+
+
+def explained(ledger: int, entries: Ints, known: Known) -> Bools:
+    """Mask of the entries of one ledger that are proven to have been lost so."""
+    if not known.histories.seen_whole(ledger):
+        return np.zeros(len(entries), dtype=np.bool_)
+    overlap = _Overlap(ledger, entries, known)
+    for life, had in known.held.having(ledger, entries):
+        overlap.lost_with(life, had)
+    overlap.spare(had for _, had in known.doubtful.having(ledger, entries))
+    overlap.spare(had for _, had in known.disks.having(ledger, entries))
+    overlap.spare(copies.holds(ledger, entries) for copies in known.copies.values())
+    overlap.repaired()
+    overlap.replicated()
+    return overlap.proven & (overlap.first < NEVER)
+
+
+def never_lost(ledger: int, entries: Ints, known: Known) -> Bools:
+    """Mask of the entries that a holder's disk held at its death and that no fault can have taken since."""
+    kept = np.zeros(len(entries), dtype=np.bool_)
+    on_disk = dict(known.disks.having(ledger, entries))
+    due = _duties(known.histories.of.get(ledger, ())[-1:], entries, known)
+    for life, had in known.held.having(ledger, entries):
+        if life in on_disk and life not in known.altered and bookie_of(life) in due:
+            kept |= had & on_disk[life] & due[bookie_of(life)]
+    return kept
+
+
+class _Overlap:
+    """The entries of one ledger: which are still proven, and the first and last death of their holders."""
+
+    def __init__(self, ledger: int, entries: Ints, known: Known) -> None:
+        self._ledger, self._entries, self._known = ledger, entries, known
+        self._chain = known.histories.of[ledger]
+        self.proven = np.ones(len(entries), dtype=np.bool_)
+        self.first = np.full(len(entries), NEVER, dtype=np.int64)
+        self.last = np.full(len(entries), -1, dtype=np.int64)
+
+    def lost_with(self, life: int, had: Bools) -> None:
+        """A life had these; they were lost with it, if its disk at its death is known."""
+        boot, copied = self._known.boots.get(life), self._known.copied.get(life)
+        if boot is None or copied is None or copied.why_not or life not in self._known.fallen:
+            self.proven &= ~had
+            return
+        self.first[had] = np.minimum(self.first[had], boot.dying_ns)
+        self.last[had] = np.maximum(self.last[had], boot.ended_ns)
+
+    def spare(self, masks: Iterator[Bools]) -> None:
+        """These are not proven to be lost."""
+        for mask in masks:
+            self.proven &= ~mask
+
+    def repaired(self) -> None:
+        """Take checks into account: those before the first death make holders, those in between undo it."""
+        first = self.first.copy()
+        concerning = [(repair, due) for repair, due in self._repairs() if due.any()]
+        for repair, due in concerning:
+            self.lost_with(repair.life, due & (repair.latest_ns < first))
+        self.spare(
+            due & (repair.latest_ns >= self.first) & (repair.earliest_ns <= self.last)
+            for repair, due in concerning
+        )
+        self.spare(iter([self._began_by_then(life) for life in self._known.unlogged]))
+
+    def replicated(self) -> None:
+        """Copies that replication made by the last death may be where nobody looked."""
+        moves = [new.earliest_ns for old, new in pairwise(self._chain) if _moved(old, new)]
+        self.spare(move <= self.last for move in moves)
+
+    def _repairs(self) -> Iterator[tuple[Repair, Bools]]:
+        """Each check of this ledger that can have found it, and the entries that it was due to bring."""
+        due = _duties(self._chain, self._entries, self._known)
+        for repair in self._known.repairs:
+            young = repair.latest_ns < self._chain[0].earliest_ns
+            if repair.concerns(self._ledger) and not young and bookie_of(repair.life) in due:
+                yield repair, due[bookie_of(repair.life)]
+
+    def _began_by_then(self, life: int) -> Bools:
+        return np.asarray(self._known.boots[life].started_ns <= self.last)
+
+
+def _duties(chain: tuple[Version, ...], entries: Ints, known: Known) -> dict[int, Bools]:
+    """Bookie -> the entries that it should hold by some of these versions."""
+    due: dict[int, Bools] = {}
+    for bookie, mask in holders(chain, entries, known.bookies):
+        due[bookie] = due[bookie] | mask if bookie in due else mask
+    return due
+
+
+def _moved(old: Version, new: Version) -> bool:
+    """Whether bookies were replaced that replication alone replaces: not of the last fragment while open."""
+    before = old.fragments if old.closed else old.fragments[:-1]
+    after = dict(new.fragments)
+    return any(after.get(first) != bookies for first, bookies in before)

@@ -1,0 +1,112 @@
+"""The lives of bookies: when each boot began and ended, and by what.
+
+Read from the ``servers`` and ``faults`` tables of :class:`checkers.contract.RunFacts`; knows no
+operation and no frame. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
+A *life* is a bookie and its boot as one number, the form in which summaries keep it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.contract import RunFacts
+from checkers.facts.wording import bookie_name
+from evidence.codes import NEVER
+
+_BOOT_BITS = 16
+_OF_LINKS = ("cut", "hold", "slow", "isolate", "expire", "drop", "delay", "duplicate", "forge", "garble")
+_OF_NETWORKS = ("disconnect", "blackhole")
+HARMLESS = frozenset((*_OF_LINKS, *_OF_NETWORKS, "kill", "stop", "pause", "power_loss", "fill", "unplanned"))
+"""Faults that change nothing on a disk; what a kill leaves unwritten is told by the boot's own end.
+
+A power loss takes what was never synced, which is no more than a bookie may lose by an unclean end:
+what it has acknowledged for good, and all that an orderly shutdown wrote, it must have synced.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """One life of a bookie.
+
+    It answered nothing before ``started_ns`` and nothing that was asked after ``ended_ns``.
+    ``unclean`` says that it ended otherwise than by an orderly shutdown (SIGKILL, a crash), so
+    that what it kept in memory only is gone. A boot that lived to the end of the run is ended by
+    the harness then, in order. ``dying_ns`` is a time before which it did not begin to end, and
+    ``how`` the words for its end.
+    """
+
+    bookie: int
+    number: int
+    started_ns: int
+    ended_ns: int = NEVER
+    unclean: bool = False
+    dying_ns: int = NEVER
+    how: str = ""
+
+    @property
+    def life(self) -> int:
+        """The same as one number."""
+        return int(life_of(self.bookie, self.number))
+
+
+def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
+    """Bookie number -> its boots in their order; a bookie without a recorded start has none."""
+    started: dict[tuple[int, int], int] = {}
+    ended: dict[tuple[int, int], Mapping[str, Any]] = {}
+    for row in run.servers:
+        bookie = run.bookies.get(row["server"])
+        if bookie is None:
+            continue
+        key = bookie, int(row["boot"])
+        if row["event"] == "started":
+            started[key] = int(row["earliest_ns"])
+        elif row["event"] == "exit":
+            ended[key] = row
+    found: dict[int, list[Boot]] = {}
+    for key, at_ns in sorted(started.items()):
+        found.setdefault(key[0], []).append(_boot(key, at_ns, ended.get(key)))
+    return {bookie: tuple(boots) for bookie, boots in found.items()}
+
+
+def _boot(key: tuple[int, int], at_ns: int, end: Mapping[str, Any] | None) -> Boot:
+    if end is None:
+        return Boot(*key, at_ns)
+    detail = json.loads(end["detail"])
+    number, code = detail.get("signal"), detail.get("code")
+    unclean = number not in _ORDERLY_SIGNALS or code not in _ORDERLY_CODES
+    how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
+    how = "was killed" if number == _SIGKILL else how if unclean else "was stopped"
+    return Boot(*key, at_ns, int(end["latest_ns"]), unclean, int(end["earliest_ns"]), how)
+
+
+def disturbed(run: RunFacts) -> frozenset[int]:
+    """Bookies whose disks a fault may have changed: all of them where its target is nobody's name."""
+    hit: set[int] = set()
+    for fault in run.faults:
+        if fault["kind"] not in HARMLESS and fault["injected_ns"] != NEVER:
+            named = run.bookies.get(fault["target"])
+            hit |= set(run.bookies.values()) if named is None else {named}
+    return frozenset(hit)
+
+
+def life_of(bookie: Any, boot: Any) -> Any:
+    """The life of a bookie's boot; of numbers or, element by element, of ``int64`` arrays."""
+    return (bookie << _BOOT_BITS) | boot
+
+
+def bookie_of(life: int) -> int:
+    """The bookie whose life it is."""
+    return life >> _BOOT_BITS
+
+
+def life_name(run: RunFacts, life: int) -> str:
+    """``b1 boot 2``."""
+    return f"{bookie_name(run, bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"
+
+
+_SIGKILL = 9
+_ORDERLY_SIGNALS = (None, 15)
+_ORDERLY_CODES = (None, 0, 143)  # a JVM that was asked to end by SIGTERM exits with 143

@@ -1,0 +1,121 @@
+"""What bookies' disks held when boots of them died uncleanly: the table ``holdings`` and its events.
+
+Only of a life with an event ``disk_read`` is a missing entry an absence. Knows the bookies' boots and the
+faults; no frame, no census.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from checkers.contract import RunFacts
+from checkers.facts.boots import HARMLESS, Boot, bookie_of, boots_of, life_of
+from checkers.rows import Rows, at_once
+from checkers.sets.spans import Spans
+from checkers.sets.stripes import Stripes
+from checkers.sufficiency import UNPLANNED
+from evidence.codes import NEVER
+
+_READ, _UNREADABLE = "disk_read", "disk_unreadable"
+_POWER_LOSS = "power_loss"
+_ENDING = ("kill", "stop", _POWER_LOSS)
+"""Faults that end a process."""
+
+
+@at_once
+def scan_disks(rows: Rows) -> Stripes:
+    """(ledger, life, entry) of the rows of ``holdings``, in any order."""
+    lives = np.asarray(life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64)))
+    found = Stripes.empty()
+    for life in np.unique(lives).tolist():
+        mine = lives == life
+        spans = Spans.of_ranges(rows["ledger"][mine], rows["entry"][mine], rows["last"][mine])
+        found |= Stripes.of_spans(life, spans)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """When a disk was copied after a death (ns); ``why_not`` it could not be read, empty when it was."""
+
+    earliest_ns: int
+    latest_ns: int
+    why_not: str = ""
+
+
+def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
+    """Life -> its copy, of every life whose disk was copied."""
+    found = {}
+    for row in run.servers:
+        bookie = run.bookies.get(row["server"])
+        if bookie is not None and row["event"] in (_READ, _UNREADABLE):
+            why = json.loads(row["detail"]).get("why", "") if row["event"] == _UNREADABLE else ""
+            copied = Copied(int(row["earliest_ns"]), int(row["latest_ns"]), str(why))
+            found[int(life_of(bookie, int(row["boot"])))] = copied
+    return found
+
+
+def readable(copies: Mapping[int, Copied]) -> frozenset[int]:
+    """The lives whose disks were read."""
+    return frozenset(life for life, copied in copies.items() if not copied.why_not)
+
+
+def fallen(run: RunFacts) -> frozenset[int]:
+    """Lives that a recorded fault ended, uncleanly: it was in course when they died."""
+    ended = [fault for fault in run.faults if fault["kind"] in _ENDING and fault["injected_ns"] != NEVER]
+    return frozenset(
+        boot.life
+        for boots in boots_of(run).values()
+        for boot in boots
+        if boot.unclean and any(_ended_by(fault, boot, run) for fault in ended)
+    )
+
+
+def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
+    """Whether a fault of ours was being injected as the boot died, and nobody recorded an end by itself."""
+    times = (fault["injected_ns"], fault["confirmed_ns"])
+    done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
+    in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
+    return boot.bookie in _hit(fault, run) and in_course and not _by_itself(boot, run)
+
+
+def _by_itself(boot: Boot, run: RunFacts) -> bool:
+    return any(
+        fault["kind"] == UNPLANNED
+        and run.bookies.get(fault["target"]) == boot.bookie
+        and boot.dying_ns <= fault["confirmed_ns"] <= boot.ended_ns
+        for fault in run.faults
+    )
+
+
+def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
+    """Lives after whose death a fault may have taken something from the disk that had been copied."""
+    return frozenset(life for life, copied in copies.items() if _altered(bookie_of(life), copied, run))
+
+
+def _altered(bookie: int, copied: Copied, run: RunFacts) -> bool:
+    return any(
+        fault["injected_ns"] != NEVER
+        and _takes_away(fault, copied)
+        and bookie in _hit(fault, run)
+        and max(fault["injected_ns"], fault["healed_ns"]) >= copied.earliest_ns
+        for fault in run.faults
+    )
+
+
+def _takes_away(fault: Mapping[str, Any], copied: Copied) -> bool:
+    """A loss of power takes what was never synced; the copy after it shows what it has left."""
+    if fault["kind"] == _POWER_LOSS:
+        return bool(fault["planned_ns"] > copied.latest_ns)
+    return fault["kind"] not in HARMLESS
+
+
+def _hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:
+    """The bookies that a fault's target names; all of them where it names anything else."""
+    named = [run.bookies.get(name) for name in str(fault["target"]).split(",")]
+    return frozenset(run.bookies.values() if None in named else (one for one in named if one is not None))

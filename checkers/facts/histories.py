@@ -1,0 +1,238 @@
+"""The versions of each ledger's metadata in their order, as several properties ask for them.
+
+Most ledgers are plain (:mod:`checkers.facts.plain`): they stay columns, and a version of theirs becomes an
+object when it is asked for.
+
+A fault of ours may put the store's content back in time. A ledger of which that changed something has
+then more than one chain of versions: each begins with the row that was put back, and its numbers may
+come again. Nothing is said of the step from one chain to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain, pairwise
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.facts.plain import NUMBERS, Plain
+from checkers.facts.versions import DELETED, Version, Versions, version_of
+from checkers.sets.spans import Bools, Ints
+
+_ALL = attrgetter(
+    *("ledger", "version", "zxid", "state", "last_entry", "length_bytes", "shape", "fragments"),
+    *("earliest_ns", "latest_ns", "put_back"),
+)
+
+
+def histories_of(versions: Versions) -> Histories:
+    """The versions by ledger; worked out once for all checkers that ask of the same run."""
+    return versions.once(Histories)
+
+
+class Histories:
+    """The versions by ledger, ascending in each chain, with what is asked of them again and again.
+
+    ``plain`` are the ledgers that need no look at each; ``odd`` the versions of all others. ``of`` has every
+    ledger's versions, ``chains`` its chains in order, each ascending: one unless the content was put back.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        """Of rows of ``ledgers``, in any order, with repeats."""
+        numbers = {name: np.asarray(rows.column(name)).astype(np.int64) for name in NUMBERS}
+        order = np.lexsort((numbers["version"], numbers["ledger"]))
+        put_back = np.asarray(rows.column("put_back").fill_null(False))  # Arrow's own
+        odd = _odd({name: column[order] for name, column in numbers.items()}, put_back[order])
+        plain, others = order[~odd], rows.take(pa.array(order[odd]))
+        fragments = rows.column("fragments").take(pa.array(plain)).combine_chunks()
+        self.plain = Plain.of({name: column[plain] for name, column in numbers.items()}, fragments)
+        self.odd = frozenset(map(version_of, others.to_pylist()))
+        chains = {ledger: tuple(_chains(versions)) for ledger, versions in _by_ledger(self.odd).items()}
+        seen = {ledger: tuple(chain.from_iterable(found)) for ledger, found in chains.items()}
+        self.odd_of = {ledger: versions for ledger, versions in seen.items() if versions}
+        self._odd_chains = {ledger: chains[ledger] for ledger in self.odd_of}
+        self._at = dict(zip(self.plain.ledgers.tolist(), self.plain.begin.tolist(), strict=True))
+        self._made: dict[int, Version] = {}
+        names = [*self._at, *self.odd_of]
+        self.of: Mapping[int, tuple[Version, ...]] = _Each(names, self._of)
+        self.chains: Mapping[int, tuple[tuple[Version, ...], ...]] = _Each(names, self._chains)
+
+    @property
+    def number(self) -> int:
+        """How many versions the chains have."""
+        return len(self.plain.columns["ledger"]) + sum(map(len, self.odd_of.values()))
+
+    def at(self, row: int) -> Version:
+        """The version in a row of ``plain``."""
+        if row not in self._made:
+            columns = self.plain.columns
+            ledger, version, zxid, state, last_entry, length_bytes, *shape, earliest_ns, latest_ns = (
+                int(columns[name][row]) for name in NUMBERS
+            )
+            fragments = self.plain.named[columns["fragments"][row]]
+            what = state, last_entry, length_bytes, (shape[0], shape[1], shape[2]), fragments
+            self._made[row] = Version(ledger, version, zxid, *what, earliest_ns, latest_ns)
+        return self._made[row]
+
+    def _of(self, ledger: int) -> tuple[Version, ...]:
+        begin = self._at.get(ledger)
+        if begin is None:
+            return self.odd_of[ledger]
+        end = int(np.searchsorted(self.plain.columns["ledger"], ledger, side="right"))
+        return tuple(self.at(row) for row in range(begin, end))
+
+    def _chains(self, ledger: int) -> tuple[tuple[Version, ...], ...]:
+        return self._odd_chains[ledger] if ledger in self._odd_chains else (self._of(ledger),)
+
+    @cached_property
+    def deleted(self) -> Mapping[int, Version]:
+        """Ledgers whose metadata was removed, by whomever -> the row that says so (the first such one)."""
+        gone: dict[int, Version] = {}
+        for version in sorted(self.odd, key=_in_time):
+            if version.state == DELETED:
+                gone.setdefault(version.ledger, version)
+        return gone
+
+    @cached_property
+    def gone(self) -> Mapping[int, Version]:
+        """Ledgers that have no metadata in the end -> the last row, which says so."""
+        last = {version.ledger: version for version in sorted(self.odd, key=_in_time)}
+        return {ledger: version for ledger, version in last.items() if version.state == DELETED}
+
+    @cached_property
+    def put_back(self) -> Mapping[int, tuple[Version, ...]]:
+        """Ledgers whose metadata a fault of ours put back -> the rows that say to what, in order."""
+        found: dict[int, tuple[Version, ...]] = {}
+        for version in sorted(self.odd, key=_in_time):
+            if version.put_back:
+                found[version.ledger] = (*found.get(version.ledger, ()), version)
+        return found
+
+    @cached_property
+    def behind(self) -> frozenset[Version]:
+        """Versions that were made upon metadata which a fault of ours had put back, and the put back ones.
+
+        Not those of a time when the metadata was again what had been made last.
+        """
+        found: set[Version] = set()
+        made: dict[int, Version] = {}
+        late: dict[int, bool] = {}
+        for version in sorted(self.odd, key=_in_time):
+            newest = made.get(version.ledger)
+            if version.put_back:
+                same = newest and (newest.version, newest.what) == (version.version, version.what)
+                late[version.ledger] = not same
+                found.add(version)
+                continue
+            made[version.ledger] = version
+            if late.get(version.ledger):
+                found.add(version)
+        return frozenset(found)
+
+    @cached_property
+    def _last_closes(self) -> dict[int, int]:
+        """Plain ledger -> row of its last CLOSED version."""
+        rows = self.plain.last_closes
+        return dict(zip(self.plain.columns["ledger"][rows].tolist(), rows.tolist(), strict=True))
+
+    @cached_property
+    def _odd_closes(self) -> dict[int, Version]:
+        return {
+            ledger: closed[-1]
+            for ledger, rows in self.odd_of.items()
+            if (closed := [version for version in rows if version.closed])
+        }
+
+    @cached_property
+    def closes(self) -> Mapping[int, Version]:
+        """Ledger -> its last CLOSED version."""
+        rows, odd = self._last_closes, self._odd_closes
+        return _Each([*rows, *odd], lambda ledger: odd[ledger] if ledger in odd else self.at(rows[ledger]))
+
+    @cached_property
+    def ends(self) -> dict[int, int]:
+        """Ledger -> last entry of its last CLOSED version (-1: closed empty)."""
+        rows = self.plain.last_closes
+        ends = (self.plain.columns[name][rows].tolist() for name in ("ledger", "last_entry"))
+        odd = {ledger: version.last_entry for ledger, version in self._odd_closes.items()}
+        return {**dict(zip(*ends, strict=True)), **odd}
+
+    def gaps(self, ledger: int) -> list[tuple[int, int]]:
+        """(first, last) of each run of version numbers that were not seen, from each chain's beginning on."""
+        found = []
+        for rows in self._odd_chains.get(ledger, ()):  # of a plain one every version was seen
+            before_first = () if rows and rows[0].put_back else (-1,)
+            seen = [*before_first, *(version.version for version in rows)]
+            found += [(before + 1, after - 1) for before, after in pairwise(seen) if after > before + 1]
+        return found
+
+    def known_whole(self, ledger: int) -> bool:
+        """Whether every version of each of its chains is known."""
+        return ledger in self.of and not self.gaps(ledger)
+
+    def seen_whole(self, ledger: int) -> bool:
+        """Whether it has one chain, which is known from the first version on with none missing in between."""
+        return self.known_whole(ledger) and ledger not in self.put_back
+
+
+class _Each(Mapping[int, Any]):
+    """A mapping of ledgers, in their order, whose values are made when they are asked for."""
+
+    def __init__(self, ledgers: list[int], value: Callable[[int], Any]) -> None:
+        self._ledgers = dict.fromkeys(sorted(ledgers))
+        self._value = value
+
+    def __getitem__(self, ledger: int) -> Any:
+        if ledger not in self._ledgers:
+            raise KeyError(ledger)
+        return self._value(ledger)
+
+    def __contains__(self, ledger: object) -> bool:
+        return ledger in self._ledgers
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ledgers)
+
+    def __len__(self) -> int:
+        return len(self._ledgers)
+
+
+def _odd(rows: Mapping[str, Ints], put_back: Bools) -> Bools:
+    """Which rows, sorted by ledger and version, are of ledgers that are not plain."""
+    ledger, version = rows["ledger"], rows["version"]
+    if not len(ledger):
+        return put_back
+    begin = np.flatnonzero(np.diff(ledger, prepend=ledger[0] - 1))
+    sizes = np.diff(np.append(begin, len(ledger)))
+    wrong = version != np.arange(len(ledger)) - np.repeat(begin, sizes)
+    wrong |= put_back | (rows["state"] == DELETED)
+    return np.repeat(np.logical_or.reduceat(wrong, begin), sizes)
+
+
+def _in_time(version: Version) -> tuple[int, int]:
+    """One zxid is one transaction in all lives of the store."""
+    return version.zxid, version.version
+
+
+def _by_ledger(versions: frozenset[Version]) -> dict[int, list[Version]]:
+    grouped: dict[int, list[Version]] = {}
+    for version in sorted(versions, key=_ALL):
+        grouped.setdefault(version.ledger, []).append(version)
+    return grouped
+
+
+def _chains(rows: list[Version]) -> Iterator[tuple[Version, ...]]:
+    """The chains of one ledger; a removal ends none, for it is in no chain."""
+    begins = sorted(version.zxid for version in rows if version.put_back)
+    for first, last in pairwise((None, *begins, None)):
+        yield tuple(
+            version
+            for version in rows
+            if version.state != DELETED
+            and (first is None or version.zxid >= first)
+            and (last is None or version.zxid < last)
+        )

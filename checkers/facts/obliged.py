@@ -1,0 +1,132 @@
+"""What must be kept: the obliged set of every ledger, and who was promised it.
+
+Sources: BP-31 (the durability contract), the replication protocol ("Guarantees"), and the rules
+in ``docs/verdicts.md``. A promise is an ok add without DEFERRED_SYNC, a deferred add that was
+acknowledged before an ok force was invoked, every id up to a LAC that a client was told, every
+entry that a confirmed read returned and, once CLOSED, every id up to the last entry. A delete
+that was invoked releases its ledger, unless it failed before anything was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from checkers.contract import Chunk, RunFacts
+from checkers.facts.parts import (
+    acked,
+    deleted,
+    delivered,
+    earliest,
+    entries_of,
+    flagged,
+    highest_lac,
+    identified,
+    peaks_of,
+    told_lac,
+    written,
+)
+from checkers.facts.wording import client_name, entries_text, operation_text
+from checkers.sets.marks import Marks, unmarked
+from checkers.sets.peaks import Peaks
+from checkers.sets.sharing import shared
+from checkers.sets.spans import Spans
+from evidence.codes import Flag, Kind, Outcome
+
+_Key = TypeVar("_Key")
+
+
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """The promises seen in some rows of ``operations``.
+
+    ``released`` is ledger -> earliest invocation (ns) of a delete that was not ``fail``;
+    ``forced`` the highest id acknowledged before an ok force; ``top`` the highest id acknowledged.
+    """
+
+    acked: Marks
+    deferred: Marks
+    read: Spans
+    forced: Peaks
+    told: Peaks
+    top: Peaks
+    released: Mapping[int, int]
+
+
+def promises_of(chunk: Chunk) -> Promises:
+    """The promises in one chunk; worked out once."""
+    return chunk.once(_promises_of)
+
+
+def _promises_of(chunk: Chunk) -> Promises:
+    rows = chunk.operations
+    added, read = rows.once(acked), rows.once(delivered)
+    late = flagged(added, Flag.DEFERRED_SYNC)
+    return Promises(
+        acked=added.where(~late).once(written),
+        deferred=added.where(late).once(written),
+        read=read.where(~flagged(read, Flag.UNCONFIRMED)).once(entries_of),
+        forced=peaks_of(rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified), "entry"),
+        told=highest_lac(rows.once(told_lac)),
+        top=peaks_of(added, "entry"),
+        released=earliest(deleted(rows)),
+    )
+
+
+@shared
+def merge_promises(left: Promises, right: Promises) -> Promises:
+    """The promises of both."""
+    return Promises(
+        acked=left.acked | right.acked,
+        deferred=left.deferred | right.deferred,
+        read=left.read | right.read,
+        forced=left.forced | right.forced,
+        told=left.told | right.told,
+        top=left.top | right.top,
+        released=merge_earliest(left.released, right.released),
+    )
+
+
+def merge_earliest(left: Mapping[_Key, int], right: Mapping[_Key, int]) -> dict[_Key, int]:
+    """The smaller value of each key of two mappings."""
+    merged = dict(left)
+    for key, value in right.items():
+        merged[key] = min(merged.get(key, value), value)
+    return merged
+
+
+@dataclass(frozen=True, slots=True)
+class Obliged:
+    """The obliged set: ``acknowledged`` are the adds in it, ``entries`` everything; ``marks`` of the adds."""
+
+    acknowledged: Spans
+    entries: Spans
+    marks: Marks
+
+
+def obliged(promises: Promises, ends: Mapping[int, int]) -> Obliged:
+    """Everything promised, of released ledgers too; ``ends`` is ledger -> last entry of its close."""
+    anchored = promises.deferred.spans() & promises.forced.below()
+    acknowledged = promises.acked.spans() | anchored
+    entries = acknowledged | promises.told.below() | promises.read | Spans.up_to(ends)
+    return Obliged(acknowledged, entries, promises.acked | promises.deferred)
+
+
+def promise_proof(promises: Promises, span: tuple[int, int, int], run: RunFacts) -> Iterable[str]:
+    """Sentences that say who was promised the entries of a (ledger, first, last)."""
+    ledger, first, last = span
+    for mark, begin, end in promises.acked.within(ledger, first, last):
+        yield f"{client_name(run, unmarked(mark)[0])} was told ok for {entries_text(begin, end)}"
+    forced = promises.forced.get(ledger)
+    if forced:
+        for mark, begin, end in promises.deferred.within(ledger, first, min(last, forced.value)):
+            yield (
+                f"{client_name(run, unmarked(mark)[0])} was told ok for {entries_text(begin, end)}, "
+                f"and then ok for a force ({operation_text(forced.seq)})"
+            )
+    told = promises.told.get(ledger)
+    if told and told.value >= first:
+        yield f"{client_name(run, told.client)} was told LAC {told.value} ({operation_text(told.seq)})"
+    for _, begin, end in promises.read.of(ledger) & Spans.of_ranges(ledger, first, last):
+        yield f"a confirmed read had returned {entries_text(begin, end)}"

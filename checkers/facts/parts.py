@@ -1,0 +1,102 @@
+"""The parts of ``operations`` that several properties judge by, and which entries those are.
+
+Ask for them by ``rows.once``: then each is worked out once for all checkers.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+
+from checkers.rows import Bools, Rows
+from checkers.sets.marks import Marks
+from checkers.sets.peaks import NO_PEAKS, Peaks, peaks
+from checkers.sets.spans import Spans
+from evidence.codes import Flag, Kind, Outcome, Proof
+
+TELLING = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
+"""Kinds whose ``lac`` is a LAC told to the client (for WATCHED the column means another thing)."""
+
+
+def flagged(rows: Rows, flag: Flag) -> Bools:
+    """Which rows have any of these flags."""
+    found: Bools = (rows["flags"] & int(flag)) != 0
+    return found
+
+
+def identified(rows: Rows) -> Rows:
+    """The rows with an entry id."""
+    return rows.where(rows["entry"] >= 0)
+
+
+def acked(rows: Rows) -> Rows:
+    """Adds that were told ok, with an id."""
+    return rows.of(kind=Kind.ADD, outcome=Outcome.OK).once(identified)
+
+
+def delivered(rows: Rows) -> Rows:
+    """Entries that reads returned."""
+    return rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(identified)
+
+
+def proven(rows: Rows) -> Rows:
+    """The rows whose payload proves itself."""
+    return rows.of(proof=Proof.PROVES_ITSELF)
+
+
+def final(rows: Rows) -> Rows:
+    """The rows of final reads and opens."""
+    return rows.where(flagged(rows, Flag.FINAL))
+
+
+def deleted(rows: Rows) -> Rows:
+    """Deletes that may have been sent."""
+    deletes = rows.of(kind=Kind.DELETE)
+    return deletes.where(deletes["outcome"] != Outcome.FAIL)
+
+
+def entries_of(rows: Rows) -> Spans:
+    """The entries that the rows name."""
+    return Spans.of_entries(rows["ledger"], rows["entry"])
+
+
+def written(rows: Rows) -> Marks:
+    """The entries that the rows name, marked by the client whose operation it was."""
+    return Marks.of_rows(rows["ledger"], rows["entry"], rows["client"], rows["size_bytes"])
+
+
+def signed(rows: Rows) -> Marks:
+    """The entries that the rows name, marked by the writer that the payload names."""
+    return Marks.of_rows(rows["ledger"], rows["entry"], rows["origin"], rows["size_bytes"])
+
+
+def told_lac(rows: Rows) -> tuple[Rows, ...]:
+    """The rows in which a client was told a LAC, kind by kind."""
+    parts = (rows.of(kind=kind, outcome=Outcome.OK).once(_with_lac) for kind in TELLING)
+    return tuple(part for part in parts if part.number)
+
+
+def _with_lac(rows: Rows) -> Rows:
+    return rows.where(rows["lac"] >= 0)
+
+
+def highest_lac(parts: tuple[Rows, ...]) -> Peaks:
+    """The highest LAC of each ledger."""
+    return reduce(or_, (part.once(_lac_peaks) for part in parts), NO_PEAKS)
+
+
+def _lac_peaks(rows: Rows) -> Peaks:
+    return peaks_of(rows, "lac")
+
+
+def peaks_of(rows: Rows, column: str) -> Peaks:
+    """The highest value of each ledger in one column."""
+    return peaks(rows["ledger"], rows[column], rows["client"], rows["seq"])
+
+
+def earliest(rows: Rows) -> dict[int, int]:
+    """Ledger -> first invocation (ns); for rows of which there are few."""
+    found: dict[int, int] = {}
+    for ledger, at_ns in zip(rows["ledger"].tolist(), rows["invoked_ns"].tolist(), strict=True):
+        found[ledger] = min(found.get(ledger, at_ns), at_ns)
+    return found

@@ -1,0 +1,45 @@
+"""Metadata that a fault of ours put back in time, in words: what became of which ledger, and by which fault.
+
+Such a ledger is nobody's anomaly for that alone, and it is always named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from checkers.contract import RunFacts
+from checkers.facts.histories import Histories
+from checkers.facts.versions import DELETED, Version
+from checkers.facts.wording import counted, ledger_text
+
+_SHOWN = 20
+
+
+def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
+    """What a row that was put back says: ``ledger main: removed from the metadata by fault 3 (...)``."""
+    by = _fault(version.zxid, run)
+    if version.state == DELETED:
+        return f"{ledger_text(run, version.ledger)}: removed from the metadata by {by}"
+    before = [one for one in histories.odd if one.ledger == version.ledger and one.zxid < version.zxid]
+    last = max(before, key=lambda one: (one.zxid, one.version), default=None)
+    was = "nothing" if last is None or last.state == DELETED else f"version {last.version}"
+    name = ledger_text(run, version.ledger)
+    return f"{name}: metadata put back from {was} to version {version.version} by {by}"
+
+
+def put_back_notes(histories: Histories, run: RunFacts) -> Iterator[str]:
+    """A sentence for each time that a ledger's metadata was put back."""
+    rows = [row for _, rows in sorted(histories.put_back.items()) for row in rows]
+    for row in rows[:_SHOWN]:
+        yield put_back_text(row, histories, run)
+    if len(rows) > _SHOWN:
+        yield f"{counted(len(rows) - _SHOWN, 'more change')} of ledgers' metadata by faults of ours"
+
+
+def _fault(zxid: int, run: RunFacts) -> str:
+    for fault in run.faults:
+        injected = json.loads(fault["proof"] or "{}").get("injected") or {}
+        if injected.get("zxid") == hex(zxid):
+            return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
+    return f"a fault of ours (transaction 0x{zxid:x})"

@@ -1,0 +1,96 @@
+"""Rows of ``frames`` as checkers pick them: what a bookie said, and what a client was told.
+
+A bookie is accused or credited by ``status``, what it gave itself; a client decides by ``delivered``,
+what reached it. Made answers, answers to nobody and headers that nobody could read prove nothing. An
+answer of protocol V2 that fits more than one request is a bound: it may speak for its look-alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.contract import RunFacts
+from checkers.facts.wording import bookie_name, client_name
+from checkers.rows import Bools, Rows
+from checkers.sets.spans import Ints
+from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
+from protocol.addresses import MAX_BOOKIES
+
+UNPROVEN = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
+UNSURE_KIND = FrameFlag.UNCORRELATED | FrameFlag.AMBIGUOUS
+LOOK_ALIKE: Mapping[Message, Message] = {
+    Message.RECOVERY_READ: Message.READ,
+    Message.FENCING_LAC_READ: Message.LAC_READ,
+}
+"""Requests whose answers cannot be told apart where two of one key are in flight (protocol V2)."""
+
+
+def answers(rows: Rows, kind: Message) -> Rows:
+    """Answers to requests of one kind, as far as the proxy could tell."""
+    return rows.of(way=Direction.ANSWER, kind=kind)
+
+
+def is_sure(rows: Rows) -> Bools:
+    """Which answers a known boot of a bookie gave, to a request that is known."""
+    sure: Bools = ((rows["flags"] & int(UNPROVEN)) == 0) & (rows["boot"] > 0) & (rows["asked_ns"] != NEVER)
+    return sure
+
+
+def said(rows: Rows, kind: Message) -> Rows:
+    """Answers to requests of one kind that a known boot of a bookie gave, to a request that is known."""
+    return answers(rows, kind).once(_sure)
+
+
+def said_of_entries(rows: Rows, kind: Message) -> Rows:
+    """Those that are about an entry."""
+    return said(rows, kind).once(_about)
+
+
+def asked(rows: Rows, kind: Message) -> Rows:
+    """Requests of one kind, whether they were passed on or not."""
+    return rows.of(way=Direction.REQUEST, kind=kind)
+
+
+def told(rows: Rows, kind: Message) -> Iterator[Rows]:
+    """Answers that reached their client and are, or may be, answers to requests of this kind."""
+    yield answers(rows, kind).once(_reached)
+    if kind in LOOK_ALIKE:
+        alike = answers(rows, LOOK_ALIKE[kind]).once(_reached)
+        yield alike.where((alike["flags"] & int(UNSURE_KIND)) != 0)
+
+
+def _sure(rows: Rows) -> Rows:
+    return rows.where(is_sure(rows))
+
+
+def _about(rows: Rows) -> Rows:
+    return rows.where((rows["ledger"] >= 0) & (rows["entry"] >= 0))
+
+
+def _reached(rows: Rows) -> Rows:
+    return rows.where((rows["delivered"] != Status.NONE) & (rows["forwarded_ns"] != NEVER))
+
+
+def denies(status: NDArray[Any]) -> Bools:
+    """Explicit negatives (BP-46, "Response Codes")."""
+    return np.isin(status, EXPLICIT_NEGATIVES)
+
+
+def codes(kind: int, one: NDArray[Any] | int, other: NDArray[Any] | int = 0) -> Ints:
+    """A kind of moment with two small numbers a row (source and bookie, bookie and boot), as one number."""
+    high, low = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+    return np.atleast_1d(np.int64(kind << 32) | (high << np.int64(16)) | low)
+
+
+def decoded(who: int) -> tuple[int, int, int]:
+    """(kind, one, other) of a code."""
+    return who >> 32, (who >> 16) & 0xFFFF, who & 0xFFFF
+
+
+def source_name(run: RunFacts, number: int) -> str:
+    """The name of a link's source: a bookie that asks other bookies, or a client."""
+    return bookie_name(run, number) if number <= MAX_BOOKIES else client_name(run, number)

@@ -1,0 +1,266 @@
+"""The log model: messages are sent to logs and get offsets there; polls return messages with their offsets.
+
+The analysis of Jepsen's Kafka workload, as far as it rests on single messages: one offset of a log has one
+message, one message one offset; what was acknowledged is polled by somebody once a poll has passed its
+offset; polls of one consumer go forward without leaving a known message out, and so do the offsets that one
+producer is told. Offsets may have gaps (Kafka's own records), so that order is that of the known messages.
+
+Source: Jepsen, ``jepsen/src/jepsen/tests/kafka.clj``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from checkers.facts.wording import listed
+from checkers.sets.capping import capped
+from evidence.codes import Outcome
+from evidence.exchange.operations import Operation, hashable, text_of
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.errors import EvidenceError
+
+LOG = "log"
+KINDS = (
+    *("lost-write", "duplicate", "inconsistent-offsets", "aborted-read", "garbage-read"),
+    *("poll-skip", "nonmonotonic-poll", "nonmonotonic-send"),
+)
+_CLIENTS = ("send", "poll", "txn")
+Key = Hashable
+Message = Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One message at one place, as one operation was told."""
+
+    key: Key
+    offset: int
+    message: Message
+    by: Operation
+
+
+@dataclass
+class _Seen:
+    """All that a history says of offsets; ``asked`` are the sends of each message, whatever came of them."""
+
+    sent: list[_Told] = field(default_factory=list)
+    polls: list[tuple[Operation, list[_Told]]] = field(default_factory=list)
+    asked: dict[tuple[Key, Message], list[Operation]] = field(default_factory=lambda: defaultdict(list))
+    moved: dict[int, list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))
+    """When each process took other logs to poll, and whether by ``subscribe``."""
+
+
+def judge_offsets(operations: Sequence[Operation]) -> Judgement:
+    """Judge a history of ``send``, ``poll`` and ``txn``, with ``assign`` and ``subscribe``.
+
+    ``unknown`` when nothing convicts and no acknowledged message was polled. ``EvidenceError`` for another
+    function, or a value that is no list of sends and polls.
+    """
+    seen = _see(operations)
+    places = _places(seen)
+    polled = {(one.key, one.message) for _, told in seen.polls for one in told}
+    findings = [
+        *_contents(seen),
+        *_unsent(seen),
+        *_lost(seen, polled),
+        *_consumers(seen, places),
+        *_producers(seen),
+    ]
+    counts = Counter(dict.fromkeys(KINDS, 0))
+    counts.update(one.kind for one in findings)
+    ends = _ends(seen)
+    unseen = sum(
+        one.offset > ends.get(one.key, -1) for one in seen.sent if (one.key, one.message) not in polled
+    )
+    good = sum((one.key, one.message) in polled for one in seen.sent)
+    return Judgement(
+        property=LOG,
+        verdict=Verdict.ANOMALY if findings else Verdict.VALID if good else Verdict.UNKNOWN,
+        needed="a message that was acknowledged with its offset and polled",
+        seen={
+            "operations": len(operations),
+            "logs": len({one.key for one in seen.sent} | set(ends)),
+            "sent": len(seen.sent),
+            "polls": len(seen.polls),
+            "polled": len(polled),
+            "unseen": unseen,
+        },
+        findings=capped(findings),
+        counts=dict(counts),
+        notes=[f"{unseen:,} acknowledged messages lie beyond what anybody polled"] if unseen else (),
+    )
+
+
+def _see(operations: Sequence[Operation]) -> _Seen:
+    seen = _Seen()
+    for one in operations:
+        if one.function in ("assign", "subscribe"):
+            seen.moved[one.process].append((one.invoked, one.function == "subscribe"))
+        elif one.function in _CLIENTS:
+            _take(one, seen)
+        elif one.function not in ("crash", "debug-topic-partitions", "close"):
+            raise EvidenceError(
+                f"operation {one.index}: function {one.function!r}; the model log has {listed(_CLIENTS)}, "
+                "assign and subscribe",
+                remedy="other models read other histories: see docs/log.md",
+            )
+    return seen
+
+
+def _take(one: Operation, seen: _Seen) -> None:
+    for micro in _micros(one, one.asked):
+        if micro[0] == "send":
+            seen.asked[hashable(micro[1]), _message(micro[2])].append(one)
+    if one.outcome is not Outcome.OK:
+        return
+    polled: list[_Told] = []
+    for micro in _micros(one, one.told):
+        if micro[0] == "send":
+            if isinstance(micro[2], list) and isinstance(micro[2][0], int):
+                seen.sent.append(_told(one, micro[1], micro[2]))
+        else:
+            found = micro[1] if len(micro) > 1 and isinstance(micro[1], dict) else {}
+            polled += [_told(one, key, pair) for key, pairs in found.items() for pair in pairs]
+    if polled:
+        seen.polls.append((one, polled))
+
+
+def _micros(one: Operation, value: Any) -> Iterator[list[Any]]:
+    for micro in value if isinstance(value, list) else ():
+        if not isinstance(micro, list) or not micro or str(micro[0]) not in ("send", "poll"):
+            raise EvidenceError(
+                f"operation {one.index}: a micro-operation is [:send key value] or [:poll], this is {micro!r}"
+            )
+        if str(micro[0]) == "send" and len(micro) != 3:
+            raise EvidenceError(f"operation {one.index}: a send has a key and a value, this is {micro!r}")
+        yield micro
+
+
+def _told(one: Operation, key: Any, pair: Any) -> _Told:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int):
+        raise EvidenceError(f"operation {one.index}: a message is [offset value], this is {pair!r}")
+    return _Told(hashable(key), pair[0], hashable(pair[1]), one)
+
+
+def _message(value: Any) -> Message:
+    """The message of a send, as it was asked or with the offset that it got."""
+    return hashable(value[1] if isinstance(value, list) and len(value) == 2 else value)
+
+
+def _all(seen: _Seen) -> Iterator[_Told]:
+    yield from seen.sent
+    for _, told in seen.polls:
+        yield from told
+
+
+def _places(seen: _Seen) -> dict[Key, dict[int, int]]:
+    """Of each log: its known offsets, numbered in their order."""
+    offsets: dict[Key, set[int]] = defaultdict(set)
+    for one in _all(seen):
+        offsets[one.key].add(one.offset)
+    return {key: {offset: at for at, offset in enumerate(sorted(known))} for key, known in offsets.items()}
+
+
+def _ends(seen: _Seen) -> dict[Key, int]:
+    """The highest offset of each log that anybody polled."""
+    ends: dict[Key, int] = {}
+    for _, told in seen.polls:
+        for one in told:
+            ends[one.key] = max(one.offset, ends.get(one.key, -1))
+    return ends
+
+
+def _contents(seen: _Seen) -> Iterator[Finding]:
+    at: dict[tuple[Key, int], dict[Message, _Told]] = defaultdict(dict)
+    of: dict[tuple[Key, Message], dict[int, _Told]] = defaultdict(dict)
+    for one in _all(seen):
+        at[one.key, one.offset].setdefault(one.message, one)
+        of[one.key, one.message].setdefault(one.offset, one)
+    for (key, offset), messages in at.items():
+        if len(messages) > 1:
+            proof = [f"{_by(one)}: {text_of(message)}" for message, one in messages.items()]
+            yield _finding(
+                "inconsistent-offsets", f"log {text_of(key)}: offset {offset} has several messages", proof
+            )
+    for (key, message), offsets in of.items():
+        if len(offsets) > 1:
+            proof = [f"{_by(one)}: at offset {offset}" for offset, one in sorted(offsets.items())]
+            text = f"log {text_of(key)}: message {text_of(message)} is at several offsets"
+            yield _finding("duplicate", text, proof)
+
+
+def _unsent(seen: _Seen) -> Iterator[Finding]:
+    told: set[tuple[Key, Message]] = set()
+    for read, messages in seen.polls:
+        for one in messages:
+            name = one.key, one.message
+            sends = seen.asked.get(name, [])
+            if name in told or any(send.outcome is not Outcome.FAIL for send in sends):
+                continue
+            told.add(name)
+            what = f"log {text_of(one.key)}: message {text_of(one.message)}"
+            if sends:
+                proof = [_by(one), f"operation {sends[0].index}, which sent it, failed"]
+                yield _finding("aborted-read", f"{what} of a failed operation was polled", proof)
+            else:
+                yield _finding(
+                    "garbage-read", f"{what} was polled, and nobody sent it", [f"operation {read.index}"]
+                )
+
+
+def _lost(seen: _Seen, polled: set[tuple[Key, Message]]) -> Iterator[Finding]:
+    ends = _ends(seen)
+    for one in seen.sent:
+        if one.offset <= ends.get(one.key, -1) and (one.key, one.message) not in polled:
+            yield _finding(
+                "lost-write",
+                f"log {text_of(one.key)}: acknowledged message {text_of(one.message)} is lost",
+                [
+                    f"{_by(one)}: sent to offset {one.offset}",
+                    f"polls went on to offset {ends[one.key]}, none has it",
+                ],
+            )
+
+
+def _consumers(seen: _Seen, places: dict[Key, dict[int, int]]) -> Iterator[Finding]:
+    """A consumer that has its logs by ``assign``, or took none, goes forward and leaves nothing out."""
+    before: dict[tuple[int, Key], _Told] = {}
+    for read, told in seen.polls:
+        moves = [(at, free) for at, free in seen.moved.get(read.process, ()) if at <= read.invoked]
+        for one in told:
+            last = before.get((read.process, one.key))
+            before[read.process, one.key] = one
+            if last is None:
+                continue
+            moved = any(last.by.invoked < at for at, _ in moves)
+            if last.by is not read and (moved or (moves and moves[-1][1])):
+                continue
+            step = places[one.key][one.offset] - places[one.key][last.offset]
+            if step == 1:
+                continue
+            where = f"log {text_of(one.key)}: process {read.process} polled {one.offset} after {last.offset}"
+            kind = "poll-skip" if step > 1 else "nonmonotonic-poll"
+            said = "and left known messages out" if step > 1 else "and so went back"
+            yield _finding(kind, f"{where}, {said}", [_by(last), _by(one)])
+
+
+def _producers(seen: _Seen) -> Iterator[Finding]:
+    before: dict[tuple[int, Key], _Told] = {}
+    for one in seen.sent:
+        last = before.get((one.by.process, one.key))
+        before[one.by.process, one.key] = one
+        if last is not None and one.offset <= last.offset:
+            told = f"process {one.by.process} was told offset {one.offset} after {last.offset}"
+            text = f"log {text_of(one.key)}: {told}"
+            yield _finding("nonmonotonic-send", text, [_by(last), _by(one)])
+
+
+def _by(one: _Told) -> str:
+    return f"operation {one.by.index} of process {one.by.process} was told offset {one.offset}"
+
+
+def _finding(kind: str, text: str, proof: Sequence[str]) -> Finding:
+    return Finding(property=LOG, kind=kind, text=text, proof=tuple(proof))

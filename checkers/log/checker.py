@@ -1,0 +1,124 @@
+"""The log checker: columns of transactions in, findings and a judgement out.
+
+Elle's analysis for list-append (Kingsbury and Alvaro, VLDB 2020), in linear work for all but the
+witnesses of cycles. What it may not claim it leaves out: reads of transactions that did not commit prove
+nothing, nor does an element that several transactions appended. A search that comes to its limit of work
+is ``unknown``, never ``valid``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from checkers.facts.wording import counted, listed
+from checkers.log.cycles import Limits, Result, find_cycles
+from checkers.log.edges import Edge, Edges, all_edges
+from checkers.log.findings import PROPERTY
+from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
+from checkers.log.reads import read_findings
+from checkers.log.telling import cycle_findings
+from checkers.log.updates import update_findings
+from checkers.log.versions import Versions, version_orders
+from checkers.log.within import Groups, within_findings
+from checkers.sets.capping import capped
+from evidence.codes import Outcome
+from evidence.exchange.transactions import Micro, Transactions
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.errors import UsageError
+
+__all__ = ("Limits", "judge_log")
+
+
+def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | None = None) -> Judgement:
+    """Judge transactions over logs against a consistency model (a name of ``models.MODELS``).
+
+    The findings are those that the model forbids, ``anomaly`` if there is one; others are notes. ``counts``
+    are exact for every class found: reads, transactions or components with a cycle. ``unknown`` when nothing
+    convicts and too little was seen or a search came to its limit (``limits``: work, not time).
+
+    Raises ``UsageError`` for a model that there is not.
+    """
+    if model not in MODELS:
+        raise UsageError(f"no consistency model {model!r}; there are {listed(MODELS)}")
+    versions = version_orders(given)
+    direct, counts = _direct(given, versions)
+    edges = all_edges(given, versions)
+    seen = _seen(given, versions, edges)
+    result = find_cycles(given, edges, limits or Limits())
+    del edges
+    counts.update(result.counts)
+    findings = [*direct, *cycle_findings(given, versions, result)]
+    against = forbidden(model)
+    wrong = [one for one in findings if one.kind in against]
+    several = int(versions.pairs.several.sum())
+    undecided = [kind for kind in result.undecided if kind in against]
+    enough = seen["read_elements"] > 0 and not several and not undecided
+    return Judgement(
+        property=PROPERTY,
+        verdict=Verdict.ANOMALY if wrong else Verdict.VALID if enough else Verdict.UNKNOWN,
+        needed=(
+            f"for {model}: a committed read that shows an element, every element appended once, "
+            "and no search at its limit"
+        ),
+        seen=seen,
+        findings=capped(wrong),
+        counts=dict(counts),
+        notes=tuple(_notes(counts, model, several, result, limits or Limits())),
+    )
+
+
+def _direct(given: Transactions, versions: Versions) -> tuple[list[Finding], Counter[str]]:
+    """Findings without cycles, and their exact counts."""
+    groups = Groups.of(given, versions)
+    findings: list[Finding] = []
+    counts: Counter[str] = Counter()
+    for kind, number, made in (
+        *read_findings(given, versions),
+        *within_findings(given, versions, groups),
+        *update_findings(given, versions, groups),
+    ):
+        counts[kind] += number
+        findings.extend(capped(made))
+    return findings, counts
+
+
+def _seen(given: Transactions, versions: Versions, edges: Edges) -> Mapping[str, int]:
+    """How much there was to judge."""
+    ok, failed = given.outcome == Outcome.OK, given.outcome == Outcome.FAIL
+    return {
+        "transactions": len(given),
+        "committed": int(ok.sum()),
+        "failed": int(failed.sum()),
+        "unknown": int((~ok & ~failed).sum()),
+        "logs": len(given.key_names),
+        "appends": int((given.kind == Micro.APPEND).sum()),
+        "reads": len(versions.reads),
+        "read_elements": int(given.length[versions.reads].sum()),
+        **{
+            f"{label.name.lower()}_edges": int(np.count_nonzero(edges.label == label))
+            for label in (Edge.WW, Edge.WR, Edge.RW)
+            if label.name
+        },
+    }
+
+
+def _notes(
+    counts: Mapping[str, int], model: str, several: int, result: Result, limits: Limits
+) -> Iterator[str]:
+    out = ruled_out(counts)
+    if out:
+        stronger = [name for name in out if name not in weakest(out)]
+        yield f"ruled out: {listed(weakest(out))}" + (f"; so also {listed(stronger)}" if stronger else "")
+    beside = sorted(set(counts) - forbidden(model))
+    if beside:
+        yield f"found, and allowed by {model}: " + listed(f"{kind} ({counts[kind]:,})" for kind in beside)
+    if several:
+        yield (
+            f"{counted(several, 'append')} repeated an element that was appended to the same log before: "
+            "who wrote it is not known, and no edge rests on it"
+        )
+    for kind in result.undecided:
+        yield f"{kind}: undecided, the search came to its limit of {limits.edges:,} edges"

@@ -1,0 +1,1 @@
+"""Placement: every write set spreads over enough failure domains."""

@@ -1,0 +1,282 @@
+"""Recovery: whoever closed a ledger for its writer had the answers that allow it.
+
+Sources: *Closing Ledgers Safely* ("Quorum Coverage", figures 7 to 10c), the replication protocol
+("Closing a ledger as a reader"), BP-46 ("A note on Quorums"), the client's ``LedgerRecoveryOp``. A
+recoverer is judged by the answers that may have reached it before its decision, whoever made them.
+Each kind of finding rests on answers that did *not* come, so nothing is found where frames
+may be missing. What BP-46 demands beyond the client's rules is noted and convicts nobody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from checkers.contract import Chunk, RunFacts
+from checkers.facts.damage import shortcomings
+from checkers.facts.histories import histories_of
+from checkers.facts.versions import Versions, scan_versions
+from checkers.facts.wire import source_name
+from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed, time_text
+from checkers.recovery.closes import Ensemble, closes_by_recovery
+from checkers.recovery.decisions import Case, Grounds, Ruling, decided
+from checkers.recovery.differences import Difference, differences
+from checkers.recovery.recoveries import Heard, Hearings, Told, scan_hearings
+from checkers.recovery.smoothness import Smooth, merge_smooth, scan_smooth
+from checkers.recovery.writebacks import Writing, writings
+from checkers.recovery.writers import Writers, scan_hands
+from checkers.sets.capping import capped
+from checkers.sets.folded import Folded
+from evidence.codes import NEVER
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.addresses import name_of_id
+from protocol.quorums import Quorums
+
+ENDED_TOO_SOON, FENCED_TOO_FEW = Ruling.ENDED_TOO_SOON.value, Ruling.FENCED_TOO_FEW.value
+WROTE_BACK_UNREAD = "wrote_back_unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Recoveries:
+    """The summary: what crossed recoverers' links, metadata, and what writers may have closed."""
+
+    hearings: Hearings
+    versions: Versions
+    hands: Folded
+    smooth: Smooth
+
+
+class Recovery:
+    """Convicts a close without the answers for it, and an entry written back that nobody had read."""
+
+    name = "recovery"
+    tables: tuple[str, ...] = ("frames", "ledgers", "operations")
+    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, WROTE_BACK_UNREAD)
+
+    def scan(self, chunk: Chunk, run: RunFacts) -> Recoveries:  # noqa: ARG002  # as agreed
+        """Frames, metadata and writers' handles of one chunk."""
+        return Recoveries(
+            scan_hearings(chunk.frames),
+            scan_versions(chunk),
+            scan_hands(chunk.operations),
+            scan_smooth(chunk.frames),
+        )
+
+    def merge(self, left: Recoveries, right: Recoveries) -> Recoveries:
+        """Both."""
+        return Recoveries(
+            left.hearings | right.hearings,
+            left.versions | right.versions,
+            left.hands | right.hands,
+            merge_smooth(left.smooth, right.smooth),
+        )
+
+    def conclude(self, summary: Recoveries, run: RunFacts) -> Judgement:
+        """Needs a recovery whose grounds crossed links, and none that was left unseen."""
+        trial = _Trial(summary, run)
+        rulings = Counter(case.ruling for case in trial.cases)
+        lacking = shortcomings(run, self.tables)
+        findings = [] if lacking or not run.wire else list(trial.findings())
+        beside = trial.differences if run.wire else []
+        return Judgement(
+            property=self.name,
+            verdict=_verdict(findings, rulings, lacking, run),
+            needed="whole evidence with a wire log, and a recovery whose answers were seen, none unseen",
+            seen={
+                "recoveries": len(trial.cases),
+                "legal": rulings[Ruling.LEGAL],
+                "by_writer": rulings[Ruling.BY_WRITER],
+                "by_bookie": rulings[Ruling.BY_BOOKIE],
+                "unseen": rulings[Ruling.UNSEEN],
+                "written_back": sum(one.entries.count() for one in trial.writings),
+                "forged_answers": summary.hearings.forged,
+                **{difference.name: difference.number for difference in beside},
+            },
+            findings=capped(findings),
+            counts={
+                kind: sum(finding.count for finding in findings if finding.kind == kind)
+                for kind in (ENDED_TOO_SOON, FENCED_TOO_FEW, WROTE_BACK_UNREAD)
+            },
+            notes=(*lacking, *_notes(trial, beside, run)),
+        )
+
+
+def _verdict(findings: list[Finding], rulings: Counter[Ruling], lacking: list[str], run: RunFacts) -> Verdict:
+    """A close that needs no recoverer to explain it gives the property no work."""
+    if findings:
+        return Verdict.ANOMALY
+    idle = not (rulings[Ruling.LEGAL] or rulings[Ruling.UNSEEN] or lacking)
+    if (idle or not run.wire) and Recovery.name not in run.required:
+        return Verdict.NOT_JUDGED
+    enough = run.wire and rulings[Ruling.LEGAL] and not rulings[Ruling.UNSEEN] and not lacking
+    return Verdict.VALID if enough else Verdict.UNKNOWN
+
+
+class _Trial:
+    """The cases of one run."""
+
+    def __init__(self, summary: Recoveries, run: RunFacts) -> None:
+        self.run = run
+        self.told = Told(summary.hearings)
+        self.histories = histories_of(summary.versions)
+        self.writers = Writers(summary.hands, summary.smooth, run)
+        guarded = {number for name, number in run.bookies.items() if name in run.guarded}
+        clients = sorted(guarded | summary.hearings.bookies)
+        self.cases = [
+            decided(close, self.told, self.writers, clients)
+            for close in closes_by_recovery(self.histories, run.bookies)
+        ]
+
+    @cached_property
+    def writings(self) -> list[Writing]:
+        """What was written back, by ledger and source."""
+        return list(writings(self.told, self._named(self.told.ledgers(Heard.WROTE))))
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """What BP-46 would have asked for."""
+        return differences(self.cases, self.writings, self._quorums(), self.run)
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that convicts."""
+        for case in self.cases:
+            if case.ruling is Ruling.ENDED_TOO_SOON:
+                yield self._ended_too_soon(case)
+            elif case.ruling is Ruling.FENCED_TOO_FEW:
+                yield self._fenced_too_few(case)
+        for writing in self.writings:
+            yield from self._unread(writing)
+
+    def _named(self, ledgers: Iterable[int]) -> dict[int, frozenset[int]]:
+        """Of these ledgers, seen whole -> the bookies that any of its versions names."""
+        return {
+            ledger: frozenset(
+                self.run.bookies.get(name_of_id(bookie), -1)
+                for version in self.histories.of[ledger]
+                for _, bookies in version.fragments
+                for bookie in bookies
+            )
+            for ledger in ledgers
+            if self.histories.seen_whole(ledger)
+        }
+
+    def _quorums(self) -> dict[int, Quorums]:
+        """The quorums of the ledgers that were written back."""
+        found = {}
+        for ledger in {writing.ledger for writing in self.writings} & set(self.histories.of):
+            ensemble, write, ack = self.histories.of[ledger][-1].shape
+            if ensemble >= write >= ack >= 1:
+                found[ledger] = Quorums(ensemble, write, ack)
+        return found
+
+    def _ended_too_soon(self, case: Case) -> Finding:
+        close, entry = case.close, case.close.beyond
+        ensemble = close.ensembles[-1]
+        quorums = ensemble.quorums
+        where = listed(bookie_name(self.run, bookie) for bookie in ensemble.write_set(entry))
+        proof = [
+            *_closed(case, self.run),
+            f"entry {entry} would be on {where}: {quorums.coverage} of them must deny it "
+            f"(WQ {quorums.write}, AQ {quorums.ack})",
+            *(self._answers(grounds, ensemble, entry) for grounds in case.recoverers),
+        ]
+        top = self.writers.last_acknowledged(close.ledger)
+        if top >= 0:
+            proof.append(f"the last entry acknowledged to the writer is {top}")
+        return Finding(
+            property=Recovery.name,
+            kind=ENDED_TOO_SOON,
+            ledger=close.ledger,
+            first_entry=entry,
+            last_entry=entry,
+            text=(
+                f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry} "
+                f"while entry {entry} was not denied by enough bookies"
+            ),
+            proof=tuple(proof),
+        )
+
+    def _answers(self, grounds: Grounds, ensemble: Ensemble, entry: int) -> str:
+        duty = ensemble.write_set(entry)
+        silent = set(duty) - grounds.denied - grounds.found - grounds.unsure
+        parts = (
+            ("no such entry", grounds.denied),
+            ("the entry", grounds.found),
+            ("an error", grounds.unsure),
+            ("nothing", silent),
+        )
+        said = [
+            f"{what} from {listed(bookie_name(self.run, bookie) for bookie in duty if bookie in bookies)}"
+            for what, bookies in parts
+            if bookies.intersection(duty)
+        ]
+        return f"to {source_name(self.run, grounds.source)} about entry {entry}: {'; '.join(said)}"
+
+    def _fenced_too_few(self, case: Case) -> Finding:
+        close = case.close
+        ensemble = close.ensembles[-1]
+        ended = [grounds for grounds in case.recoverers if grounds.ends(close)]
+        return Finding(
+            property=Recovery.name,
+            kind=FENCED_TOO_FEW,
+            ledger=close.ledger,
+            text=(
+                f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry} "
+                "while an ack quorum was not known to be fenced"
+            ),
+            proof=(*_closed(case, self.run), *(self._fencing(grounds, ensemble) for grounds in ended)),
+        )
+
+    def _fencing(self, grounds: Grounds, ensemble: Ensemble) -> str:
+        known = [bookie_name(self.run, bookie) for bookie in sorted(grounds.known)]
+        unknown = [bookie_name(self.run, bookie) for bookie in sorted(ensemble.unknown(grounds.known))]
+        return (
+            f"{source_name(self.run, grounds.source)} went on by {time_text(self.run, grounds.went_on_ns)} "
+            f"with answers to fencing from {listed(known) or 'nobody'}; unknown in one write set: "
+            f"{listed(unknown)} (AQ {ensemble.quorums.ack})"
+        )
+
+    def _unread(self, writing: Writing) -> Iterator[Finding]:
+        source = source_name(self.run, writing.source)
+        for ledger, first, last in writing.unread:
+            sent_ns = int(writing.first_ns.at(first).late[0])
+            yield Finding(
+                property=Recovery.name,
+                kind=WROTE_BACK_UNREAD,
+                ledger=ledger,
+                first_entry=first,
+                last_entry=last,
+                count=last - first + 1,
+                text=(
+                    f"{ledger_text(self.run, ledger)}: {source} wrote back {entries_text(first, last)} "
+                    "that no bookie had given it"
+                ),
+                proof=(
+                    f"{source} sent a recovery add of entry {first}, at the proxy by "
+                    f"{time_text(self.run, sent_ns)}",
+                    f"no positive answer to a read of entry {first} had been passed on to {source} by then",
+                ),
+            )
+
+
+def _closed(case: Case, run: RunFacts) -> Iterator[str]:
+    version = case.close.version
+    when = "" if version.latest_ns == NEVER else f", in force by {time_text(run, version.latest_ns)}"
+    yield f"metadata version {version.version}: CLOSED at {version.last_entry} after IN_RECOVERY{when}"
+
+
+def _notes(trial: _Trial, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
+    if not run.wire:
+        yield "the run kept no wire log, so nobody knows what recoverers were told"
+        return
+    unseen = [case.close.ledger for case in trial.cases if case.ruling is Ruling.UNSEEN]
+    if unseen:
+        yield (
+            f"{counted(len(unseen), 'close')} after a recovery of which no frame or not every version was "
+            f"seen, first {ledger_text(run, unseen[0])}"
+        )
+    for difference in beside:
+        if difference.number:
+            yield f"differs from BP-46: {difference.text}"

@@ -1,0 +1,140 @@
+"""The closes by recovery: which ones there were, and which ensembles their recoverers may have asked.
+
+A recoverer writes IN_RECOVERY, works with the metadata it then holds, and writes CLOSED; ensembles
+that it changed itself appear in the closing version (``ReadOnlyLedgerHandle#closeRecovered``). Knows
+metadata only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.facts.histories import Histories
+from checkers.facts.plain import Plain
+from checkers.facts.versions import Version
+from protocol.addresses import name_of_id
+from protocol.metadata import LedgerState
+from protocol.quorums import Quorums, fenced, fragment_of, unknown_in, unrecoverable
+
+NOBODY = -1
+"""Stands for a bookie that the run does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """What one version names: ``readers`` is for the entry after the end, ``last`` is what fencing asks."""
+
+    quorums: Quorums
+    readers: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def ended_by(self, denied: Collection[int], entry: int) -> bool:
+        """Whether explicit negatives of these bookies end the ledger before ``entry``."""
+        return unrecoverable(_positions(self.readers, denied), self.quorums, entry)
+
+    def fenced_by(self, known: Collection[int]) -> bool:
+        """Whether the answers of these bookies to fencing leave no ack quorum unknown."""
+        return fenced(_positions(self.last, known), self.quorums)
+
+    def unknown(self, known: Collection[int]) -> list[int]:
+        """The bookies without an answer, of the write set that has the most of them."""
+        return [self.last[position] for position in unknown_in(_positions(self.last, known), self.quorums)]
+
+    def write_set(self, entry: int) -> list[int]:
+        """The bookies whose duty the entry would be."""
+        return [self.readers[position] for position in self.quorums.write_set(entry)]
+
+
+def _positions(ensemble: tuple[int, ...], bookies: Collection[int]) -> list[int]:
+    return [position for position, bookie in enumerate(ensemble) if bookie in bookies]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """A move from IN_RECOVERY to CLOSED, or one that may have been.
+
+    ``began_ns`` is when the recovery's metadata was written at the earliest. ``ensembles`` is empty
+    where a version that matters was not seen or is malformed: such a close cannot be judged.
+    """
+
+    version: Version
+    began_ns: int
+    ensembles: tuple[Ensemble, ...]
+
+    @property
+    def ledger(self) -> int:
+        """The ledger."""
+        return self.version.ledger
+
+    @property
+    def beyond(self) -> int:
+        """The entry that must not be: the one after the end."""
+        return self.version.last_entry + 1
+
+    @property
+    def by_ns(self) -> int:
+        """When it was in force at the latest: what was decided for it was decided by then."""
+        return self.version.latest_ns
+
+
+def closes_by_recovery(histories: Histories, numbers: Mapping[str, int]) -> Iterator[Close]:
+    """Every close of a ledger in recovery, by ledger and version; ``numbers`` are the bookies' by name."""
+    for ledger in sorted((*histories.odd_of, *_recovered(histories.plain))):
+        for chain in histories.chains[ledger]:
+            yield from _of_chain(chain, numbers)
+
+
+def _recovered(plain: Plain) -> Iterator[int]:
+    """Plain ledgers in which a version in recovery is followed by a close."""
+    state, follows = plain.columns["state"], np.flatnonzero(plain.follows)
+    before, now = state[follows - 1], state[follows]
+    closing = (before == LedgerState.IN_RECOVERY) & (now == LedgerState.CLOSED)
+    yield from plain.having(follows[closing])
+
+
+def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterator[Close]:
+    for at, version in enumerate(chain):
+        new = version.closed and not version.put_back and not (at and chain[at - 1].closed)
+        if new and _may_be_recovered(chain[: at + 1]):
+            versions = _in_recovery(chain[: at + 1])
+            began_ns = min((seen.earliest_ns for seen in versions[1:]), default=0)
+            yield Close(version, began_ns, _ensembles(versions, version.last_entry + 1, numbers))
+
+
+def _may_be_recovered(chain: tuple[Version, ...]) -> bool:
+    """Whether the last version of the chain followed IN_RECOVERY, or a version that nobody saw."""
+    if len(chain) == 1:
+        return chain[-1].version > 0
+    before, version = chain[-2:]
+    return before.state == LedgerState.IN_RECOVERY or before.version != version.version - 1
+
+
+def _in_recovery(chain: tuple[Version, ...]) -> list[Version]:
+    """The closing version and those IN_RECOVERY before it; empty when one of them may be missing."""
+    found = [chain[-1]]
+    for version in reversed(chain[:-1]):
+        if version.version != found[-1].version - 1:
+            return []
+        if version.state != LedgerState.IN_RECOVERY:
+            return found
+        found.append(version)
+    return []
+
+
+def _ensembles(versions: list[Version], entry: int, numbers: Mapping[str, int]) -> tuple[Ensemble, ...]:
+    """What each version names for the entry, each once; nothing when one of them is malformed."""
+    found: dict[Ensemble, None] = {}
+    for version in versions:
+        try:
+            metadata = version.metadata()
+            named = fragment_of(metadata.fragments, entry).bookies, metadata.fragments[-1].bookies
+        except ValueError:  # the checker of metadata convicts it
+            return ()
+        if any(len(bookies) != metadata.quorums.ensemble for bookies in named):
+            return ()
+        readers, last = (tuple(numbers.get(name_of_id(one), NOBODY) for one in some) for some in named)
+        found[Ensemble(metadata.quorums, readers, last)] = None
+    return tuple(found)

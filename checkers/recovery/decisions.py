@@ -1,0 +1,137 @@
+"""Whether a close by recovery was legal on the answers that had reached somebody before it.
+
+Nobody records who wrote CLOSED. It was legal if one single recoverer had the answers for it, or if the
+writer may have written it itself, or a bookie whose answers to itself cross no link. Source: *Closing
+Ledgers Safely*; ``ReadLastConfirmedOp``, ``PendingReadOp`` and ``RRQuorumCoverageSet`` of the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from checkers.recovery.closes import Close
+from checkers.recovery.recoveries import Heard, Told
+from checkers.recovery.writers import Writers
+from protocol.addresses import MAX_BOOKIES
+
+_LAC = -1
+"""The entry id of everything about the LAC."""
+
+
+class Ruling(Enum):
+    """What became of one close; the first four convict nobody."""
+
+    LEGAL = "legal"
+    BY_WRITER = "the writer may have closed it itself"
+    BY_BOOKIE = "a bookie may have closed it on its own answers"
+    UNSEEN = "not seen"
+    ENDED_TOO_SOON = "ended_too_soon"
+    FENCED_TOO_FEW = "fenced_too_few"
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What may have reached one recoverer of one close, by bookies' numbers.
+
+    ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
+    ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
+    ``own`` is the recoverer itself where it is a bookie: what it says to itself is seen by nobody.
+    """
+
+    source: int
+    denied: frozenset[int]
+    found: frozenset[int]
+    unsure: frozenset[int]
+    fenced: frozenset[int]
+    fenced_empty: frozenset[int]
+    own: frozenset[int]
+    went_on_ns: int
+
+    def ends(self, close: Close) -> bool:
+        """Whether the entry after the end was denied by enough bookies of its write set."""
+        denied = self.denied | self.own
+        return any(ensemble.ended_by(denied, close.beyond) for ensemble in close.ensembles)
+
+    def fences(self, close: Close) -> bool:
+        """Whether no ack quorum was left unknown when it went on from fencing."""
+        return any(ensemble.fenced_by(self.known) for ensemble in close.ensembles)
+
+    @property
+    def known(self) -> frozenset[int]:
+        """The bookies that may have answered its fencing with anything but an error."""
+        return self.fenced | self.fenced_empty | self.own
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A close with its ruling; ``closer`` is the recoverer that had the grounds, where one had."""
+
+    close: Close
+    ruling: Ruling
+    recoverers: tuple[Grounds, ...] = ()
+    closer: Grounds | None = None
+
+
+def decided(close: Close, told: Told, writers: Writers, clients: Collection[int]) -> Case:
+    """Rule on one close; ``clients`` are the bookies that run a client and may recover by themselves."""
+    if not close.ensembles:
+        return Case(close, Ruling.UNSEEN)
+    recoverers = tuple(_grounds(close, source, told) for source in told.recoverers(close.ledger))
+    ended = [grounds for grounds in recoverers if grounds.ends(close)]
+    closer = next((grounds for grounds in ended if grounds.fences(close)), None)
+    if closer is not None:
+        ruling = Ruling.LEGAL
+    elif writers.may_have_closed(
+        close.ledger,
+        close.version.last_entry,
+        after_ns=close.began_ns,
+        by_ns=close.by_ns,
+        write_quorum=close.version.shape[1],
+    ):
+        ruling = Ruling.BY_WRITER
+    elif any(_alone(close, bookie) for bookie in clients):
+        ruling = Ruling.BY_BOOKIE
+    elif not recoverers:
+        ruling = Ruling.UNSEEN
+    else:
+        ruling = Ruling.FENCED_TOO_FEW if ended else Ruling.ENDED_TOO_SOON
+    return Case(close, ruling, recoverers, closer)
+
+
+def _alone(close: Close, bookie: int) -> bool:
+    """Whether a bookie's answers to itself would do for the whole recovery."""
+    return any(
+        ensemble.ended_by([bookie], close.beyond) and ensemble.fenced_by([bookie])
+        for ensemble in close.ensembles
+    )
+
+
+def _grounds(close: Close, source: int, told: Told) -> Grounds:
+    def heard(kind: Heard, entry: int, by_ns: int) -> frozenset[int]:
+        return frozenset(told.from_bookies(close.ledger, kind, source, entry, by_ns))
+
+    went_on_ns = _went_on_ns(close, source, told)
+    return Grounds(
+        source=source,
+        denied=heard(Heard.DENIED, close.beyond, close.by_ns),
+        found=heard(Heard.FOUND, close.beyond, close.by_ns),
+        unsure=heard(Heard.UNSURE, close.beyond, close.by_ns),
+        fenced=heard(Heard.FENCED, _LAC, went_on_ns),
+        fenced_empty=heard(Heard.FENCED_EMPTY, _LAC, went_on_ns),
+        own=frozenset({source} if source <= MAX_BOOKIES else ()),
+        went_on_ns=went_on_ns,
+    )
+
+
+def _went_on_ns(close: Close, source: int, told: Told) -> int:
+    """When the proxy had its last recovery read of the entry after the end: fencing was over by then."""
+    for _, pieces in told.pieces(close.ledger, Heard.READING, source):
+        reads = pieces.at(close.beyond)
+        sent = reads.late[reads.early <= close.by_ns]
+        if len(sent):
+            return min(int(np.max(sent)), close.by_ns)
+    return close.by_ns

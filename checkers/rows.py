@@ -1,0 +1,107 @@
+"""Rows of a table that is judged: columns are taken when they are asked for, parts are found once.
+
+Every checker wants a part of the rows (the acknowledged adds, what was delivered), and most want the same
+one. A part is therefore made once for all of them, and taking all rows makes none. Knows no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Found = TypeVar("Found")
+Bools = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+
+def at_once(scan: Callable[[Rows], Found]) -> Callable[[Rows], Found]:
+    """``scan``, which asks itself only once what is in no rows: of most runs some tables are empty."""
+    nothing: list[Found] = []
+
+    @wraps(scan)
+    def scanned(rows: Rows) -> Found:
+        if rows.number:
+            return scan(rows)
+        if not nothing:
+            nothing.append(scan(rows))
+        return nothing[0]
+
+    return scanned
+
+
+class _Columns(dict[str, NDArray[Any]]):
+    """The columns of an Arrow table, each made a NumPy array when it is first asked for."""
+
+    def __init__(self, table: pa.Table) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        found: NDArray[Any] = np.asarray(self.table.column(name))
+        self[name] = found
+        return found
+
+
+class Rows(Mapping[str, NDArray[Any]]):
+    """Some rows of a table, as column name -> array; all arrays have ``number`` elements."""
+
+    def __init__(self, columns: _Columns, at: Places | None = None) -> None:
+        """The rows ``at`` these places, in that order; without them all rows."""
+        self._columns, self._at = columns, at
+        self._taken: dict[str, NDArray[Any]] = columns if at is None else {}
+        self._parts: dict[tuple[str, int], Rows] = {}
+        self._known: dict[Callable[[Rows], Any], Any] = {}
+        self.number: int = columns.table.num_rows if at is None else len(at)
+
+    @classmethod
+    def of_table(cls, table: pa.Table, order: Callable[[Rows], Places | None] = lambda _: None) -> Rows:
+        """All rows of a table; ``order`` gives the places of the rows in their order, None if they are so."""
+        columns = _Columns(table)
+        return cls(columns, order(cls(columns)))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if self._at is not None and name not in self._taken:
+            self._taken[name] = np.take(self._columns[name], self._at)
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns.table.column_names)
+
+    def __len__(self) -> int:
+        """How many columns there are, as for any mapping."""
+        return len(self._columns.table.column_names)
+
+    def where(self, pick: Bools) -> Rows:
+        """The rows picked; these very ones when that is all of them."""
+        if pick.all():
+            return self
+        return self._picked(np.flatnonzero(pick))
+
+    def sorted_by(self, name: str) -> Rows:
+        """The same rows, sorted by a column, equal ones as they come."""
+        return self._picked(np.argsort(self[name], kind="stable"))
+
+    def of(self, **values: int) -> Rows:
+        """The rows with these values in these columns; the same object whenever the same are asked for."""
+        rows = self
+        for name, value in values.items():
+            key = name, int(value)
+            if key not in rows._parts:
+                rows._parts[key] = rows.where(rows[name] == int(value))
+            rows = rows._parts[key]
+        return rows
+
+    def once(self, function: Callable[[Rows], Found]) -> Found:
+        """``function`` of these rows, worked out once."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        found: Found = self._known[function]
+        return found
+
+    def _picked(self, at: Places) -> Rows:
+        return Rows(self._columns, at if self._at is None else self._at[at])

@@ -1,0 +1,1 @@
+"""Servers: BP-46's order of events at the boots of bookies."""

@@ -1,0 +1,104 @@
+"""Sets of entries that carry a mark: who wrote the entry and how long it is.
+
+A payload is decided by its run, ledger, entry, writer and size, so two payloads that prove
+themselves are the same bytes exactly when writer and size are equal: that pair is the mark.
+Built like :mod:`checkers.sets.spans`, with the mark as a second key; knows no operation either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.sets.spans import Ints, Spans, ints, runs, sweep
+
+_LOW = np.int64(0xFFFFFFFF)
+
+
+def mark_of(writer: NDArray[Any], size_bytes: NDArray[Any]) -> Ints:
+    """Writer's client number and payload size as one ``int64`` each."""
+    return (writer.astype(np.int64) << np.int64(32)) | (size_bytes.astype(np.int64) & _LOW)
+
+
+def unmarked(mark: int) -> tuple[int, int]:
+    """(writer's client number, payload size in bytes) of a mark."""
+    return mark >> 32, mark & 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marks:
+    """A set of (ledger, entry, mark), immutable; an entry may carry several marks."""
+
+    ledger: Ints
+    mark: Ints
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def empty(cls) -> Marks:
+        """The set of nothing."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(none, none, none, none)
+
+    @classmethod
+    def of_rows(
+        cls, ledger: NDArray[Any], entry: NDArray[Any], writer: NDArray[Any], size_bytes: NDArray[Any]
+    ) -> Marks:
+        """The set of the rows given, in any order, with repeats."""
+        (ledgers, marks), first, last = runs([ints(ledger), mark_of(writer, size_bytes)], ints(entry))
+        return cls(ledgers, marks, first, last)
+
+    def __or__(self, other: Marks) -> Marks:
+        return self._with(other, lambda depth: depth > 0)
+
+    def __and__(self, other: Marks) -> Marks:
+        """Entries that carry one and the same mark in both sets."""
+        return self._with(other, lambda depth: depth == 2)
+
+    def _with(self, other: Marks, keep: Callable[[Ints], Any]) -> Marks:
+        columns = [
+            np.concatenate([mine, theirs])
+            for mine, theirs in (
+                (self.ledger, other.ledger),
+                (self.mark, other.mark),
+                (self.first, other.first),
+                (self.last, other.last),
+            )
+        ]
+        ledger, mark, first, last = columns
+        ones = np.ones(len(first), dtype=np.int64)
+        (ledgers, marks), begin, end = sweep([ledger, mark], first, last, ones, keep)
+        return Marks(ledgers, marks, begin, end)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int, int]]:
+        """(ledger, mark, first, last) of each span, as plain ints, in order."""
+        return zip(
+            self.ledger.tolist(), self.mark.tolist(), self.first.tolist(), self.last.tolist(), strict=True
+        )
+
+    def spans(self) -> Spans:
+        """The entries, whatever their marks."""
+        return Spans.of_ranges(self.ledger, self.first, self.last)
+
+    def twice(self) -> Spans:
+        """The entries that carry two marks or more."""
+        ones = np.ones(len(self), dtype=np.int64)
+        keys, first, last = sweep([self.ledger], self.first, self.last, ones, lambda depth: depth > 1)
+        return Spans(keys[0], first, last)
+
+    def within(self, ledger: int, first: int, last: int) -> list[tuple[int, int, int]]:
+        """(mark, first, last) of what one range of one ledger carries, cut to the range."""
+        hit = (self.ledger == ledger) & (self.first <= last) & (self.last >= first)
+        return [
+            (mark, max(begin, first), min(end, last))
+            for mark, begin, end in zip(
+                self.mark[hit].tolist(), self.first[hit].tolist(), self.last[hit].tolist(), strict=True
+            )
+        ]

@@ -1,0 +1,40 @@
+"""Sorting by ledger and entry, quick where rows are nearly sorted already, as they are in the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ENTRY_BITS = 40
+_MOST_LEDGERS = 2 ** (62 - _ENTRY_BITS)
+
+
+def in_order(ledger: NDArray[Any], entry: NDArray[Any]) -> NDArray[np.intp] | None:
+    """The places of the rows in their order by (ledger, entry), equal ones as they come; None if they are so.
+
+    One key for both columns is sorted once, and a stable sort of a few sorted runs only merges them.
+    """
+    if len(ledger) < 2:
+        return None
+    lowest, least = int(ledger.min()), int(entry.min())
+    if int(ledger.max()) - lowest >= _MOST_LEDGERS or int(entry.max()) - least >= 2**_ENTRY_BITS:
+        return np.lexsort((entry, ledger))
+    key = ((ledger - lowest) << _ENTRY_BITS) + (entry - least)
+    if np.all(key[1:] >= key[:-1]):
+        return None
+    return np.argsort(key, kind="stable")
+
+
+def is_sorted(columns: Sequence[NDArray[Any]]) -> bool:
+    """Whether rows are sorted by the columns, the first column first."""
+    tied = np.ones(max(0, len(columns[0]) - 1), dtype=np.bool_)
+    for column in columns:
+        if np.any(tied & (column[1:] < column[:-1])):
+            return False
+        tied &= column[1:] == column[:-1]
+        if not tied.any():
+            return True
+    return True

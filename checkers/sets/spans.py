@@ -1,0 +1,209 @@
+"""Sets of entries, kept as sorted disjoint spans per ledger.
+
+Every summary of a checker rests on these: a union does not care how the rows were cut or in
+which order the pieces came, so merging is associative. Columns are ``int64`` arrays ``ledger``,
+``first``, ``last`` (inclusive), sorted by ledger and first, spans neither touching nor
+overlapping; equal sets are therefore equal arrays. Knows nothing of operations or findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+LAST_ENTRY = 2**62
+"""Larger than any entry id; stands for "to the end of the ledger"."""
+
+
+def ints(values: ArrayLike) -> Ints:
+    """``values`` as a flat ``int64`` array, without a copy where it is one already."""
+    return np.atleast_1d(np.asarray(values, dtype=np.int64))
+
+
+def sweep(
+    groups: Sequence[Ints], first: Ints, last: Ints, weight: Ints, keep: Callable[[Ints], Any]
+) -> tuple[list[Ints], Ints, Ints]:
+    """The maximal ranges on which ``keep(sum of weights)`` holds, group by group.
+
+    ``groups`` are key columns of the same length as ``first``; ``keep`` maps an array of sums
+    to booleans and must be false for 0. Returns the key columns, firsts and lasts of the ranges,
+    sorted. Time grows as n log n.
+    """
+    if not len(first):
+        return [key[:0] for key in groups], first, last
+    position = np.concatenate([first, last + 1])
+    step = np.concatenate([weight, -weight])
+    keys = [np.concatenate([key, key]) for key in groups]
+    order = np.lexsort((position, *reversed(keys)))
+    position, step = position[order], step[order]
+    keys = [key[order] for key in keys]
+    events = np.flatnonzero(_changes([*keys, position]))
+    inside = keep(np.cumsum(np.add.reduceat(step, events)))
+    before = np.concatenate([[False], inside[:-1]])
+    begin, end = events[inside & ~before], events[~inside & before]
+    return [key[begin] for key in keys], position[begin], position[end] - 1
+
+
+def runs(groups: Sequence[Ints], entry: Ints) -> tuple[list[Ints], Ints, Ints]:
+    """Unsorted single entries as maximal ranges, group by group; repeats count once."""
+    if not len(entry):
+        return [key[:0] for key in groups], entry, entry
+    keys, fresh = list(groups), _run_begins(groups, entry)
+    if fresh is None:
+        order = np.lexsort((entry, *reversed(keys)))
+        keys, entry = [key[order] for key in keys], entry[order]
+        fresh = _run_begins(keys, entry)
+    assert fresh is not None  # noqa: S101  # sorted by now
+    begin = np.flatnonzero(fresh)
+    end = np.append(begin[1:], len(entry)) - 1
+    return [key[begin] for key in keys], entry[begin], entry[end]
+
+
+def _changes(columns: Sequence[Ints]) -> Bools:
+    """True where a row differs from the row before it in any column; true for the first row."""
+    fresh = np.zeros(len(columns[0]), dtype=np.bool_)
+    fresh[0] = True
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return fresh
+
+
+def _run_begins(groups: Sequence[Ints], entry: Ints) -> Bools | None:
+    """True for each row that goes on from no row before it; None when rows are not sorted."""
+    tied = np.ones(len(entry) - 1, dtype=np.bool_)
+    for key in groups:
+        if np.any(tied & (key[1:] < key[:-1])):
+            return None
+        tied &= key[1:] == key[:-1]
+    step = entry[1:] - entry[:-1]
+    if np.any(tied & (step < 0)):
+        return None
+    return np.concatenate([[True], ~tied | (step > 1)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans:
+    """A set of (ledger, entry), immutable. ``|``, ``&`` and ``-`` are those of sets."""
+
+    ledger: Ints
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def empty(cls) -> Spans:
+        """The set of nothing."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(none, none, none)
+
+    @classmethod
+    def of_entries(cls, ledger: ArrayLike, entry: ArrayLike) -> Spans:
+        """The set of the rows (ledger, entry), in any order, with repeats; a scalar ledger spreads."""
+        entries = ints(entry)
+        keys, first, last = runs([np.broadcast_to(ints(ledger), entries.shape)], entries)
+        return cls(keys[0], first, last)
+
+    @classmethod
+    def of_ranges(cls, ledger: ArrayLike, first: ArrayLike, last: ArrayLike) -> Spans:
+        """The union of inclusive ranges, in any order, overlapping or not; empty ones are dropped."""
+        ledgers, firsts, lasts = np.broadcast_arrays(ints(ledger), ints(first), ints(last))
+        full = lasts >= firsts
+        firsts, lasts = firsts[full], lasts[full]
+        ones = np.ones(len(firsts), dtype=np.int64)
+        keys, begin, end = sweep([ledgers[full]], firsts, lasts, ones, lambda depth: depth > 0)
+        return cls(keys[0], begin, end)
+
+    @classmethod
+    def up_to(cls, ends: Mapping[int, int]) -> Spans:
+        """Entries 0..end of each ledger; an end below 0 gives nothing."""
+        return cls.of_ranges(list(ends), 0, list(ends.values())) if ends else cls.empty()
+
+    @classmethod
+    def beyond(cls, ends: Mapping[int, int]) -> Spans:
+        """Every entry above the end, for each ledger named."""
+        return (
+            cls.of_ranges(list(ends), [end + 1 for end in ends.values()], LAST_ENTRY) if ends else cls.empty()
+        )
+
+    def __or__(self, other: Spans) -> Spans:
+        if not len(other):
+            return self
+        return self._with(other, 1, lambda depth: depth > 0) if len(self) else other
+
+    def __and__(self, other: Spans) -> Spans:
+        return self._with(other, 1, lambda depth: depth == 2)
+
+    def __sub__(self, other: Spans) -> Spans:
+        return self._with(other, 2, lambda depth: depth == 1)
+
+    def _with(self, other: Spans, weight: int, keep: Callable[[Ints], Any]) -> Spans:
+        first = np.concatenate([self.first, other.first])
+        weights = np.ones(len(first), dtype=np.int64)
+        weights[len(self) :] = weight
+        keys, begin, end = sweep(
+            [np.concatenate([self.ledger, other.ledger])],
+            first,
+            np.concatenate([self.last, other.last]),
+            weights,
+            keep,
+        )
+        return Spans(keys[0], begin, end)
+
+    def __len__(self) -> int:
+        """How many spans there are (not entries)."""
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        """(ledger, first, last) of each span, as plain ints, in order."""
+        return zip(self.ledger.tolist(), self.first.tolist(), self.last.tolist(), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spans):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in (
+                (self.ledger, other.ledger),
+                (self.first, other.first),
+                (self.last, other.last),
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # compared by value, made of arrays
+
+    def count(self) -> int:
+        """How many entries the set has."""
+        return int(np.sum(self.last - self.first + 1))
+
+    def ledgers(self) -> list[int]:
+        """The ledgers that have an entry in the set, ascending."""
+        return [int(ledger) for ledger in np.unique(self.ledger)]
+
+    def of(self, ledger: int) -> Spans:
+        """The part of one ledger."""
+        begin, end = np.searchsorted(self.ledger, [ledger, ledger + 1])
+        return Spans(self.ledger[begin:end], self.first[begin:end], self.last[begin:end])
+
+    def without(self, ledgers: Collection[int]) -> Spans:
+        """The set less everything of the ledgers named."""
+        keep = ~np.isin(self.ledger, ints(sorted(ledgers)))
+        return Spans(self.ledger[keep], self.first[keep], self.last[keep])
+
+    def entries(self) -> Ints:
+        """Every entry id, span after span: for one ledger, its entries ascending."""
+        widths = self.last - self.first + 1
+        starts = np.repeat(self.first - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
+        return starts + np.arange(widths.sum(), dtype=np.int64)
+
+    def holds(self, ledger: int, entries: Ints) -> Bools:
+        """For each entry of one ledger, whether it is in the set."""
+        mine = self.of(ledger)
+        at = np.searchsorted(mine.first, entries, side="right") - 1
+        if not len(mine):
+            return np.zeros(len(entries), dtype=np.bool_)
+        return (at >= 0) & (entries <= mine.last[np.maximum(at, 0)])

@@ -1,0 +1,213 @@
+"""What stored runs say together: each mode of each run read by one Spark task, to one small row.
+
+Reads ``run.json``, the verdict and the collected operations; never judges anything anew. A folder that
+cannot be read is told with its reason and costs nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from evidence.codes import NEVER, Kind, Outcome
+from evidence.folder import RunFolder, read_json
+from pipeline.session import Session
+from pipeline.tables import read_collection, rows_in
+from protocol.errors import EvidenceError
+
+LOSSES = ("explained", "unexplained", "forged", "put_back", "undetermined")
+"""The classes of lost entries, as durability counts them."""
+_COLUMNS = ("kind", "outcome", "invoked_ns", "completed_ns")
+_SECOND_NS = 1_000_000_000
+_BINS_IN_OCTAVE, _BINS = 32, 32 * 40
+"""Latencies are counted in bins of 2.2 %, so that the rows need not be kept."""
+_LONGEST_S = 7 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One mode of one stored run. Entries are counted exactly, times are those of the adds' clients.
+
+    ``waiting_s`` are the seconds of the run in which a client waited for an add, ``served_s`` those of them
+    in which one was acknowledged; ``stall_s`` the longest stretch of them in which none was. ``p50_ms`` and
+    ``p99_ms`` are of acknowledged adds, within 3 %; -1 where none was. ``no_load`` says why the run's
+    operations could not be read (then only what its verdict counts is known), and is empty where they were.
+    """
+
+    path: str
+    scenario: str
+    mode: str
+    release: str
+    verdict: str
+    damaged: bool
+    acknowledged: int
+    lost: Mapping[str, int]
+    corrupt: int
+    vanished: int
+    unavailable: int
+    acked: int
+    waiting_s: int
+    served_s: int
+    stall_s: int
+    p50_ms: float
+    p99_ms: float
+    no_load: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A stored run that says nothing here, and why."""
+
+    path: str
+    why: str
+
+
+def read_trends(session: Session, folders: Sequence[Path]) -> list[Trend | LeftOut]:
+    """What each mode's folder says, in the order given; ``JudgementError`` when Spark itself fails."""
+    return session.map("reading stored runs", read_trend, list(folders))
+
+
+def read_trend(path: Path) -> Trend | LeftOut:
+    """One mode's folder; whatever is wrong with it is a sentence, never an error."""
+    try:
+        return _trend(RunFolder.open(path))
+    except _BAD as error:
+        return LeftOut(str(path), _why(error, path))
+
+
+_BAD = (EvidenceError, OSError, ValueError, KeyError, TypeError)
+"""What a folder that is half, damaged or another version's raises."""
+
+
+def _why(error: Exception, path: Path) -> str:
+    """The reason without the folder's own path, so that the same reason reads the same."""
+    said = str(error) if isinstance(error, EvidenceError) else f"damaged ({type(error).__name__}: {error})"
+    return said.splitlines()[0].replace(f"{path}/", "")
+
+
+def _trend(folder: RunFolder) -> Trend:
+    facts = folder.run()
+    if not folder.verdict_json.is_file():
+        ended = "" if folder.end_json.is_file() else ", and its evidence was never closed"
+        raise EvidenceError(f"not judged yet{ended}")
+    verdict = read_json(folder.verdict_json)
+    durability = verdict["judgements"]["durability"]
+    counts, seen = durability["counts"], durability["seen"]
+    load = _load_or_why(folder, int(facts["clock"]["monotonic_ns"]))
+    return Trend(
+        path=str(folder.path),
+        scenario=str(facts["scenario"]),
+        mode=str(facts["mode"]),
+        release=" ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]})),
+        verdict=str(verdict["verdict"]),
+        damaged=bool(verdict["damage"]),
+        acknowledged=int(seen.get("acknowledged", 0)),
+        lost={name: int(counts.get(f"lost_{name}", 0)) for name in LOSSES},
+        corrupt=int(counts.get("corrupt", 0)),
+        vanished=int(counts.get("vanished", 0)),
+        unavailable=int(counts.get("unavailable", 0)),
+        **load,
+    )
+
+
+def _load_or_why(folder: RunFolder, began_ns: int) -> dict[str, Any]:
+    """The adds of the run, or none of them and why."""
+    try:
+        return _load(folder, began_ns)
+    except _BAD as error:
+        return {**_Adds(began_ns).told(), "no_load": _why(error, folder.path)}
+
+
+def _load(folder: RunFolder, began_ns: int) -> dict[str, Any]:
+    """The adds of the run: how many, how fast, and in how many of its seconds."""
+    collection = read_collection(folder)
+    found = sum(rows_in(folder.tables, "operations", bucket) for bucket in range(collection.buckets))
+    if found != collection.rows["operations"]:
+        raise EvidenceError(
+            f"its table of operations has {found:,} rows, {collection.rows['operations']:,} were collected"
+        )
+    adds = _Adds(began_ns)
+    for path in sorted((folder.tables / "operations").rglob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=list(_COLUMNS)):
+                adds.count({name: np.asarray(batch.column(name)) for name in _COLUMNS})
+    return adds.told()
+
+
+class _Adds:
+    """Adds counted by the second and by latency, piece by piece."""
+
+    def __init__(self, began_ns: int) -> None:
+        self._began_ns = began_ns
+        self._acked = 0
+        self._changes: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self._served: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
+        self._latency: NDArray[np.int64] = np.zeros(_BINS, dtype=np.int64)
+
+    def count(self, rows: Mapping[str, NDArray[Any]]) -> None:
+        """Count some rows; adds that failed before they were sent were never waited for."""
+        sent = (rows["kind"] == Kind.ADD) & (rows["outcome"] != Outcome.FAIL)
+        invoked, completed = rows["invoked_ns"][sent], rows["completed_ns"][sent]
+        # Of an add that never ended nobody knows how long its client waited: it counts where it began.
+        ended = np.where(completed == NEVER, invoked, completed)
+        first, last = self._second(invoked), self._second(ended)
+        size = int(last.max(initial=0)) + 2
+        self._changes = _sum(self._changes, np.bincount(first, minlength=size))
+        self._changes = _sum(self._changes, -np.bincount(last + 1, minlength=size))
+        ok = rows["outcome"][sent] == Outcome.OK
+        self._acked += int(ok.sum())
+        self._served = _sum(self._served, np.bincount(last[ok]))
+        self._latency += np.bincount(_bins((ended - invoked)[ok]), minlength=_BINS)
+
+    def _second(self, at_ns: NDArray[Any]) -> NDArray[np.int64]:
+        seconds = (at_ns - self._began_ns) // _SECOND_NS
+        if len(seconds) and not 0 <= int(seconds.min()) <= int(seconds.max()) <= _LONGEST_S:
+            raise EvidenceError("its operations have times outside of the run")
+        return seconds.astype(np.int64)
+
+    def told(self) -> dict[str, Any]:
+        """The columns of :class:`Trend` that speak of adds."""
+        waiting = np.cumsum(self._changes) > 0
+        served = np.zeros(len(waiting), dtype=bool)
+        within = min(len(served), len(self._served))
+        served[:within] = self._served[:within] > 0
+        return {
+            "acked": self._acked,
+            "waiting_s": int(waiting.sum()),
+            "served_s": int((waiting & served).sum()),
+            "stall_s": _longest(waiting & ~served),
+            "p50_ms": self._percentile(0.5),
+            "p99_ms": self._percentile(0.99),
+        }
+
+    def _percentile(self, share: float) -> float:
+        if not self._acked:
+            return -1.0
+        at = int(np.searchsorted(np.cumsum(self._latency), share * self._acked))
+        return round(float(2.0 ** ((at + 0.5) / _BINS_IN_OCTAVE)) / 1000, 3)
+
+
+def _bins(latency_ns: NDArray[Any]) -> NDArray[np.int64]:
+    """The bin of each latency: octaves of microseconds, each in 32 parts."""
+    micros = np.maximum(latency_ns / 1000, 1.0)
+    return np.minimum((np.log2(micros) * _BINS_IN_OCTAVE).astype(np.int64), _BINS - 1)
+
+
+def _sum(left: NDArray[np.int64], right: NDArray[Any]) -> NDArray[np.int64]:
+    """Two counts by second, the shorter one filled up."""
+    total = np.zeros(max(len(left), len(right)), dtype=np.int64)
+    total[: len(left)] += left
+    total[: len(right)] += right
+    return total
+
+
+def _longest(flags: NDArray[np.bool_]) -> int:
+    """The longest run of true ones."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags.astype(np.int8), [0]))))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
