@@ -1,4 +1,4 @@
-"""What stored runs hold that nobody needs any more, and which of them are still at work.
+"""What runs left that nobody needs any more, on disk and in a container engine, and which are still at work.
 
 A run at work holds a lock on its ``harness.log``; the kernel frees it with the process, so a
 killed harness never blocks cleaning.
@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import fcntl
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from cluster.docker.labels import RUN_LABEL, abandoned
+from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from evidence.folder import RunFolder
+from protocol.errors import ServerError
 
-DIRECTORIES = "data"
-"""Name of the folder under ``servers/<name>/`` in which a server keeps its own files."""
+DIRECTORIES = ("data", "disks", "lives", "snapshots")
+"""Folders under ``servers/<name>/``: a server's own files, those of former lives, copies of them, disks."""
 
 
 @contextmanager
@@ -54,8 +58,37 @@ def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path
         if tables and not runs and folder.tables.is_dir():
             chosen = [*chosen, folder.tables]
         for path in chosen:
-            yield path, sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+            yield path, sum(_taken_bytes(file) for file in path.rglob("*") if file.is_file())
+
+
+def abandoned_containers() -> dict[str, list[str]]:
+    """Containers and networks by run, of runs that nobody will clear up any more; none without an engine."""
+    try:
+        return abandoned(EngineSocket(socket_path()))
+    except OSError:
+        return {}
+
+
+def remove_containers(run: str) -> None:
+    """Remove all that a run left in the engine."""
+    sweep(EngineSocket(socket_path()), f"{RUN_LABEL}={run}")
+
+
+def unmount_below(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> None:
+    """Unmount the disks of a run in containers whose harness and keeper were killed, the innermost first."""
+    points = [line.split()[1].replace("\\040", " ") for line in mounts.read_text().splitlines()]
+    place = f"{folder.absolute()}/"
+    for point in reversed([point for point in points if point.startswith(place)]):
+        done = subprocess.run(["umount", point], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise ServerError(f"{point} cannot be unmounted: {done.stderr.strip()}")
+
+
+def _taken_bytes(file: Path) -> int:
+    """What a file takes on the disk; an image has a size that it never took."""
+    return min(file.lstat().st_size, file.lstat().st_blocks * 512)
 
 
 def _directories(folder: RunFolder) -> list[Path]:
-    return sorted(path for path in folder.servers.glob(f"*/{DIRECTORIES}") if path.is_dir())
+    found = (path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}"))
+    return sorted(path for path in found if path.is_dir())

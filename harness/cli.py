@@ -19,10 +19,19 @@ from protocol.errors import FencepostError
 
 VERBS = {
     "run": "Run scenarios on real servers and judge them.",
+    "explore": "Search for losses with plans drawn from a seed.",
+    "replay": "Carry a stored run out again, and say how often it fails.",
+    "shrink": "Make a run that failed as small as it can be.",
     "check": "Judge a stored run again, from its folder alone.",
+    "report": "Show a run as a page, all runs as an index, or what they say together.",
+    "bundle": "Put a run into one archive for others.",
     "explain": "Tell the life of one ledger or one entry.",
+    "campaign": "Carry out many runs by a file: nightly, a gate, or one of your own.",
+    "export": "Write a run for Jepsen, Elle or Perfetto.",
+    "trackrecord": "Find known bugs of BookKeeper where they are, and not where they are not.",
     "list": "Show scenarios, faults, modes, workloads, versions or runs.",
     "doctor": "Say what this machine lacks, and what a configuration ignores.",
+    "completion": "Print what lets a shell complete verbs, options and names.",
     "clean": "Remove stored runs, or the data that killed runs left.",
 }
 

@@ -15,6 +15,8 @@ from cluster.waiting import wait_until
 from harness.acts.registry import Done, act
 from harness.stage import Stage
 from plans.conditions import Elapsed
+from protocol.errors import NotReadyError
+from protocol.wire import EOK, NO_ENTRY, NO_LEDGER, UNKNOWN_STATE
 
 Condition = Callable[[Stage, Any], tuple[bool, str]]
 CONDITIONS: dict[str, Condition] = {}
@@ -22,15 +24,15 @@ BEGINNINGS: dict[str, Callable[[Stage, Any], Condition]] = {}
 """Conditions on what happens from the step's beginning on: each looks once, and gives what to poll."""
 
 _NO_SUCH_ENTRY_ID = 2**40
-_LIMBO = 507
+_AT_ONCE_S = 0.0
 _CHECK_BEGINS = (b"PREBOOT_START", b"FULL_CHECK_INIT")
 _CHECK_ENDED = b"CLEAR_INTEGCHECK_FLAG"
 _MEANING = {
     None: "no answer",
-    0: "has the entry",
-    402: "no such ledger",
-    403: "no such entry",
-    _LIMBO: "limbo",
+    EOK: "has the entry",
+    NO_LEDGER: "no such ledger",
+    NO_ENTRY: "no such entry",
+    UNKNOWN_STATE: "limbo",
 }
 
 
@@ -82,22 +84,25 @@ def alive_and(condition: Condition, stage: Stage, asked: Any) -> tuple[bool, str
 
 @condition("ready")
 def ready(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The process runs, is registered, and answers a raw read."""
+    """The process is on the last rung of its readiness ladder; each rung is recorded as it is reached."""
     process = stage.cluster.process(step.target)
     if process.state is not ProcessState.RUNNING:
         return False, f"{step.target} is {process.state}"
-    if step.target not in stage.cluster.bookies:
-        return True, f"{step.target} runs"
-    status = stage.cluster.answer(step.target, 0, _NO_SUCH_ENTRY_ID)
-    registered = step.target in stage.cluster.metadata.registered()
-    return status is not None and registered, f"{step.target} {_said(status)}, {_registered(registered)}"
+    try:
+        process.wait_ready(_AT_ONCE_S)
+    except NotReadyError as error:
+        return False, str(error)
+    return True, f"{step.target} is ready in boot {process.boot}"
 
 
 @condition("registered")
 def registered(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The bookie is registered in the metadata store."""
-    there = step.target in stage.cluster.metadata.registered()
-    return there, f"{step.target} is {_registered(there)}"
+    """The bookie is registered in the metadata store, as what the plan asks for."""
+    metadata = stage.cluster.metadata
+    if step.target not in metadata.registered():
+        return step.state == "absent", f"{step.target} is {_registered(False)}"
+    state = "writable" if step.target in metadata.writable() else "read_only"
+    return step.state in ("any", state), f"{step.target} is registered, {state.replace('_', '-')}"
 
 
 @condition("down")
@@ -111,14 +116,21 @@ def down(stage: Stage, step: Any) -> tuple[bool, str]:
 def limbo(stage: Stage, step: Any) -> tuple[bool, str]:
     """The bookie answers 507 for the ledger (BP-46's limbo)."""
     status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
-    return status == _LIMBO, f"{step.target} {_said(status)}"
+    return status == UNKNOWN_STATE, f"{step.target} {_said(status)}"
 
 
 @condition("not_limbo")
 def not_limbo(stage: Stage, step: Any) -> tuple[bool, str]:
     """The bookie answers for the ledger, and not with 507."""
     status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
-    return status not in (None, _LIMBO), f"{step.target} {_said(status)}"
+    return status not in (None, UNKNOWN_STATE), f"{step.target} {_said(status)}"
+
+
+@condition("forgotten")
+def forgotten(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The bookie answers that it knows no such ledger."""
+    status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
+    return status == NO_LEDGER, f"{step.target} {_said(status)}"
 
 
 @condition("state")
@@ -155,7 +167,7 @@ def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes
             return False, f"{name} is not registered"
         for ledger in stage.cluster.metadata.ledgers() or [0]:
             status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
-            if status in (None, _LIMBO):
+            if status in (None, UNKNOWN_STATE):
                 return False, f"{name} {_said(status)} for ledger {ledger}"
         if _repairing(stage, name):
             return False, f"{name} is checking and repairing its entries"
@@ -166,7 +178,7 @@ def acked_entries(stage: Stage, ledger: str) -> int:
     """How many adds to a named ledger its writers were told ok, so far."""
     total = 0
     for client, handle in stage.ledgers.handles(ledger):
-        total += int(stage.call(client, "status", handle=handle, timeout_s=10).get("acked", 0))
+        total += int(stage.call(client, "status", handle=handle).get("acked", 0))
     return total
 
 

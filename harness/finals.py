@@ -16,7 +16,6 @@ from harness.conditions import alive_and, quiet
 from harness.stage import Stage
 from protocol.errors import ClientError, NotReadyError
 
-_QUIET_TIMEOUT_S = 90
 _OBSERVATION_TIMEOUT_S = 1800
 _CENSUS_OUTSTANDING = 500
 _FINAL_ATTEMPTS = 20
@@ -44,7 +43,8 @@ def heal_everything(stage: Stage) -> None:
 
 def await_quiet(stage: Stage) -> str:
     """Wait for the quiet state and say what it is; ``NotReadyError`` when it does not come."""
-    return wait_until(lambda: alive_and(quiet, stage, None), _QUIET_TIMEOUT_S, "the quiet state")
+    patience_s = stage.plan.plan.limits.quiet_s
+    return wait_until(lambda: alive_and(quiet, stage, None), patience_s, "the quiet state")
 
 
 def observe(stage: Stage) -> dict[str, Any]:

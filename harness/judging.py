@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checkers.sufficiency import Sufficiency
+from checkers.verdict import within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
@@ -32,27 +33,43 @@ class Judge:
         """Return when the session is idle, so that it does not compete with the servers under test."""
         self._session.wait()
 
-    def verdict(self, folder: RunFolder) -> RunVerdict:
-        """Collect the raw evidence into tables, judge them, and write ``verdict.json``."""
+    def collect(self, folder: RunFolder) -> RunFolder:
+        """Make tables of the raw evidence; the folder as Spark's workers find it."""
         from cluster.offline import transactions
         from pipeline.collect import collect
+
+        folder = RunFolder(folder.path.resolve())  # workers run elsewhere
+        self._session.share(folder.path)
+        collect(self._session, folder, transactions=transactions)
+        return folder
+
+    def verdict(self, folder: RunFolder) -> RunVerdict:
+        """Collect the raw evidence into tables, judge them, and write ``verdict.json``."""
         from pipeline.judge import judge
 
-        collect(self._session, folder, transactions=transactions)
-        return judge(self._session, folder)
+        return judge(self._session, self.collect(folder))
 
 
 @contextmanager
-def judging(folder: Path) -> Iterator[Judge]:
-    """A judge for as long as the block lasts; its Spark session starts to warm up at once.
+def session_in(folder: Path, *, master: str | None = None) -> Iterator[Session]:
+    """A Spark session for as long as the block lasts, which starts to warm up at once.
 
-    ``folder`` takes Spark's scratch files, which are gone afterwards.
+    ``folder``, that of the runs, takes Spark's scratch files (``.spark-<pid>``), which are gone afterwards.
+    ``master`` is Spark's, by default all cores of this machine.
     """
     from cluster.artifacts import cache_root
     from pipeline.archive import archive_in
-    from pipeline.session import Session
+    from pipeline.session import LOCAL, Session
 
-    with Session(folder, archive=archive_in(cache_root() / "class-data")) as session:
+    archive = archive_in(cache_root() / "class-data")
+    with Session(folder, master=master or LOCAL, archive=archive) as session:
+        yield session
+
+
+@contextmanager
+def judging(folder: Path, *, master: str | None = None) -> Iterator[Judge]:
+    """A judge for as long as the block lasts, on a session of its own (:func:`session_in`)."""
+    with session_in(folder, master=master) as session:
         yield Judge(session)
 
 
@@ -64,6 +81,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     found = [
         Found(finding.property, finding.kind, names.get(finding.ledger, ""), finding.loss)
         for judgement in verdict.judgements.values()
+        if not within_allowance(judgement, plan.allowance)  # what is excused needs no statement
         for finding in judgement.findings
     ]
     return compare(

@@ -6,27 +6,32 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+DEFAULT_BACKEND = "local"
+
 
 @dataclass(frozen=True)
 class Order:
     """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
 
-    ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the
-    plan's own parameters, ``rounds`` its rounds; the two configuration files are the user's own, in
-    properties form.
+    ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the plan's own
+    parameters, ``rounds`` its rounds; ``pause_on`` (``anomaly``, ``end``) leaves the cluster up before it is
+    stopped; the two configuration files are the user's own, in properties form. ``repeat`` is the command
+    that repeats the run where it is not ``fencepost run``.
     """
 
     scenario: str
     modes: tuple[str, ...] = ()
     seed: int | None = None
     version: str | None = None
-    backend: str = "local"
+    backend: str = DEFAULT_BACKEND
     bookie_conf: Path | None = None
     client_conf: Path | None = None
     keep: bool = False
     results: Path = field(default_factory=lambda: default_results())
     settings: tuple[tuple[str, str], ...] = ()
     rounds: int | None = None
+    pause_on: str = ""
+    repeat: tuple[str, ...] = ()
 
 
 def default_results() -> Path:

@@ -9,9 +9,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
-from harness.acts import checkpoints, clients, faults, loads, metadata, observing  # noqa: F401  # each registers
+from evidence.codes import Outcome
+from harness.acts import (  # noqa: F401  # each registers
+    admin,
+    booting,
+    checkpoints,
+    clients,
+    faults,
+    journals,
+    loads,
+    logs,
+    metadata,
+    observing,
+    repair,
+)
 from harness.acts.faults import inject
 from harness.acts.registry import ACTS, Done
 from harness.conditions import await_condition
@@ -19,41 +33,54 @@ from harness.stage import Stage
 from nemesis.registry import FAULTS
 from plans.conditions import Elapsed
 from plans.models import Step, StepSpec, Together
-from protocol.errors import FencepostError, UsageError
+from plans.steps import Act
+from protocol.errors import FencepostError, NotReadyError, UsageError
 
 
 class StepError(FencepostError):
     """A step could not be carried out, or ended otherwise than the plan says it must."""
 
 
-def perform(steps: Sequence[Step], stage: Stage) -> None:
-    """Carry out ``steps`` (resolved step specs) one after the other."""
-    began = time.monotonic()
-    for step in steps:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a step stands in the plan (indexes of steps and branches), and when its block began."""
+
+    path: tuple[int, ...]
+    block_ns: int
+
+
+def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) -> None:
+    """Carry out ``steps`` (resolved step specs) one after the other; ``path`` leads to their block."""
+    began, block_ns = time.monotonic(), time.monotonic_ns()
+    for index, step in enumerate(steps):
         stage.assert_alive()
         _wait_for_time(step, began)
         _wait_for_event(step, stage)
         if isinstance(step, Together):
-            _perform_together(step.branches, stage)
+            _perform_together(step.branches, stage, (*path, index))
         else:
-            _perform_one(step, stage)
+            _perform_one(step, stage, _Place((*path, index), block_ns))
 
 
-def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage) -> None:
+def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage, path: tuple[int, ...]) -> None:
     with ThreadPoolExecutor(max_workers=len(branches), thread_name_prefix="branch") as pool:
-        futures = [pool.submit(perform, branch, stage) for branch in branches]
+        futures = [
+            pool.submit(perform, branch, stage, path=(*path, number))
+            for number, branch in enumerate(branches)
+        ]
     for future in futures:
         future.result()
 
 
-def _perform_one(step: StepSpec, stage: Stage) -> None:
+def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
     began_ns = time.monotonic_ns()
     try:
-        done = _act(step.name)(stage, step.params)
+        done = _done(step, stage)
     except FencepostError as error:
-        _record(stage, step, began_ns, error=str(error))
+        _record(stage, step, place, began_ns, error=str(error))
         raise
-    _record(stage, step, began_ns, outcome=done.outcome.name.lower(), text=done.text, facts=dict(done.facts))
+    outcome = done.outcome.name.lower()
+    _record(stage, step, place, began_ns, outcome=outcome, text=done.text, facts=dict(done.facts))
     stage.narrator.event(done.text)
     if step.outcome not in ("any", done.outcome.name.lower()):
         raise StepError(
@@ -61,6 +88,16 @@ def _perform_one(step: StepSpec, stage: Stage) -> None:
             f"the plan wants {step.outcome}: {done.text}",
             remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
+
+
+def _done(step: StepSpec, stage: Stage) -> Done:
+    """Carry it out; an act that may end anyhow and gets no reply in time has ended unknown."""
+    try:
+        return _act(step.name)(stage, step.params)
+    except NotReadyError as error:
+        if isinstance(step.params, Act) and step.outcome in ("any", "unknown"):
+            return Done(f"{step.params.client} {step.name} {step.params.ledger}: {error}", Outcome.UNKNOWN)
+        raise
 
 
 def _in_round(stage: Stage) -> str:
@@ -87,13 +124,15 @@ def _wait_for_event(step: Step, stage: Stage) -> None:
         await_condition(stage, step.when, step.when.timeout_s)
 
 
-def _record(stage: Stage, step: StepSpec, began_ns: int, **what: Any) -> None:
+def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: Any) -> None:
     params = step.params.model_dump(mode="json", by_alias=True)
     stage.steps.write(
         {
             "step": step.name,
             "params": params,
+            "path": list(place.path),
             "round": stage.round,
+            "block_ns": place.block_ns,
             "began_ns": began_ns,
             "ended_ns": time.monotonic_ns(),
             "planned": step.outcome,

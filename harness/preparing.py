@@ -6,12 +6,13 @@ Everything that can be refused is refused here, with the value and the next step
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster import artifacts
+from cluster import artifacts, builds, disks
+from cluster.backends import backend
 from cluster.doctor import checks
-from cluster.local.training import train_missing
 from cluster.versions import DEFAULT_VERSION
 from harness.order import Order
 from harness.space import require_space
@@ -20,6 +21,7 @@ from plans.load import find, load
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
+from plans.rounds import every
 from protocol.errors import PrerequisiteError, UsageError
 from protocol.modes import MODES
 
@@ -51,17 +53,40 @@ def prepare(order: Order) -> Prepared:
             raise UsageError(
                 unknown("mode", mode, MODES), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
             )
-    if order.backend != "local":
-        raise UsageError(
-            f"backend {order.backend!r} does not exist; there is `local`", remedy="leave --backend out"
-        )
+    return prepared(order, plan)
+
+
+def prepared(order: Order, plan: Plan) -> Prepared:
+    """Check an order whose plan is at hand against this machine, and fetch what it needs."""
+    place = backend(order.backend)
     seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = order.version or plan.cluster.version or DEFAULT_VERSION
     _examine_machine(order.results)
-    for needed in dict.fromkeys((version, *plan.cluster.versions.values())):
+    require_disks(plan)
+    versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
+    for needed in versions:
+        builds.require_adopted(needed)
         artifacts.class_path(needed)
-        train_missing(needed)
+    place.prepare(versions, order.results)
     return Prepared(order, plan, seed, order.modes or plan.modes, version)
+
+
+def _later_versions(plan: Plan) -> Iterator[str]:
+    """The releases that servers are started with by the steps."""
+    for step in every(plan.steps):
+        if later := getattr(step.params, "version", None):
+            yield later
+
+
+def require_disks(plan: Plan) -> None:
+    """Refuse a plan whose bookies have disks of their own where there can be none."""
+    asked = plan.cluster.disks
+    reason = None if asked is None else disks.lacking(asked.kind)
+    if asked is not None and reason is not None:
+        raise PrerequisiteError(
+            f"{plan.name} gives its bookies disks of their own, which cannot be had here: {reason}",
+            remedy=disks.remedy(asked.kind),
+        )
 
 
 def _examine_machine(results: Path) -> None:

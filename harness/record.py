@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from cluster.backends import backend
 from cluster.interface import Cluster, Exit
-from cluster.local.backend import LocalBackend
-from cluster.local.settings import LocalSpec
 from cluster.offline import transactions
+from cluster.racks import SCRIPT, rack_script, rack_settings
+from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
@@ -26,13 +27,17 @@ from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.order import properties_of
+from harness.pausing import pause
 from harness.preparing import Prepared
 from harness.provenance import clock, provenance
 from harness.rounds import carry_out
 from harness.space import full_disk
 from harness.stage import Ledgers, Stage, told
 from nemesis.active import Active
+from plans.models import ClusterSpec
 from plans.resolve import ResolvedPlan
+from plans.rounds import every
+from plans.steps import Admin
 from protocol.errors import LinkError, UnplannedDeathError
 from protocol.modes import MODES
 
@@ -54,10 +59,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)
-        narrator.event(
-            f"starting ZooKeeper, {spec.bookies} bookies, {len(spec.clients)} clients, the observer"
-        )
-        with LocalBackend(spec).open() as cluster:
+        narrator.event(_starting(spec))
+        with backend(prepared.order.backend).cluster(spec) as cluster:
             narrator.event("all of them are ready")
             judge.wait_warm()
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
@@ -65,6 +68,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
             stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
             try:
                 finals = _play(stage)
+                if prepared.order.pause_on:
+                    pause(stage, judge, on=prepared.order.pause_on)
             finally:
                 wire = _wire(cluster, narrator)
                 unplanned = cluster.unplanned()
@@ -96,9 +101,10 @@ def _play(stage: Stage) -> dict[str, Any]:
     return observe(stage)
 
 
-def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> LocalSpec:
+def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
     order, cluster = prepared.order, plan.plan.cluster
-    return LocalSpec(
+    placing = _placing(cluster, folder)
+    return RunSpec(
         folder=folder,
         mode=MODES[plan.mode],
         bookies=cluster.bookies,
@@ -106,14 +112,33 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> LocalSpe
         run_id=secrets.randbits(63),
         version=prepared.version,
         versions=cluster.versions,
-        bookie_conf=cluster.bookie_conf,
-        client_conf=cluster.client_conf,
+        bookie_conf=placing | cluster.bookie_conf,
+        client_conf=placing | cluster.client_conf,
         user_bookie_conf=properties_of(order.bookie_conf),
         user_client_conf=properties_of(order.client_conf),
+        disks=cluster.disks,
+        autorecovery=cluster.autorecovery,
+        autorecovery_conf=placing | cluster.autorecovery_conf,
+        administered=any(isinstance(step.params, Admin) for step in every(plan.plan.steps)),
     )
 
 
-def _tell_overridden(spec: LocalSpec, narrator: Narrator) -> None:
+def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
+    """The settings of rack-aware placement, its script written; none without racks."""
+    if not cluster.racks:
+        return {}
+    script = folder.path.absolute() / SCRIPT
+    script.write_text(rack_script(cluster.racks))
+    script.chmod(0o755)
+    return rack_settings(str(script), cluster.min_racks)
+
+
+def _starting(spec: RunSpec) -> str:
+    repairers = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
+    return f"starting ZooKeeper, {spec.bookies} bookies, {repairers}{len(spec.clients)} clients, the observer"
+
+
+def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
     """Say which keys of the user's own files this run could not keep."""
     for whose, keys in spec.describe()["overridden"].items():
         for key, values in sorted(keys.items()):
@@ -122,7 +147,7 @@ def _tell_overridden(spec: LocalSpec, narrator: Narrator) -> None:
             )
 
 
-def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str, Any]:
+def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, Any]:
     numbers = spec.sources
     bookies = {name: numbers[name] for name in spec.bookie_names}
     return {
@@ -131,12 +156,15 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: LocalSpec) -> dict[str,
         "scenario": plan.plan.name,
         "source": prepared.order.scenario,
         "rounds": prepared.order.rounds,
+        **({"repeat": list(prepared.order.repeat)} if prepared.order.repeat else {}),
         "bookkeeper": spec.version,
         "versions": {name: spec.version_of(name) for name in spec.sources},
         "clients": spec.client_numbers,
         "bookies": bookies,
+        "others": spec.other_numbers,
         "backend": prepared.order.backend,
-        "conf": spec.describe(),
+        "conf": spec.describe(backend(prepared.order.backend).network),
+        "user_conf": {"bookie": dict(spec.user_bookie_conf), "client": dict(spec.user_client_conf)},
         **provenance(),
     }
 

@@ -6,12 +6,18 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.order import DEFAULT_BACKEND
+
 
 def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
-    """``fencepost run ...`` for a run whose modes recorded these ``run.json`` trees."""
+    """``fencepost run ...``, or what recorded it, for a run whose modes have these ``run.json`` trees."""
     facts = runs[0]
+    if "repeat" in facts:
+        return shlex.join(map(str, facts["repeat"]))
     words = ["fencepost", "run", str(facts["source"]), "--seed", str(facts["seed"])]
     words += ["--bookkeeper", str(facts["bookkeeper"])]
+    if (backend := str(facts.get("backend", DEFAULT_BACKEND))) != DEFAULT_BACKEND:
+        words += ["--backend", backend]
     if [one["mode"] for one in runs] != list(facts["plan"]["modes"]):
         words += [word for one in runs for word in ("--mode", str(one["mode"]))]
     ordered, rounds = facts.get("rounds"), facts["plan"].get("rounds", 1)

@@ -19,15 +19,19 @@ from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.record import record
+from harness.reports.page.writing import write_page
 from harness.reports.summary import summary_markdown
 from harness.reports.text import introduction, mode_title, verdict_lines
 from harness.results import ModeResult, RunResult
 
 
-def run(prepared: Prepared, judge: Judge, narrator: Narrator) -> RunResult:
-    """Carry out one order: each mode has its own cluster, folder and verdict."""
+def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:
+    """Carry out one order: each mode has its own cluster, folder and verdict.
+
+    ``path`` is the run's folder where the caller has made it; it also has what an error left there.
+    """
     plan, results = prepared.plan, prepared.order.results
-    path = new_run(results, plan.name, prepared.seed)
+    path = path or new_run(results, plan.name, prepared.seed)
     point_latest(results, path)
     narrator.lines(introduction(prepared, path))
     modes = [_run_mode(prepared, mode, path, judge, narrator) for mode in prepared.modes]
@@ -92,6 +96,8 @@ def _concluded(result: RunResult, narrator: Narrator) -> RunResult:
         {"scenario": result.scenario, "seed": result.seed, "met": met, "modes": tree},
     )
     (result.path / "summary.md").write_text(summary_markdown(result), encoding="utf-8")
+    report = write_page(FoundRun(result.path, tuple(mode.folder for mode in result.modes)))
     narrator.line(f"results: {result.path}")
+    narrator.line(f"report:  {report}")
     narrator.line(f"repeat:  {result.repeat}")
     return result

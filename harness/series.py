@@ -6,14 +6,15 @@ One Spark session serves them all. The last line says which exit code, and why.
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from evidence.folder import find_run
+from evidence.folder import FoundRun
+from harness.bundles.opening import is_bundle, opened
 from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import Order
@@ -27,29 +28,46 @@ from protocol.errors import FencepostError
 EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
 
 
-def run_series(orders: Sequence[Order], *, times: int, quiet: bool, as_json: bool) -> int:
+def run_series(
+    orders: Sequence[Order], *, times: int, master: str | None = None, quiet: bool, as_json: bool
+) -> int:
     """Carry out every order so often; everything is prepared before anything starts."""
     narrator = Narrator(quiet=quiet or as_json)
     prepared = [prepare(order) for order in orders]
-    with judging(_scratch(prepared[0].order.results)) as judge:
+    with judging(prepared[0].order.results, master=master) as judge:
         results = _each(
             _repeated(prepared, times), lambda one: run(one, judge, narrator), narrator, quiet=as_json
         )
     return _finish(results, narrator, as_json=as_json)
 
 
-def check_series(runs: Sequence[str], results: Path, *, quiet: bool, as_json: bool) -> int:
+def check_series(
+    runs: Sequence[str], results: Path, *, master: str | None = None, quiet: bool, as_json: bool
+) -> int:
     """Judge stored runs again."""
     narrator = Narrator(quiet=quiet or as_json)
-    found = [find_run(results, name) for name in runs]
-    with judging(_scratch(results)) as judge:
+    with ExitStack() as scopes:
+        found = [scopes.enter_context(opened(results, name)) for name in runs]
+        before = [_verdicts(one) for one in found]
+        judge = scopes.enter_context(judging(results, master=master))
         done = [judge_again(one, judge, narrator) for one in found]
-    return _finish(done, narrator, as_json=as_json)
+        for name, one, verdicts in zip(runs, found, before, strict=True):
+            if is_bundle(name):
+                narrator.line(f"{name}: {_held(verdicts, _verdicts(one))}")
+        return _finish(done, narrator, as_json=as_json)
 
 
-def _scratch(results: Path) -> Path:
-    """Spark's scratch files lie beside the runs, under a name of this process's own."""
-    return results / f".judging-{os.getpid()}"
+def _verdicts(found: FoundRun) -> dict[str, bytes]:
+    """What ``verdict.json`` of each mode holds now."""
+    return {one.mode: one.verdict_json.read_bytes() for one in found.modes if one.verdict_json.is_file()}
+
+
+def _held(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> str:
+    """Whether judging a bundle again came out as the verdicts that it brought."""
+    other = [mode for mode, verdict in now.items() if before.get(mode) != verdict]
+    if not other:
+        return "judged again, the verdicts are those that it brought, byte for byte"
+    return f"judged again, the verdict of {', '.join(other)} is another than the one that it brought"
 
 
 def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:

@@ -143,7 +143,7 @@ class Stage:
 
     def observe_metadata(self) -> None:
         """Let the observer follow every ledger's metadata from here on."""
-        self.cluster.observer.call("watch", timeout_s=30)
+        self.cluster.observer.call("watch", timeout_s=120)
 
     def call(self, client: str, do: str, *, timeout_s: float = 120, **parameters: Any) -> dict[str, Any]:
         """One command of a client, and its reply; a death that nobody ordered ends the wait."""

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+import nemesis.corruption  # registers its faults
+import nemesis.disks  # registers its faults
 import nemesis.links  # registers its faults
 import nemesis.messages  # registers its faults
-import nemesis.processes  # noqa: F401  # registers its faults
+import nemesis.metadata  # registers its faults
+import nemesis.networks  # registers its faults
+import nemesis.power  # registers its faults
+import nemesis.processes  # registers its faults
+import nemesis.sessions  # registers its faults
+import nemesis.storage  # noqa: F401  # registers its faults
 import workloads.append
+import workloads.chain
+import workloads.churn
 import workloads.failover
 import workloads.forced
+import workloads.many_ledgers
+import workloads.recover_all
 import workloads.recovery
 import workloads.striped  # noqa: F401  # each registers its workload
 from nemesis.registry import FAULTS

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from random import Random
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
 from cluster.interface import Cluster
-from workloads.crew import Crew, Rolled
+from workloads.crew import Crew, CrewLoad, Job, Rolled
 from workloads.registry import register
-from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, jobs, still_going
+from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs, still_going
 
 
 class AppendLoad(RollingLoad):
@@ -20,10 +18,11 @@ class AppendLoad(RollingLoad):
     rate_per_s: float | None = Field(default=None, gt=0)
 
 
-class _Writer(RollingWriter[AppendLoad]):
+class AppendWriter(RollingWriter[AppendLoad]):
     """Adds as many as a ledger takes, many in flight."""
 
     def fill(self, rolled: Rolled, handle: str) -> bool:
+        """As many adds as a ledger takes; whether all were acknowledged."""
         entries = self.params.entries_per_ledger
         if self.append_in_background(handle, entries, self.params.rate_per_s):
             self._await_end_of_adds(handle)
@@ -37,26 +36,16 @@ class _Writer(RollingWriter[AppendLoad]):
                 return
 
 
-class _Append:
+class _Append(CrewLoad):
     """The registered load."""
 
     name = "append"
     about = "writers roll from ledger to ledger, readers tail them, a closer recovers what was left open"
     params: type[BaseModel] = AppendLoad
+    totals = TOTALS
 
-    def run(
-        self,
-        params: AppendLoad,
-        cluster: Cluster,
-        *,
-        random: Random,
-        stop: threading.Event,
-        say: Callable[[str], None],
-        opened: Callable[[str, int], None],
-    ) -> dict[str, int]:
-        """Work until ``stop``; what one member of the crew raises ends the load and is raised."""
-        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=TOTALS)
-        return crew.work(jobs(params, cluster, crew, random, _Writer))
+    def jobs(self, params: AppendLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        return rolling_jobs(params, cluster, crew, AppendWriter)
 
 
 register(_Append())

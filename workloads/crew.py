@@ -6,11 +6,20 @@ Thread-safe. Knows no client command.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from random import Random
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from cluster.interface import Cluster
+
+Job = Callable[[], None]
+"""What one member of a crew does until the load ends."""
 
 
 @dataclass(eq=False)
@@ -56,10 +65,10 @@ class Totals:
 class Crew:
     """The shared part of one load.
 
-    ``kind`` is the load's, ``random`` gives the tag that makes its handles differ from those of other
-    loads on the same clients, ``totals`` names what is counted beside the ledgers. ``heirs`` maps
-    each writer to the inbox of whoever recovers what it leaves open; ``followers`` are told of every
-    ledger.
+    ``kind`` is the load's. ``random`` is its own stream, which first gives the tag that makes its
+    handles differ from those of other loads on the same clients. ``totals`` names what is counted.
+    ``heirs`` maps each writer to the inbox of whoever recovers what it leaves open; ``followers`` are
+    told of every ledger.
     """
 
     def __init__(
@@ -72,9 +81,10 @@ class Crew:
         opened: Callable[[str, int], None],
         totals: Sequence[str],
     ) -> None:
+        self.random = random
         self.stop = stop
         self.say = say
-        self.totals = Totals(("ledgers", *totals))
+        self.totals = Totals(totals)
         self.heirs: dict[str, Inbox] = {}
         self.followers: list[Inbox] = []
         self._kind = kind
@@ -102,7 +112,7 @@ class Crew:
         """A writer leaves a ledger open: its heir shall recover it."""
         self.heirs[rolled.writer].put(rolled)
 
-    def work(self, jobs: Sequence[Callable[[], None]]) -> dict[str, int]:
+    def work(self, jobs: Sequence[Job]) -> dict[str, int]:
         """Do all jobs at the same time until the load ends; what one raises ends it and is raised."""
         with ThreadPoolExecutor(len(jobs), thread_name_prefix=self._kind) as pool:
             futures = [pool.submit(self._ending_all, job) for job in jobs]
@@ -110,9 +120,39 @@ class Crew:
             future.result()
         return self.totals.counts()
 
-    def _ending_all(self, job: Callable[[], None]) -> None:
+    def _ending_all(self, job: Job) -> None:
         try:
             job()
         except BaseException:
             self.stop.set()
             raise
+
+
+class CrewLoad(ABC):
+    """A load that is the work of a crew: a :class:`workloads.registry.Workload` by its jobs alone.
+
+    ``totals`` is what it counts; ``ledgers`` where it creates some.
+    """
+
+    name: str
+    about: str
+    params: type[BaseModel]
+    totals: ClassVar[Sequence[str]]
+
+    @abstractmethod
+    def jobs(self, params: Any, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """What its members do."""
+
+    def run(
+        self,
+        params: Any,
+        cluster: Cluster,
+        *,
+        random: Random,
+        stop: threading.Event,
+        say: Callable[[str], None],
+        opened: Callable[[str, int], None],
+    ) -> dict[str, int]:
+        """Work until ``stop``, or until all members are through; what one raises ends it and is raised."""
+        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=self.totals)
+        return crew.work(self.jobs(params, cluster, crew))

@@ -8,9 +8,7 @@ needs every bookie of the ensemble, so whatever breaks one bookie breaks the led
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from random import Random
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, Field
@@ -18,9 +16,9 @@ from pydantic import BaseModel, Field
 from cluster.interface import Cluster
 from protocol.errors import UsageError
 from workloads.asking import Reply
-from workloads.crew import Crew, Rolled
+from workloads.crew import Crew, CrewLoad, Job, Rolled
 from workloads.registry import register
-from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, jobs
+from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, rolling_jobs
 
 _ILLEGAL_OPERATION = -100
 
@@ -81,27 +79,17 @@ class _Writer(RollingWriter[ForcedLoad]):
         return bool(reply["ok"])
 
 
-class _Forced:
+class _Forced(CrewLoad):
     """The registered load."""
 
     name = "forced"
     about = "deferred adds that a force makes durable after every so many, one ledger after the other"
     params: type[BaseModel] = ForcedLoad
+    totals = (*TOTALS, "forces", "forced")
 
-    def run(
-        self,
-        params: ForcedLoad,
-        cluster: Cluster,
-        *,
-        random: Random,
-        stop: threading.Event,
-        say: Callable[[str], None],
-        opened: Callable[[str, int], None],
-    ) -> dict[str, int]:
-        """Work until ``stop``; ``UsageError`` with a client that speaks V2."""
-        totals = (*TOTALS, "forces", "forced")
-        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=totals)
-        return crew.work(jobs(params, cluster, crew, random, _Writer))
+    def jobs(self, params: ForcedLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """``UsageError`` from a client that speaks V2."""
+        return rolling_jobs(params, cluster, crew, _Writer)
 
 
 register(_Forced())

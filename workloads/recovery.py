@@ -8,8 +8,7 @@ ledger as a reader"). The load counts how they ended; judging is the verdict's.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from pydantic import BaseModel, Field, field_validator
@@ -20,12 +19,12 @@ from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
 from workloads.contests import Contest, Contests
-from workloads.crew import Crew
+from workloads.crew import Crew, CrewLoad, Job
 from workloads.registry import register
 from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, still_going, stop_adds
 
 _WITHOUT_END = 2**62
-_TOTALS = ("acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
+_TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
 
 
 class RecoveryLoad(LedgerShape):
@@ -159,35 +158,25 @@ class _Writer:
         self._asker.ask("release", handle=handle)
 
 
-class _Recovery:
+class _Recovery(CrewLoad):
     """The registered load."""
 
     name = "recovery"
     about = "several recoverers open a ledger at the same time while its writer still writes"
     params: type[BaseModel] = RecoveryLoad
+    totals = _TOTALS
 
-    def run(
-        self,
-        params: RecoveryLoad,
-        cluster: Cluster,
-        *,
-        random: Random,
-        stop: threading.Event,
-        say: Callable[[str], None],
-        opened: Callable[[str, int], None],
-    ) -> dict[str, int]:
-        """Work until ``stop``; what one member of the crew raises ends the load and is raised."""
-        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=_TOTALS)
+    def jobs(self, params: RecoveryLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         contests = Contests(crew, params.recoverers)
 
         def asker(name: str) -> Asker:
-            return Asker(cluster.clients[name], stop)
+            return Asker(cluster.clients[name], crew.stop)
 
         jobs = [_Recoverer(crew, asker(name), contests).run for name in params.recoverers]
         for name in params.writers:
-            own = Random(random.getrandbits(64))
+            own = Random(crew.random.getrandbits(64))
             jobs.append(_Writer(crew, asker(name), contests, params, own).run)
-        return crew.work(jobs)
+        return jobs
 
 
 register(_Recovery())

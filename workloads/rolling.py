@@ -9,6 +9,7 @@ filled is a load's own.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
@@ -20,14 +21,14 @@ from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
-from workloads.crew import Crew, Inbox, Rolled, next_in
+from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.tailing import Tailer
 
 LOOK_S = 1.0
 RETRY_S = 0.25
 _END_S = 10.0
 _A_MOMENT_S = 0.2
-TOTALS = ("acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
+TOTALS = ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
 
 
 class RollingLoad(LedgerShape):
@@ -101,7 +102,7 @@ class _Closer(_Heir):
 LoadT = TypeVar("LoadT", bound=RollingLoad)
 
 
-class RollingWriter(_Heir, Generic[LoadT]):
+class RollingWriter(_Heir, ABC, Generic[LoadT]):
     """A client that fills ledger after ledger; a load says how by ``fill``, and by ``options`` of create."""
 
     options: ClassVar[Mapping[str, Any]] = {}
@@ -111,9 +112,9 @@ class RollingWriter(_Heir, Generic[LoadT]):
         self.params = params
         self._random = random
 
+    @abstractmethod
     def fill(self, rolled: Rolled, handle: str) -> bool:
         """Add entries until the ledger is full, broken, or the load ends; whether it is full."""
-        raise NotImplementedError
 
     def run(self) -> None:
         """Write until the load ends."""
@@ -221,24 +222,23 @@ def still_going(reply: Reply) -> bool:
     return reply.get("error") == "Timeout" and reply.get("code") is None
 
 
-def jobs(
+def rolling_jobs(
     params: LoadT,
     cluster: Cluster,
     crew: Crew,
-    random: Random,
     writer: Callable[[Crew, Asker, Inbox, LoadT, Random], RollingWriter[LoadT]],
-) -> list[Callable[[], None]]:
+) -> list[Job]:
     """What the members of a load do: writers in a ring of heirs, or with a closer; readers that tail."""
 
     def asker(name: str) -> Asker:
         return Asker(cluster.clients[name], crew.stop)
 
     inboxes: dict[str, Inbox] = {name: Inbox() for name in params.writers}
-    found: list[Callable[[], None]] = []
+    found: list[Job] = []
     for number, name in enumerate(params.writers):
         following = params.writers[(number + 1) % len(params.writers)]
         crew.heirs[name] = inboxes[following]
-        own = Random(random.getrandbits(64))
+        own = Random(crew.random.getrandbits(64))
         found.append(writer(crew, asker(name), inboxes[name], params, own).run)
     if params.closer is not None:
         inbox = Inbox()

@@ -7,8 +7,7 @@ those that fail; a ledger ends after so many ensemble changes, or when it is ful
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Sequence
 from random import Random
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
@@ -17,9 +16,9 @@ from cluster.interface import Cluster
 from plans.names import names_in
 from protocol.errors import ServerError
 from workloads.asking import Asker
-from workloads.crew import Crew, Inbox, Rolled
+from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled
 from workloads.registry import register
-from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, jobs, still_going
+from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs, still_going
 
 
 class StripedLoad(RollingLoad):
@@ -81,31 +80,19 @@ class _Writer(RollingWriter[StripedLoad]):
         return len(found[0].fragments) - 1 if found else 0
 
 
-class _Striped:
+class _Striped(CrewLoad):
     """The registered load."""
 
     name = "striped"
     about = "ledgers wider than their write quorum, each kept until bookies were replaced in it"
     params: type[BaseModel] = StripedLoad
+    totals = (*TOTALS, "changes")
 
-    def run(
-        self,
-        params: StripedLoad,
-        cluster: Cluster,
-        *,
-        random: Random,
-        stop: threading.Event,
-        say: Callable[[str], None],
-        opened: Callable[[str, int], None],
-    ) -> dict[str, int]:
-        """Work until ``stop``; what one member of the crew raises ends the load and is raised."""
-        totals = (*TOTALS, "changes")
-        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=totals)
-
+    def jobs(self, params: StripedLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         def writer(crew: Crew, asker: Asker, inbox: Inbox, params: StripedLoad, own: Random) -> _Writer:
             return _Writer(cluster, crew, asker, inbox, params, own)
 
-        return crew.work(jobs(params, cluster, crew, random, writer))
+        return rolling_jobs(params, cluster, crew, writer)
 
 
 register(_Striped())

@@ -12,13 +12,16 @@ from typing import Any
 from cluster.configuration import CHOSEN_ENSEMBLE
 from evidence.codes import Outcome
 from harness.acts.registry import Act, Done, act, outcome_of, refusal, told
+from harness.conditions import condition
 from harness.stage import Stage
+from plans.executed import BOOKIES
 from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600
 
 
-def _ended(reply: dict[str, Any], text: str) -> Done:
+def ended(reply: dict[str, Any], text: str) -> Done:
+    """What is done and how it ended, with the refusal where there was one."""
     outcome = outcome_of(reply)
     return Done(text if outcome is Outcome.OK else f"{text}: {refusal(reply)}", outcome, told(reply))
 
@@ -41,9 +44,10 @@ def create(stage: Stage, step: Any) -> Done:
     )
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
     if not reply.get("ok"):
-        return _ended(reply, f"{step.client} creates {step.ledger} ({quorums})")
+        return ended(reply, f"{step.client} creates {step.ledger} ({quorums})")
     stage.ledgers.name(step.ledger, int(reply["ledger"]))
-    return Done(f"{step.client} creates {step.ledger}: ledger {reply['ledger']} ({quorums})")
+    text = f"{step.client} creates {step.ledger}: ledger {reply['ledger']} ({quorums})"
+    return Done(text, facts={BOOKIES: reply["bookies"]})
 
 
 def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
@@ -68,10 +72,10 @@ def append(stage: Stage, step: Any) -> Done:
         **optional,
     )
     if step.background:
-        return _ended(reply, f"{step.client} begins {step.entries} adds to {step.ledger}")
+        return ended(reply, f"{step.client} begins {step.entries} adds to {step.ledger}")
     acked, unknown = reply.get("acked", 0), reply.get("unknown", 0)
     text = f"{step.client} appends to {step.ledger}: {acked} acknowledged"
-    return _ended(reply, f"{text}, {unknown} unknown" if unknown else text)
+    return ended(reply, f"{text}, {unknown} unknown" if unknown else text)
 
 
 @act("recover")
@@ -90,8 +94,17 @@ def recover(stage: Stage, step: Any) -> Done:
         )
         if reply.get("ok"):
             last = reply.get("last_entry")
-            return _ended(reply, f"{step.client} recovers {step.ledger}: closed, last entry {last}")
-    return _ended(reply, f"{step.client} fails to recover {step.ledger}")
+            return ended(reply, f"{step.client} recovers {step.ledger}: closed, last entry {last}")
+    return ended(reply, f"{step.client} fails to recover {step.ledger}")
+
+
+@condition("known")
+def known(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The client would find the bookie's address."""
+    reply = stage.call(step.client, "knows", bookie=bookie_id(step.target))
+    if reply.get("known"):
+        return True, f"{step.client} knows {step.target}"
+    return False, f"{step.client} has not heard of {step.target}"
 
 
 @act("open")
@@ -104,7 +117,7 @@ def open_(stage: Stage, step: Any) -> Done:
         ledger=stage.ledgers.id(step.ledger),
         recovery=False,
     )
-    return _ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
+    return ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
 
 
 @act("read")
@@ -117,14 +130,14 @@ def read(stage: Stage, step: Any) -> Done:
     if last < step.first:
         return Done(f"{step.client} finds nothing to read in {step.ledger} (LAC {last})")
     reply = stage.call(step.client, "read", handle=handle, first=step.first, last=last)
-    return _ended(reply, f"{step.client} reads {reply.get('entries', 0)} entries of {step.ledger}")
+    return ended(reply, f"{step.client} reads {reply.get('entries', 0)} entries of {step.ledger}")
 
 
 @act("delete")
 def delete(stage: Stage, step: Any) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
     reply = stage.call(step.client, "delete", ledger=stage.ledgers.id(step.ledger))
-    return _ended(reply, f"{step.client} deletes {step.ledger}")
+    return ended(reply, f"{step.client} deletes {step.ledger}")
 
 
 def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
@@ -134,7 +147,7 @@ def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
         handle = stage.ledgers.handle(step.client, step.ledger)
         reply = stage.call(step.client, do, handle=handle, **parameters)
         heard = {key: reply.get(key, "-") for key in ("lac", "last_entry")}
-        return _ended(reply, sentence.format(client=step.client, ledger=step.ledger, **heard))
+        return ended(reply, sentence.format(client=step.client, ledger=step.ledger, **heard))
 
     return carry_out
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.interface import HasSnapshots
 from harness.acts.registry import Done, act
 from harness.stage import Stage
+from nemesis.registry import FAULTS
 from protocol.errors import UsageError
 
 
@@ -20,10 +22,33 @@ def inject(name: str, stage: Stage, step: Any) -> Done:
 
 @act("start")
 def start(stage: Stage, step: Any) -> Done:
-    """Start a server or client that a fault ended, and wait until it answers."""
+    """Start a server or client that is down; wait until it answers, or until it has refused."""
     process = stage.cluster.process(step.target)
-    stage.faults.start(step)
-    return Done(f"start {step.target}: boot {process.boot} is ready")
+    refusal = stage.faults.start(step)
+    if refusal is not None:
+        facts = {"boot": refusal.ended.boot, "code": refusal.ended.code, "signal": refusal.ended.signal}
+        return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.told)})
+    return Done(f"start {step.target}: boot {process.boot} {'is ready' if step.wait else 'has begun'}")
+
+
+@act("roll")
+def roll(stage: Stage, step: Any) -> Done:
+    """Restart servers one after the other; each ending is a fault of its own in the record."""
+    for each in step.starts():
+        stage.faults.inject(step.how, FAULTS[step.how].params(target=each.target))
+        stage.faults.start(each)
+    boots = (f"{target} (boot {stage.cluster.process(target).boot})" for target in step.targets)
+    return Done(f"roll by {step.how}: {', '.join(boots)}")
+
+
+@act("snapshot")
+def snapshot(stage: Stage, step: Any) -> Done:
+    """Copy a server's files, so that a fault can bring them back."""
+    process = stage.cluster.process(step.target)
+    if not isinstance(process, HasSnapshots):
+        raise UsageError(f"{step.target} takes no snapshots on this backend")
+    process.snapshot(step.name)
+    return Done(f"snapshot of {step.target}, {process.state}, as {step.name}")
 
 
 @act("resume")

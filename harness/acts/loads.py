@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 from harness.acts.registry import Done, act
+from harness.conditions import condition
 from harness.stage import Load, Stage
 from protocol.errors import ClientError, UsageError
 from workloads.registry import WORKLOADS
@@ -53,6 +54,15 @@ def end(stage: Stage, step: Any) -> Done:
             f"no load {step.load!r} is running", remedy=f"running: {sorted(stage.loads) or 'none'}"
         )
     return Done(end_load(stage, step.load))
+
+
+@condition("done")
+def done(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The load has ended by itself, well or not; whoever ends it hears how."""
+    if step.load not in stage.loads:
+        raise UsageError(f"no load {step.load!r} is running", remedy="wait for it before it is ended")
+    load = stage.loads[step.load]
+    return not load.thread.is_alive(), f"load {step.load} is at work"
 
 
 def end_load(stage: Stage, name: str) -> str:

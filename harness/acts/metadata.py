@@ -20,6 +20,13 @@ def touch(stage: Stage, step: Any) -> Done:
     return Done(f"touch {step.ledger}: metadata version {version}")
 
 
+@act("long_ids")
+def long_ids(stage: Stage, step: Any) -> Done:  # noqa: ARG001  # the step has no parameters
+    """Let the metadata store give out ids beyond 31 bits."""
+    stage.cluster.metadata.long_ids()
+    return Done("long_ids: the next ledgers have ids beyond 31 bits")
+
+
 @condition("fragments")
 def fragments(stage: Stage, step: Any) -> tuple[bool, str]:
     """The first entries of the ledger's fragments are those."""

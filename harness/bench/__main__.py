@@ -6,12 +6,28 @@ things measured in turns in the same run: A B A B ...
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import click
 
+from harness.bench.calm import command as calm
 from harness.bench.clients import client_bench
+from harness.bench.judging import SHAPES, Wanted, judge_bench
+from harness.bench.log import log_bench
 from harness.bench.scenarios import command as scenarios
+from harness.bench.trial import mutation, valid
 from harness.bench.wall import wall_bench
 from harness.bench.wire import PROTOCOLS, wire_bench
+
+_transactions = click.option(
+    "--transactions",
+    type=click.IntRange(1),
+    multiple=True,
+    default=[100_000, 1_000_000],
+    show_default=True,
+    help="For the log checker.",
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -52,7 +68,59 @@ def run(times: int) -> None:
         click.echo(line)
 
 
-bench.add_command(scenarios)
+@bench.command()
+@_transactions
+def log(transactions: tuple[int, ...]) -> None:
+    """The log checker: reading and judging histories of so many transactions, and its peaks of memory."""
+    for line in log_bench(transactions):
+        click.echo(line)
+
+
+@bench.command()
+@click.option(
+    "--operations",
+    type=click.IntRange(10_000),
+    multiple=True,
+    default=[1_000_000, 10_000_000],
+    show_default=True,
+    help="100000000 needs 30 GB of disk and half an hour.",
+)
+@click.option("--shape", "shapes", type=click.Choice(list(SHAPES)), multiple=True, default=list(SHAPES))
+@click.option("--census", is_flag=True, help="Two passes of three bookies: six rows more for each entry.")
+@click.option("--frames", is_flag=True, help="A wire log of everything that was asked.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--no-duckdb", is_flag=True, help="Leave DuckDB out (otherwise installed into .build/bench).")
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path(tempfile.gettempdir()),
+    help="Where the runs are made; each is removed when it was measured.",
+)
+@_transactions
+@click.option("--no-log", is_flag=True, help="Leave the log checker out.")
+def judge(
+    operations: tuple[int, ...],
+    shapes: tuple[str, ...],
+    rounds: int,
+    scratch: Path,
+    transactions: tuple[int, ...],
+    *,
+    census: bool,
+    frames: bool,
+    no_duckdb: bool,
+    no_log: bool,
+) -> None:
+    """Raw evidence to verdict at size, against a plain decode, no Spark, and DuckDB; and the log checker."""
+    extras = [name for name, wanted in (("census", census), ("frames", frames)) if wanted]
+    wanted = Wanted(operations, shapes, extras, rounds, not no_duckdb, scratch)
+    for line in judge_bench(wanted):
+        click.echo(line)
+    for line in () if no_log else log_bench(transactions):
+        click.echo(line)
+
+
+for command in (scenarios, mutation, valid, calm):
+    bench.add_command(command)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from cluster import artifacts
 from cluster.local.backend import LocalBackend
-from cluster.local.cluster import LocalCluster
-from cluster.local.settings import LocalSpec
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from harness.bench.turns import (
     BOOKIE_CONF,
@@ -45,7 +45,7 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
     rates: dict[str, list[float]] = {"recording": [], "plain": [], "recording wide": [], "upstream": []}
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as place:
         folder = RunFolder.create(Path(place), "unprotected")
-        spec = LocalSpec(
+        spec = RunSpec(
             folder,
             MODES["unprotected"],
             clients=("recording", "plain"),
@@ -81,7 +81,7 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
         yield f"{name} / {other}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _upstream(cluster: LocalCluster, folder: RunFolder, entries: int) -> float:
+def _upstream(cluster: RunningCluster, folder: RunFolder, entries: int) -> float:
     """BookKeeper's own latency benchmark with the same shape; adds per second as it says itself."""
     host, port = cluster.addresses.direct(ZOOKEEPER)
     hosts = folder.server("recording") / "hosts"

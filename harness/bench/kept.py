@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import read_json, write_json
-from harness.bench.units import Unit
 from harness.trials import Trial, from_json
+from harness.units import Unit
 from protocol.errors import UsageError
 
 STATE = "series.json"

@@ -17,7 +17,7 @@ import click
 
 from harness.bench.kept import Kept
 from harness.bench.table import series_table, write_table
-from harness.bench.units import Unit, stated_units
+from harness.bench.units import stated_units
 from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import default_results
@@ -25,6 +25,7 @@ from harness.preparing import Prepared, prepare
 from harness.provenance import CHECKOUT
 from harness.run import run
 from harness.trials import ENDED_EARLY, Trial, settings_text, trials
+from harness.units import Unit
 from plans.names import bookie_names
 from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
 
@@ -41,6 +42,7 @@ CarryOut = Callable[[Unit], Trial]
 @click.option("--table", "only_table", is_flag=True, help="Run nothing; make the table of what is kept.")
 @click.option("--again", is_flag=True, help="Forget what is kept of the scenarios named with --only.")
 @click.option("--bookkeeper", "versions", multiple=True, metavar="VERSION", help="A release (repeatable).")
+@click.option("--protocol", type=click.Choice(["V2", "V3"]), help="Only this wire protocol.")
 @click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/series.")
 @click.option(
     "--document",
@@ -54,6 +56,7 @@ def command(
     only_table: bool,
     again: bool,
     versions: tuple[str, ...],
+    protocol: str | None,
     results: Path | None,
     document: Path,
 ) -> None:
@@ -63,7 +66,7 @@ def command(
         if again and not only:
             raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
         kept = Kept(place)
-        units = stated_units(only=only, versions=versions, quick=quick)
+        units = stated_units(only=only, versions=versions, protocol=protocol, quick=quick)
         if not only_table:
             with kept.alone():
                 if again:
@@ -103,7 +106,7 @@ def carrying_out(units: Sequence[Unit], results: Path) -> Iterator[tuple[Unit, T
     """
     narrator = Narrator(quiet=True)
     results.mkdir(parents=True, exist_ok=True)
-    with judging(results / ".judging-series") as judge:
+    with judging(results) as judge:
         for unit in units:
             began = time.monotonic()
             prepared = prepare(unit.order(results))

@@ -2,51 +2,72 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.bench.units import V2
+from harness.reports.marks import between, put
 from harness.reports.series import bound, rate
 from harness.trials import Tally, Trial, tallies
-from protocol.errors import UsageError
+from harness.units import protocol_of
 
-BEGIN, END = "<!-- series: begin -->", "<!-- series: end -->"
+PART = "series"
 _HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as stated", "bound or rate", "median s")
+_ROW = re.compile(r"\| `(?P<scenario>.+?)` \| (?P<mode>.+?) \| (?P<protocol>.+?) \| (?P<release>.+?) \|")
+_WRONG = re.compile(r"- `(?P<scenario>.+?)` (?P<mode>\S+) (?P<protocol>\S+) (?P<release>[^\s:]+)")
 
 
 def series_table(trials: Iterable[Trial]) -> list[str]:
     """The lines of the table, then what went wrong, a line for each run that was not as stated."""
     counted = tallies(trials)
-    lines = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
-    lines += [f"| {' | '.join(_cells(tally))} |" for tally in counted]
-    wrong = [f"- {text}" for tally in counted for text in _wrong(tally)]
-    return [*lines, "", "Not as stated:", "", *wrong] if wrong else lines
+    rows = [f"| {' | '.join(_cells(tally))} |" for tally in counted]
+    return _table(rows, [f"- {text}" for tally in counted for text in _wrong(tally)])
 
 
 def write_table(document: Path, lines: Iterable[str]) -> None:
-    """Put the table between the marks of a document; ``UsageError`` when it has none."""
-    text = document.read_text(encoding="utf-8") if document.is_file() else ""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise UsageError(
-            f"{document} has no place for the table",
-            remedy=f"write the lines `{BEGIN}` and `{END}` where it shall stand",
-        )
-    document.write_text("\n".join([before + begin, "", *lines, "", end + after]), encoding="utf-8")
+    """Put the table between the marks of a document; ``UsageError`` when it has none.
+
+    A row takes the place of the one that was there of the same scenario, mode, protocol and release.
+    The others stay: a series is measured in parts, in more than one folder.
+    """
+    put(document, PART, _merged(between(document, PART), list(lines)))
+
+
+def _table(rows: list[str], wrong: list[str]) -> list[str]:
+    head = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
+    return [*head, *rows, *(["", "Not as stated:", "", *wrong] if wrong else [])]
+
+
+def _merged(old: list[str], new: list[str]) -> list[str]:
+    """Scenarios by name; the rows of one keep their order."""
+    measured = dict(_keyed(_ROW, new))
+    rows = {**dict(_keyed(_ROW, old)), **measured}
+    wrong = _keyed(_WRONG, new) + [one for one in _keyed(_WRONG, old) if one[0] not in measured]
+    return _table(_by_scenario(rows.items()), _by_scenario(wrong))
+
+
+def _by_scenario(keyed: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
+    return [line for _, line in sorted(keyed, key=lambda one: one[0][0])]
+
+
+def _keyed(shape: re.Pattern[str], lines: list[str]) -> list[tuple[tuple[str, ...], str]]:
+    return [(found.groups(), line) for line in lines if (found := shape.match(line))]
+
+
+def _protocol(trial: Trial) -> str:
+    return protocol_of(trial.settings.split())
 
 
 def _cells(tally: Tally) -> tuple[str, ...]:
     first = tally.first
-    protocol = "V2" if f"{V2}=true" in first.settings.split() else "V3"
     unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
     took = [one.took_s for one in tally.trials if one.took_s]
     told = "; ".join([bound(tally), *(rate(shown) for shown in tally.sometimes())])
     return (
         f"`{first.scenario}`",
         first.mode,
-        protocol,
+        _protocol(first),
         first.releases,
         f"{tally.of} {tally.unit}",
         f"{tally.as_stated}{unknown}",
@@ -59,5 +80,5 @@ def _wrong(tally: Tally) -> Iterator[str]:
     for one in tally.trials:
         if one.as_stated < one.rounds:
             rounds = f", {one.as_stated} of {one.rounds} rounds as stated" if one.rounds > 1 else ""
-            settings = f" ({one.settings})" if one.settings else ""
-            yield f"`{one.scenario}` {one.mode}{settings}: {one.verdict}{rounds}: {one.why}"
+            tried = f"`{one.scenario}` {one.mode} {_protocol(one)} {one.releases}"
+            yield f"{tried}: {one.verdict}{rounds}: {one.why}"

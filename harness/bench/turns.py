@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from cluster.local.cluster import LocalCluster
+from cluster.servers.cluster import RunningCluster
 from protocol.errors import ClientError
 
 ENTRY_BYTES = 1024
@@ -22,7 +22,7 @@ BOOKIE_CONF: Mapping[str, str] = {
 }
 
 
-def turn(cluster: LocalCluster, name: str, handle: str, entries: int, outstanding: int) -> float:
+def turn(cluster: RunningCluster, name: str, handle: str, entries: int, outstanding: int) -> float:
     """Fill one ledger by the client of that name; adds per second. Raises ``ClientError``."""
     client = cluster.clients[name]
     _ok(client.call("create", timeout_s=30, handle=handle, digest="CRC32", **QUORUMS))

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.local.backend import LocalBackend
-from cluster.local.cluster import LocalCluster
-from cluster.local.process import LocalProcess
-from cluster.local.settings import LocalSpec
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.process import OwnedProcess
+from cluster.servers.settings import RunSpec
 from cluster.toxiproxy import Rest
 from evidence.folder import RunFolder
 from harness.bench.turns import BOOKIE_CONF, HEAP_MB, OUTSTANDING, PATIENCE_S, turn
@@ -70,9 +70,9 @@ def _protocol_bench(protocol: str, rounds: int, entries: int) -> Iterator[str]:
         yield f"{protocol} {way} / direct: adds/s {rates}; by processor time {costs}"
 
 
-def _open(stack: ExitStack, way: str, protocol: str) -> LocalCluster:
+def _open(stack: ExitStack, way: str, protocol: str) -> RunningCluster:
     place = stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-bench-"))
-    spec = LocalSpec(
+    spec = RunSpec(
         RunFolder.create(Path(place), "unprotected"),
         MODES["unprotected"],
         clients=(_CLIENT,),
@@ -93,7 +93,7 @@ def _open(stack: ExitStack, way: str, protocol: str) -> LocalCluster:
     return cluster
 
 
-def _make_plain(cluster: LocalCluster) -> None:
+def _make_plain(cluster: RunningCluster) -> None:
     """Take the toxic off every link to a bookie; only links that were never anything else cost less."""
     rest = Rest(cluster.addresses.proxy, _REST_TIMEOUT_S)
     for source, destination in cluster.links.pairs():
@@ -102,7 +102,7 @@ def _make_plain(cluster: LocalCluster) -> None:
                 rest.delete(f"/proxies/{link_name(source, destination)}/toxics/{toxic}")
 
 
-def _measured(cluster: LocalCluster, handle: str, entries: int) -> Turn:
+def _measured(cluster: RunningCluster, handle: str, entries: int) -> Turn:
     """One ledger full of adds, with what the cluster's processes used meanwhile."""
     before = _processor_s(cluster)
     rate = turn(cluster, _CLIENT, handle, entries, OUTSTANDING)
@@ -111,7 +111,7 @@ def _measured(cluster: LocalCluster, handle: str, entries: int) -> Turn:
     return Turn(rate, sum(used.values()) * per_add, used.get(PROXY, 0.0) * per_add)
 
 
-def _processor_s(cluster: LocalCluster) -> dict[str, float]:
+def _processor_s(cluster: RunningCluster) -> dict[str, float]:
     """Processor time that each process has used since its start (proc(5), utime and stime), in seconds."""
     names = [cluster.zookeeper.name, *cluster.bookies, *cluster.clients]
     if cluster.links.pairs():
@@ -119,7 +119,7 @@ def _processor_s(cluster: LocalCluster) -> dict[str, float]:
     used: dict[str, float] = {}
     for name in names:
         process = cluster.process(name)
-        assert isinstance(process, LocalProcess)  # noqa: S101 - a local cluster's processes are
+        assert isinstance(process, OwnedProcess)  # noqa: S101 - a local cluster's processes are
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         used[name] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return used

@@ -18,15 +18,21 @@ from harness.order import default_results
 def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> int:
     """Remove servers' directories that stored runs left; never raw evidence, unless --runs.
 
-    A run whose servers are still alive is left alone.
+    Also the containers and networks of runs whose harness and keeper were killed. A run whose servers are
+    still alive is left alone.
     """
-    from harness.cleaning import leftovers
+    from harness.cleaning import abandoned_containers, leftovers, remove_containers, unmount_below
 
+    for run, names in abandoned_containers().items():
+        click.echo(f"{'would remove' if dry_run else 'remove'} {', '.join(names)} of {run} from Docker")
+        if not dry_run:
+            remove_containers(run)
     total = 0
     for path, size_bytes in leftovers(results or default_results(), tables=tables, runs=runs):
         total += size_bytes
         click.echo(f"{'would remove' if dry_run else 'remove'} {path} ({size_bytes / 1e6:.1f} MB)")
         if not dry_run:
+            unmount_below(path)
             shutil.rmtree(path)
     click.echo(f"{total / 1e6:.1f} MB {'to free' if dry_run else 'freed'}")
     return 0

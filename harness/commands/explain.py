@@ -15,15 +15,19 @@ from harness.order import default_results
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
 @click.option("--results", type=click.Path(path_type=Path), default=None)
 def command(run: str, subject: str, results: Path | None) -> int:
-    """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it."""
-    from evidence.folder import find_run
+    """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
+
+    RUN is a folder, one mode of it, a scenario, or a bundle.
+    """
+    from harness.bundles.opening import opened
     from harness.explain.story import explain
 
     matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
     if not matched:
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
-    for folder in find_run(results or default_results(), run).modes:
-        for line in explain(folder, matched.group(1), entry):
-            click.echo(line)
+    with opened(results or default_results(), run, tables=True) as found:
+        for folder in found.modes:
+            for line in explain(folder, matched.group(1), entry):
+                click.echo(line)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,11 +22,14 @@ def _scenarios(_: Path) -> Iterator[str]:
 
 def _faults(_: Path) -> Iterator[str]:
     from harness.vocabulary import words
-    from nemesis.registry import FAULTS
+    from nemesis.registry import FAULTS, NeedsMachine
 
     words()
     for name, fault in sorted(FAULTS.items()):
-        yield f"{name:12} {fault.about}  ({', '.join(_keys(fault.params))})"
+        any_fault: Any = fault
+        reason = any_fault.lacking() if isinstance(any_fault, NeedsMachine) else None
+        here = f"  (not on this machine: {reason})" if reason else ""
+        yield f"{name:12} {fault.about}  ({', '.join(_keys(fault.params))}){here}"
 
 
 def _workloads(_: Path) -> Iterator[str]:
@@ -35,6 +39,18 @@ def _workloads(_: Path) -> Iterator[str]:
     words()
     for name, workload in sorted(WORKLOADS.items()):
         yield f"{name:12} {workload.about}  ({', '.join(_keys(workload.params))})"
+
+
+def _admin(_: Path) -> Iterator[str]:
+    from protocol.shell import COMMANDS
+
+    for name, command in sorted(COMMANDS.items()):
+        target = (
+            f"  (target{', which must be down' if command.needs == 'down' else ''})"
+            if command.targeted
+            else ""
+        )
+        yield f"{name:22} {command.about}{target}"
 
 
 def _modes(_: Path) -> Iterator[str]:
@@ -53,17 +69,15 @@ def _versions(_: Path) -> Iterator[str]:
 
 
 def _runs(results: Path) -> Iterator[str]:
-    from evidence.folder import modes_of, read_json
+    from evidence.folder import every_run, read_json
 
-    for verdict in sorted(results.glob("*/*/*/verdict.json")) + sorted(results.glob("*/*/verdict.json")):
-        run = verdict.parent
-        if "modes" not in (tree := read_json(verdict)):
-            continue
-        told = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
-        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {told}"
-    for run in sorted(path for path in results.glob("*/*/*") if modes_of(path)):
+    for run in every_run(results):
         if not (run / "verdict.json").exists():
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
+            continue
+        tree = read_json(run / "verdict.json")
+        told = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
+        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {told}"
 
 
 def _schema(_: Path) -> Iterator[str]:
@@ -79,6 +93,7 @@ _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "scenarios": _scenarios,
     "faults": _faults,
     "workloads": _workloads,
+    "admin": _admin,
     "modes": _modes,
     "versions": _versions,
     "runs": _runs,
@@ -95,7 +110,7 @@ def _keys(params: type) -> list[str]:
 @click.argument("what", type=click.Choice(list(_LISTS)))
 @click.option("--results", type=click.Path(path_type=Path), default=None)
 def command(what: str, results: Path | None) -> int:
-    """List scenarios, faults, workloads, modes, versions or runs, or print the JSON Schema of plans."""
+    """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
     for line in _LISTS[what](results or default_results()):
         click.echo(line)
     return 0

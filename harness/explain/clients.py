@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from checkers.wording import counted, entries_text
+from checkers.facts.wording import counted, entries_text
 from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from harness.explain.moments import Moment
 from harness.explain.rows import Names

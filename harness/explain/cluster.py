@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from checkers.wording import counted
+from checkers.facts.wording import counted
 from evidence.codes import NEVER, Holding
 from harness.explain.moments import Moment
 from harness.explain.rows import Names, fault_name
 from protocol.metadata import LedgerState
 
-_EVENTS = {
+EVENTS = {
     "unclean_shutdown": "finds that its last end was unclean",
     "mark_limbo": "puts the ledger in limbo",
     "recover_limbo_ledger": "begins to recover the ledger from limbo",
@@ -20,8 +20,14 @@ _EVENTS = {
     "full_check_end": "ends its full check",
     "clear_limbo_error": "cannot end the ledger's limbo",
     "clear_integcheck_flag": "needs no further check",
+    "auditor_started": "is the auditor",
+    "ledger_marked": "has the ledger marked as lacking copies",
+    "ledger_unmarked": "has the ledger marked no longer",
+    "repair_disabled": "lets no ledger be repaired",
+    "repair_enabled": "lets ledgers be repaired again",
+    "ledger_replicated": "has made the copies that the ledger lacked",
 }
-"""Events of bookies that are told, as BP-46 names its steps at boot."""
+"""Events of servers that are told: BP-46's steps at boot, and repair."""
 
 Row = Mapping[str, Any]
 
@@ -29,7 +35,8 @@ Row = Mapping[str, Any]
 def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Moment]:
     """Each version of the ledger's metadata."""
     for row in versions:
-        state = "deleted" if row["state"] == 0 else LedgerState(row["state"]).name
+        gone = "there is none" if row["put_back"] else "deleted"
+        state = gone if row["state"] == 0 else LedgerState(row["state"]).name
         end = ""
         if row["state"] == LedgerState.CLOSED:
             end = f" at {row['last_entry']}"
@@ -40,6 +47,8 @@ def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Mom
             for fragment in row["fragments"] or ()
         )
         text = f"version {row['version']}: {state}{end}" + (f" ({ensembles})" if ensembles else "")
+        if row["put_back"]:
+            text = f"put back by a fault to {text}" if row["state"] else f"put back by a fault: {state}"
         yield Moment(row["earliest_ns"], 0, "metadata", text)
 
 
@@ -65,15 +74,17 @@ def _acted(fault: Row) -> str:
 def server_moments(
     servers: Iterable[Row], names: Names, ledger: int, first_ns: int, until_ns: int
 ) -> Iterator[Moment]:
-    """Lives of bookies and BP-46's steps at their boots, between two times."""
-    bookies = {name: number for number, name in names.numbers.items()}
+    """Lives of bookies, BP-46's steps at their boots, repair and admin commands, between two times."""
+    numbers = {name: number for number, name in names.numbers.items()}
     for row in servers:
         detail = json.loads(row["detail"])
         if not first_ns <= row["latest_ns"] <= until_ns or detail.get("ledgerId") not in (None, ledger):
             continue
         text = _event(row, detail)
-        if text and row["server"] in bookies:
-            yield Moment(row["latest_ns"], 0, names.boot(bookies[row["server"]], row["boot"]), text)
+        if text and row["server"] in numbers:
+            yield Moment(row["latest_ns"], 0, names.boot(numbers[row["server"]], row["boot"]), text)
+        elif text and row["event"] in EVENTS:
+            yield Moment(row["latest_ns"], 0, row["server"], text)
 
 
 def _event(row: Row, detail: Mapping[str, Any]) -> str:
@@ -82,7 +93,10 @@ def _event(row: Row, detail: Mapping[str, Any]) -> str:
         return f"ends with {how}"
     if row["event"] == "started":
         return "begins" if row["boot"] > 1 else ""
-    return _EVENTS.get(row["event"], "")
+    if row["event"] == "command":
+        return " ".join(["runs", detail["command"], *([detail["target"]] if detail.get("target") else [])])
+    missing = detail.get("missing") if row["event"] == "ledger_marked" else None
+    return EVENTS.get(row["event"], "") + (f" of {', '.join(missing)}" if missing else "")
 
 
 def census_moments(census: Iterable[Row], names: Names, entry: int | None) -> Iterator[Moment]:

@@ -34,10 +34,15 @@ class Moment:
 
 def told(moments: Iterable[Moment], began_ns: int) -> Iterator[str]:
     """The lines of a story in order of time, in seconds since ``began_ns``."""
-    lines = list(_joined(sorted(moments)))
+    lines = joined(moments)
     width = min(_WIDEST_NAME, max((len(line.subject) for line in lines), default=0))
     for line in lines:
         yield f"  {(line.at_ns - began_ns) / 1e9:10.4f} s  {line.subject:{width}}  {line.what}"
+
+
+def joined(moments: Iterable[Moment]) -> list[Moment]:
+    """In order of time, with neighbours that say the same as one."""
+    return list(_joined(sorted(moments)))
 
 
 def _joined(moments: Iterable[Moment]) -> Iterator[Moment]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,11 +27,17 @@ class Tables:
 
     folder: RunFolder
 
-    def table(self, name: str, where: pc.Expression | None = None) -> pa.Table:
-        """The rows of a table for which ``where`` holds, in no order."""
+    def table(
+        self, name: str, where: pc.Expression | None = None, *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows of a table for which ``where`` holds, in no order; all columns unless some are named."""
         files = sorted((self.folder.tables / name).rglob("*.parquet"))
-        parts = [pq.read_table(file, partitioning=None, filters=where) for file in files]
-        return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
+        wanted = None if columns is None else list(columns)
+        parts = [pq.read_table(file, partitioning=None, filters=where, columns=wanted) for file in files]
+        if parts:
+            return pa.concat_tables(parts)
+        empty = TABLES[name].empty_table()
+        return empty if wanted is None else empty.select(wanted)
 
     def rows(self, name: str, where: pc.Expression | None = None) -> list[dict[str, Any]]:
         """The same rows as dictionaries."""
@@ -82,7 +88,9 @@ class Names:
         """From ``run.json`` and the rows of the two tables."""
         bookies: Mapping[str, int] = run["bookies"]
         later = {bookies[row["server"]] for row in servers if row["boot"] > 1 and row["server"] in bookies}
-        numbers = {number: name for name, number in {**run["clients"], **bookies}.items()}
+        numbers = {
+            number: name for name, number in {**run["clients"], **bookies, **run.get("others", {})}.items()
+        }
         rules = {number: fault_name(fault) for fault in faults for number in _rules_of(fault)}
         return cls(numbers, frozenset(later), rules)
 

@@ -6,6 +6,7 @@ Judges nothing. Every line says when (seconds since the run began), who and what
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
@@ -15,6 +16,7 @@ from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from harness.explain.clients import adds_in_short, entry_moments, ledger_moments, read_moments
 from harness.explain.cluster import census_moments, fault_moments, metadata_moments, server_moments
+from harness.explain.disks import disk_moments
 from harness.explain.moments import Moment, told
 from harness.explain.rows import Names, Tables
 from harness.explain.traffic import DECIDING, deciding_moments, traffic
@@ -27,6 +29,15 @@ _MOST_DAMAGES = 5
 Rows = Sequence[dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Story:
+    """What happened to a ledger or an entry: its title, moments in no order, and what sums up the rest."""
+
+    title: str
+    moments: Sequence[Moment]
+    summary: Sequence[str]
+
+
 def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]:
     """Lines that tell the life of ledger ``subject`` (a name or a number), or of one entry of it.
 
@@ -34,12 +45,21 @@ def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]
     """
     tables = Tables(folder)
     doubts = list(_doubts(tables))
-    ledger = tables.ledger(subject)
+    story = story_of(tables, tables.ledger(subject), entry)
+    yield f"{story.title}, mode {folder.mode}"
+    if not story.moments:
+        yield "  nothing is recorded of it"
+    yield from told(story.moments, tables.began_ns)
+    yield from story.summary
+    yield from doubts
+
+
+def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
+    """The life of a ledger by its number, or of one entry of it; no moments when nothing is recorded."""
     servers, faults = tables.rows("servers"), tables.rows("faults")
     names = Names.of(tables.run, servers, faults)
     name = tables.ledgers.get(ledger, "")
     title = f"{name or 'ledger'} (ledger {ledger})" + (f" entry {entry}" if entry is not None else "")
-    yield f"{title}, mode {folder.mode}"
     versions = tables.rows("ledgers", pc.field("ledger") == ledger)
     summary: list[str] = []
     if entry is None:
@@ -51,11 +71,9 @@ def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]
         first_ns, last_ns = min(moments).at_ns, max(moments).at_ns
         moments += fault_moments(faults, name, last_ns)
         moments += server_moments(servers, names, ledger, first_ns, last_ns)
-    else:
-        yield "  nothing is recorded of it"
-    yield from told(moments, tables.began_ns)
-    yield from summary
-    yield from doubts
+        holdings = tables.rows("holdings", pc.field("ledger") == ledger)
+        moments += disk_moments(servers, holdings, names, entry, last_ns, first_ns=first_ns)
+    return Story(title, moments, summary)
 
 
 def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment], list[str]]:

@@ -22,6 +22,7 @@ _ACTS = {
     FrameFlag.HELD: "held for a while",
     FrameFlag.DELAYED: "delayed",
     FrameFlag.DUPLICATED: "sent twice",
+    FrameFlag.GARBLED: "garbled",
 }
 _MOST_LINES = 120
 _SHORTEST_STRETCH = 4

@@ -95,6 +95,8 @@ def _way_through(row: Mapping[str, Any], names: Names) -> str:
         return f", {verb}{by}, passed on {late_s:.4f} s later"
     if flags & FrameFlag.DUPLICATED:
         return f", passed on twice{by}"
+    if flags & FrameFlag.GARBLED:
+        return f", passed on with a bit of the entry turned over{by}"
     return f", passed on {late_s:.4f} s later" if late_s * 1e9 > SHORT_DELAY_NS else ""
 
 

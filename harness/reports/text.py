@@ -5,7 +5,7 @@ Shows what the plan and the judging said and adds nothing to it. A line is (text
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 
@@ -81,7 +81,7 @@ def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Li
             yield f"      {note}", "dim"
 
 
-def finding_line(finding: Finding, names: dict[int, str]) -> str:
+def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
     """One finding as one line: what, where, how many, which class."""
     if finding.ledger < 0:
         return f"{finding.kind}: {finding.text}"

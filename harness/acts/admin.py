@@ -1,0 +1,58 @@
+"""The act of an operator: one of BookKeeper's own admin commands, on the run's own servers.
+
+What a command said is in ``servers/admin``; how it ended is the step's outcome.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cluster.interface import ProcessState
+from cluster.logs import telling_lines
+from cluster.operating import Administered, CanAdminister
+from evidence.codes import Outcome
+from harness.acts.registry import Done, act
+from harness.stage import Stage
+from protocol.errors import UsageError
+from protocol.shell import COMMANDS, ShellCommand
+
+
+@act("admin")
+def admin(stage: Stage, step: Any) -> Done:
+    """Run one command to its end: ok, fail by its exit code or its words, unknown when its time was up."""
+    cluster = stage.cluster
+    if not isinstance(cluster, CanAdminister):
+        raise UsageError("admin commands cannot be run on this backend")
+    command = COMMANDS[step.command]
+    _down_where_it_must_be(stage, step, command)
+    done = cluster.administer(command, step.target, timeout_s=step.timeout_s)
+    outcome, how = _judged(command, done, step.timeout_s)
+    target = f" {step.target}" if step.target else ""
+    facts = {
+        "code": done.ended.code if done.ended else None,
+        "signal": done.ended.signal if done.ended else None,
+        "output": str(done.output.relative_to(stage.folder.path.absolute())),
+    }
+    return Done(f"admin {step.command}{target}: {how}", outcome, facts)
+
+
+def _down_where_it_must_be(stage: Stage, step: Any, command: ShellCommand) -> None:
+    if command.needs != "down" or step.anyway:
+        return
+    state = stage.cluster.process(step.target).state
+    if state is not ProcessState.DOWN:
+        raise UsageError(
+            f"`{step.command}` wants {step.target} to be down, and it is {state}",
+            remedy="stop it before, or write `anyway: true` to see what becomes of it",
+        )
+
+
+def _judged(command: ShellCommand, done: Administered, timeout_s: float) -> tuple[Outcome, str]:
+    if done.ended is None:
+        return Outcome.UNKNOWN, f"had not ended after {timeout_s:g} s and was killed"
+    failed = command.failed(done.output.read_text(errors="replace"))
+    how = f"exit code {done.ended.code}" if done.ended.signal is None else f"signal {done.ended.signal}"
+    if done.ended.code == 0 and failed is None:
+        return Outcome.OK, how
+    told = [failed] if failed else telling_lines(done.output)[:1]
+    return Outcome.FAIL, ": ".join([how, *told])

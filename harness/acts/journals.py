@@ -1,0 +1,32 @@
+"""The condition that a bookie's journal holds the fence of a ledger, as its files show.
+
+A bookie without an entry of the ledger answers a fencing request before the fence is in its journal,
+so nobody can tell from the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cluster.interface import HasFiles
+from evidence.journal import journal_id, parse
+from harness.conditions import condition
+from harness.stage import Stage
+from protocol.errors import UsageError
+
+
+@condition("fence_journaled")
+def fence_journaled(stage: Stage, step: Any) -> tuple[bool, str]:
+    """A file of the bookie's journal has a record of the fence."""
+    bookie = stage.cluster.process(step.target)
+    if not isinstance(bookie, HasFiles):
+        raise UsageError(f"the files of {step.target} cannot be reached on this backend")
+    ledger = stage.ledgers.id(step.ledger)
+    if any(ledger in fenced for fenced in _fences(bookie)):
+        return True, f"the journal of {step.target} has the fence of {step.ledger}"
+    return False, f"the journal of {step.target} has no fence of {step.ledger} yet"
+
+
+def _fences(bookie: HasFiles) -> list[frozenset[int]]:
+    files = (bookie.places()["journal"] / "current").glob("*.txn")
+    return [parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None]

@@ -1,0 +1,106 @@
+"""Conditions on repair: whether a ledger is marked as lacking copies, whether all is replicated.
+
+That no ledger is marked proves nothing by itself: the auditor may not have looked yet. So an audit is
+waited for that began when the set of registered bookies was what it is.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from cluster.interface import ProcessState
+from cluster.operating import Repairs
+from evidence.collect.logs import LogEvent, log_events
+from harness.conditions import Condition, beginning, condition
+from harness.stage import Stage
+from protocol.errors import UsageError
+
+_AUDITS = {
+    "bookies": ("audit_started", "audit_ended"),
+    "ledgers": ("ledgers_check_started", "ledgers_check_ended"),
+}
+
+
+@condition("marked")
+def marked(stage: Stage, step: Any) -> tuple[bool, str]:
+    """The ledger is marked as lacking copies, or is not."""
+    found = stage.ledgers.id(step.ledger) in _repairs(stage).under_replicated()
+    return found is step.wanted, f"{step.ledger} is {'' if found else 'not '}marked as lacking copies"
+
+
+@beginning("replicated")
+def replicated(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # takes no parameters
+    """No ledger is marked, and an audit has ended that began with just those bookies that are there."""
+    _repairs(stage)
+    return _Replicated()
+
+
+class _Replicated:
+    """Remembers since when just the bookies that run have been registered."""
+
+    def __init__(self) -> None:
+        self._since: tuple[int, int] | None = None  # monotonic ns, wall ms
+
+    def __call__(self, stage: Stage, step: Any) -> tuple[bool, str]:
+        difference = _unsettled(stage)
+        if difference is not None:
+            self._since = None
+            return False, difference
+        if self._since is None:
+            self._since = time.monotonic_ns(), time.time_ns() // 1_000_000
+        repairs = _repairs(stage)
+        if not _audited_since(stage, repairs, step.audit, *self._since):
+            return False, f"no audit of {step.audit} has ended that began since; {_auditor(repairs)}"
+        # What the audit found is marked before it ends, so the marks are looked at after its end.
+        lacking, busy = repairs.under_replicated(), repairs.under_repair()
+        if lacking or busy:
+            return False, f"ledgers marked as lacking copies: {list(lacking)}; under repair: {list(busy)}"
+        return True, "an audit has ended, and no ledger is marked as lacking copies"
+
+
+def _unsettled(stage: Stage) -> str | None:
+    """How the bookies that are registered differ from those that run, None when they do not."""
+    there = stage.cluster.metadata.registered()
+    run = {name for name, one in stage.cluster.bookies.items() if one.state is ProcessState.RUNNING}
+    if there == run:
+        return None
+    gone, late = sorted(there - run), sorted(run - there)
+    return f"registered though not running: {gone}; running and not registered: {late}"
+
+
+def _auditor(repairs: Repairs) -> str:
+    """Who audits, or who would, and has ended: a process whose session has expired ends itself."""
+    if found := repairs.auditor():
+        return f"the auditor is {found}"
+    ended = [name for name, one in repairs.autorecovery.items() if one.state is not ProcessState.RUNNING]
+    return f"nobody is the auditor; ended: {ended}"
+
+
+def _audited_since(stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int) -> bool:
+    starts, ends = _AUDITS[audit]
+    for name, process in repairs.autorecovery.items():
+        log = stage.cluster.log(name)
+        began: LogEvent | None = None
+        for event in log_events(name, process.boot, log) if log.exists() else ():
+            if event.event == starts:
+                began = event
+            elif event.event == ends and _after(began, since_ns, since_ms):
+                return True
+    return False
+
+
+def _after(began: LogEvent | None, since_ns: int, since_ms: int) -> bool:
+    """Whether an audit began later; 4.18 dates its lines in whole milliseconds of the wall clock."""
+    if began is None:
+        return False
+    return began.at_ns > since_ns if began.at_ns else began.wall_ms > since_ms
+
+
+def _repairs(stage: Stage) -> Repairs:
+    cluster = stage.cluster
+    if not isinstance(cluster, Repairs) or not cluster.autorecovery:
+        raise UsageError(
+            "this cluster has no autorecovery", remedy="write `autorecovery: 1` under `cluster` in the plan"
+        )
+    return cluster

@@ -1,0 +1,138 @@
+"""``scripts/bench calm``: live runs in which nothing is broken; whatever is found there is a false alarm.
+
+The soaks with all their faults left out: the same clusters and loads, for some seconds, in every mode by
+turns. The checkers' trial on histories that share nothing with their theory, for nobody made them up.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from checkers.sufficiency import UNPLANNED
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from evidence.recorders import read_lines
+from harness.judging import judging
+from harness.narrator import Narrator
+from harness.order import Order, default_results
+from harness.preparing import Prepared, prepared
+from harness.run import run
+from harness.vocabulary import loads, words
+from plans.conditions import Elapsed
+from plans.load import find, load
+from plans.models import Plan, Step, StepSpec
+from protocol.errors import FencepostError
+from protocol.modes import MODES
+
+SOAKS = ("soak/kill9", "soak/recovery", "soak/failover", "soak/forced", "soak/striped")
+"""One for each load."""
+EXIT_CLEAN, EXIT_ACCUSED = 0, 1
+
+
+@dataclass(frozen=True)
+class Calm:
+    """What one run came to: what was found, and whether there was enough to be valid."""
+
+    name: str
+    mode: str
+    seed: int
+    verdict: RunVerdict
+
+    @property
+    def found(self) -> list[str]:
+        """Every finding in a line."""
+        return [
+            f"{name}/{one.kind}: {one.text}"
+            for name, judgement in self.verdict.judgements.items()
+            for one in judgement.findings
+        ]
+
+    def __str__(self) -> str:
+        acked = self.verdict.judgements["durability"].seen.get("acknowledged", 0)
+        return f"{self.name} {self.mode} #{self.seed}: {self.verdict.verdict.value}, {acked:,} acknowledged"
+
+
+@click.command("calm")
+@click.option("--times", type=click.IntRange(1), default=50, show_default=True, help="Runs in all.")
+@click.option("--first-seed", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--for-s", type=click.FloatRange(min=0.5), default=3.0, show_default=True, help="Load in each.")
+@click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/calm.")
+def command(times: int, first_seed: int, for_s: float, results: Path | None) -> None:
+    """Live runs without faults: nobody may be accused (else exit code 1)."""
+    place = results or default_results() / "calm"
+    told: list[Calm] = []
+    try:
+        for calm in carried_out(orders(times, first_seed, for_s, place), place):
+            told.append(calm)
+            click.echo(f"{len(told)} of {times}  {calm}")
+            for finding in calm.found:
+                click.echo(f"  accused: {finding}")
+    except FencepostError as error:
+        click.echo(summary(told))
+        raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
+    click.echo(summary(told))
+    sys.exit(EXIT_ACCUSED if any(calm.found for calm in told) else EXIT_CLEAN)
+
+
+def orders(times: int, first_seed: int, for_s: float, results: Path) -> Iterator[Prepared]:
+    """So many runs: the soaks take turns, and with each round of them the modes."""
+    modes = list(MODES)
+    for number in range(first_seed - 1, first_seed - 1 + times):
+        soak = SOAKS[number % len(SOAKS)]
+        mode = modes[number // len(SOAKS) % len(modes)]
+        order = Order(soak, modes=(mode,), seed=number + 1, results=results)
+        yield prepared(order, without_faults(load(find(soak), words(), workloads=loads()), for_s))
+
+
+def without_faults(plan: Plan, for_s: float) -> Plan:
+    """The plan's loads for so long, and none of its other steps."""
+    begins = [step for step in plan.steps if _is(step, "load")]
+    ends = [step for step in plan.steps if _is(step, "end_load")]
+    idle = StepSpec(name="wait_for", params=Elapsed(for_s=for_s))
+    name = plan.name.replace("soak/", "calm/")
+    return plan.model_copy(update={"name": name, "steps": (*begins, idle, *ends)})
+
+
+def _is(step: Step, name: str) -> bool:
+    return isinstance(step, StepSpec) and step.name == name
+
+
+def carried_out(runs: Iterator[Prepared], results: Path) -> Iterator[Calm]:
+    """Run and judge one after the other on one Spark session; folders of valid runs are not kept."""
+    narrator = Narrator(quiet=True)
+    results.mkdir(parents=True, exist_ok=True)
+    with judging(results) as judge:
+        for one in runs:
+            result = run(one, judge, narrator)
+            (mode,) = result.modes
+            broken = injected(mode.folder)
+            if broken:
+                raise FencepostError(f"{result.path} is no run without faults: {', '.join(broken)}")
+            calm = Calm(one.plan.name, mode.mode, one.seed, mode.verdict)
+            if calm.verdict.verdict is Verdict.VALID:
+                shutil.rmtree(result.path)
+            yield calm
+
+
+def injected(folder: RunFolder) -> list[str]:
+    """Faults of a run that were injected, and processes that ended by themselves."""
+    acted = [
+        line
+        for line in read_lines(folder.faults).records
+        if line.get("phase") == "injected" or line.get("kind") == UNPLANNED
+    ]
+    return sorted({f"{line['kind']} {line['target']}" for line in acted})
+
+
+def summary(told: Sequence[Calm]) -> str:
+    """``0 of 50 live runs without faults were accused; 50 valid, 0 unknown``."""
+    accused = sum(bool(calm.found) for calm in told)
+    valid = sum(calm.verdict.verdict is Verdict.VALID for calm in told)
+    unknown = sum(calm.verdict.verdict is Verdict.UNKNOWN for calm in told)
+    return f"{accused} of {len(told)} live runs without faults were accused; {valid} valid, {unknown} unknown"

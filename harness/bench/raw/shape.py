@@ -1,0 +1,105 @@
+"""How large a made run is, and what went wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evidence.history import SLOTS
+
+WRITER, OBSERVER = ("writer", 101), ("observer", 250)
+BOOKIES: Mapping[str, int] = {"b1": 1, "b2": 2, "b3": 3}
+RUN_ID = 2**62 + 7
+SIZE_BYTES = 1024
+PASSES = (1, 2)
+BATCH = 100
+"""Entries that the observer asks for in one read, as the real one does."""
+WINDOW = 100
+"""Adds that the writer keeps in flight on each ledger."""
+MS = 1_000_000
+STEP_NS = 1_000
+"""From one operation of a client to its next."""
+BEGAN_NS = 1_000 * MS
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """``ledgers`` of ``entries`` each, of which ``together`` are written at a time.
+
+    Every entry is added once and read back once. With ``census`` every bookie is asked for it in two
+    passes; with ``frames`` there is a wire log of all that. ``wounded`` plants one anomaly of each kind
+    (:class:`Wounds`); a run without them is valid if it has its census.
+    """
+
+    ledgers: int
+    entries: int
+    together: int = 1
+    census: bool = False
+    frames: bool = False
+    wounded: bool = True
+
+    @property
+    def operations(self) -> int:
+        """How many rows of operations there will be, about."""
+        return self.ledgers * (2 * self.entries + self.entries // BATCH)
+
+    @property
+    def last(self) -> int:
+        """The last entry of each ledger."""
+        return self.entries - 1
+
+    @property
+    def written_ns(self) -> int:
+        """When the writer had ended."""
+        return BEGAN_NS + (self.ledgers * (self.entries + 2) + SLOTS) * STEP_NS
+
+    @property
+    def wounds(self) -> Wounds | None:
+        """Where the anomalies are; None for a run without."""
+        return Wounds.in_the_middle(self) if self.wounded else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wounds:
+    """The entries of one ledger that suffer, each of its own read of ``BATCH`` entries.
+
+    ``lost`` to ``lost_last`` are on no bookie at the end; ``swapped`` is delivered after the next one;
+    ``damaged`` comes back with other bytes in the final read; with the add of ``back`` a lower LAC was told.
+    """
+
+    ledger: int
+    lost: int
+    lost_last: int
+    swapped: int
+    damaged: int
+    back: int
+
+    @property
+    def told_back(self) -> int:
+        """The lower LAC."""
+        return self.back - 2 * WINDOW
+
+    @classmethod
+    def in_the_middle(cls, shape: Shape) -> Wounds:
+        """In the middle of the middle ledger."""
+        lost = shape.entries // 2 // BATCH * BATCH + 3
+        return cls(
+            ledger=shape.ledgers // 2,
+            lost=lost,
+            lost_last=lost + 2,
+            swapped=lost - 200,
+            damaged=lost - 100,
+            back=lost + 150,
+        )
+
+
+def many(operations: int, *, census: bool = False, frames: bool = False, wounded: bool = True) -> Shape:
+    """Ledgers of 1,000 entries, eight written at a time."""
+    ledgers = max(8, operations // 2_010 // 8 * 8)
+    return Shape(ledgers, 1_000, together=8, census=census, frames=frames, wounded=wounded)
+
+
+def huge(operations: int, *, census: bool = False, frames: bool = False, wounded: bool = True) -> Shape:
+    """One ledger."""
+    entries = max(1_000, operations * BATCH // (2 * BATCH + 1))
+    return Shape(1, entries, census=census, frames=frames, wounded=wounded)

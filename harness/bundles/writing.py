@@ -1,0 +1,242 @@
+"""Writes a bundle: small enough for an issue, and without what is nobody's affair.
+
+Texts are redacted, so their sums in the seal are made anew; ``bundle.json`` says which and what they were.
+A file that was not what the seal says stays so: redaction repairs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evidence.folder import FoundRun, RunFolder
+from evidence.seal import FILES, is_whole, resealed
+from harness.bundles.members import CORE, ORDER, Member, mode_members, whole_members
+from harness.bundles.redaction import Redactor, redacted_run
+from harness.reports.page.stored import stored_modes
+from harness.reports.page.writing import NAME as PAGE
+from harness.reports.page.writing import page
+from protocol.errors import EvidenceError
+
+FORMAT = 1
+FACTS, README = "bundle.json", "README.md"
+LIMIT_BYTES = 25_000_000
+_TEXT_BYTES = 256 << 20
+_CHUNK_BYTES = 1 << 20
+_RECORDED = re.compile(r'"(/[^"]+)/[^"/]+/raw/frames"')
+"""Where a run was recorded, as the proxy told it."""
+_ALIKE = (2020, 1, 1, 0, 0, 0)
+"""The time of every member: the same run makes the same bytes."""
+
+
+@dataclass
+class Bundle:
+    """What went in: members with their size, what was left out and why, which texts were changed."""
+
+    path: Path
+    files: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    redacted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the archive as it lies on the disk."""
+        return self.path.stat().st_size
+
+
+def write_bundle(found: FoundRun, target: Path, *, full: bool, limit_bytes: int = LIMIT_BYTES) -> Bundle:
+    """Write the run (the modes that were meant) to ``target``; groups that do not fit are left out, by name.
+
+    ``full`` has no limit and adds bookies' directories. Written whole or not at all; ``EvidenceError``
+    when the disk refuses.
+    """
+    redactor = redactor_for(found)
+    contents = _Contents(redactor)
+    members = [one for folder in found.modes for one in mode_members(folder, full=full)]
+    members += whole_members(found.path)
+    bundle = Bundle(target)
+    texts = {PAGE: redactor.text(page(stored_modes(found))).encode()}
+    kept = members if full else _fitting(members, contents, bundle, limit_bytes - _packed(texts[PAGE]))
+    for folder in found.modes:
+        _reseal(folder, contents, kept)
+    bundle.redacted = {
+        name: was for name, was in sorted(contents.was.items()) if name in {k.name for k in kept}
+    }
+    texts[README] = _readme(found, bundle).encode()
+    texts[FACTS] = _facts(found, bundle, full=full)
+    fresh = target.with_name(f".{target.name}-{os.getpid()}")
+    try:
+        _write(fresh, texts, kept, contents)
+        fresh.replace(target)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise EvidenceError(
+            f"cannot write {target}: {error.strerror}", remedy="-o names another file"
+        ) from error
+    bundle.files = len(kept)
+    return bundle
+
+
+def _write(path: Path, texts: Mapping[str, bytes], kept: Iterable[Member], contents: _Contents) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in sorted(texts.items()):
+            archive.writestr(_info(name), text)
+        for member in sorted(kept, key=lambda one: one.name):
+            _add(archive, member, contents)
+
+
+class _Contents:
+    """The bytes of members as they go in: texts redacted, and remembered where that changed them."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self.changed: dict[str, bytes] = {}
+        self.was: dict[str, str] = {}
+
+    def chunks(self, member: Member) -> Iterable[bytes]:
+        if member.name in self.changed:
+            return [self.changed[member.name]]
+        if (
+            member.name not in self.was
+            and member.path.stat().st_size <= _TEXT_BYTES
+            and _is_text(member.path)
+        ):
+            self._redact(member)
+            return self.chunks(member) if member.name in self.changed else [member.path.read_bytes()]
+        return _chunks(member.path)
+
+    def _redact(self, member: Member) -> None:
+        raw = member.path.read_bytes()
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            return
+        own = member.path.name == "run.json" and member.name.count("/") == 1
+        clean = (redacted_run(text, self._redactor) if own else self._redactor.text(text)).encode()
+        if clean != raw:
+            self.changed[member.name] = clean
+            self.was[member.name] = hashlib.sha256(raw).hexdigest()
+
+
+def _fitting(members: list[Member], contents: _Contents, bundle: Bundle, left_bytes: int) -> list[Member]:
+    """The core, then group after group for each mode as long as it fits."""
+    kept = [one for one in members if one.group == CORE]
+    left_bytes -= sum(_size(one, contents) for one in kept)
+    for group in ORDER:
+        for mode in dict.fromkeys(one.mode for one in members):
+            chosen = [one for one in members if (one.group, one.mode) == (group, mode)]
+            size = sum(_size(one, contents) for one in chosen)
+            if size <= left_bytes:
+                kept += chosen
+                left_bytes -= size
+            elif chosen:
+                bundle.left_out[f"{mode}: {group}"] = size
+    return kept
+
+
+def _size(member: Member, contents: _Contents) -> int:
+    """About what a member takes in the archive."""
+    packer = zlib.compressobj(6)
+    packed = sum(len(packer.compress(chunk)) for chunk in contents.chunks(member))
+    return packed + len(packer.flush()) + 2 * len(member.name) + 120
+
+
+def _packed(text: bytes) -> int:
+    return len(zlib.compress(text, 6)) + 4096
+
+
+def _reseal(folder: RunFolder, contents: _Contents, kept: Iterable[Member]) -> None:
+    """Give texts that were redacted their new sums in ``end.json``, where the old ones were right."""
+    members = {one.name: one for one in kept if one.mode == folder.mode}
+    for member in members.values():
+        contents.chunks(member)
+    name = f"{folder.mode}/{folder.end_json.relative_to(folder.path).as_posix()}"
+    end = folder.end()
+    if end is None or name not in members:
+        return
+    text = contents.changed.get(name, folder.end_json.read_bytes()).decode()
+    sums: dict[str, str] = dict(end[FILES])
+    for path, listed in end[FILES].items():
+        inside = f"{folder.mode}/{path}"
+        if inside in contents.changed and contents.was[inside] == listed:
+            sums[path] = hashlib.sha256(contents.changed[inside]).hexdigest()
+    tree = json.loads(text)
+    fresh = resealed(tree, sums)
+    assert is_whole(fresh)  # noqa: S101  # or the bundle would accuse the run of damage
+    contents.was.setdefault(name, hashlib.sha256(folder.end_json.read_bytes()).hexdigest())
+    written = json.dumps(fresh, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    contents.changed[name] = written.encode()
+
+
+def redactor_for(found: FoundRun) -> Redactor:
+    """What to take out, learned from where the run lies, where it was recorded, and its logs."""
+    paths = [str(found.path), str(found.path.resolve())]
+    known: set[str] = set()
+    texts = []
+    for folder in found.modes:
+        known |= set(folder.run()["versions"])
+        paths += _RECORDED.findall(folder.end_json.read_text()) if folder.end_json.is_file() else []
+        texts += [_start(log) for log in folder.servers.glob("*/boot-1.log")]
+    return Redactor.of(paths, texts, known)
+
+
+def _start(log: Path) -> str:
+    with log.open("rb") as stream:
+        return stream.read(_CHUNK_BYTES).decode(errors="replace")
+
+
+def _is_text(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return b"\0" not in stream.read(_CHUNK_BYTES)
+
+
+def _chunks(path: Path) -> Iterable[bytes]:
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            yield chunk
+
+
+def _add(archive: zipfile.ZipFile, member: Member, contents: _Contents) -> None:
+    info = _info(member.name)
+    info.file_size = member.path.stat().st_size
+    with archive.open(info, "w") as stream:
+        for chunk in contents.chunks(member):
+            stream.write(chunk)
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _ALIKE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o100644 << 16
+    return info
+
+
+def _facts(found: FoundRun, bundle: Bundle, *, full: bool) -> bytes:
+    run = found.modes[0].run()
+    tree: Mapping[str, Any] = {
+        "format": FORMAT,
+        "run": found.path.name,
+        "scenario": run["scenario"],
+        "modes": [folder.mode for folder in found.modes],
+        "full": full,
+        "left_out": bundle.left_out,
+        "redacted": bundle.redacted,
+    }
+    return (json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def _readme(found: FoundRun, bundle: Bundle) -> str:
+    run = found.modes[0].run()
+    out = "; left out for its size: " + ", ".join(bundle.left_out) if bundle.left_out else ""
+    return (
+        f"A run of Fencepost: {run['scenario']}, seed {run['seed']}, BookKeeper {run['bookkeeper']}{out}.\n"
+        "report.html shows it; `fencepost check`, `explain`, `report` and `replay` take this archive.\n"
+    )

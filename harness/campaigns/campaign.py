@@ -1,0 +1,134 @@
+"""``fencepost campaign`` from its file to its exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from checkers.facts.wording import counted
+from evidence.folder import write_text
+from harness.campaigns.carrying import Pass, carry_out
+from harness.campaigns.conclusion import Conclusion
+from harness.campaigns.decision import decision
+from harness.campaigns.differences import changes
+from harness.campaigns.junit import write_junit
+from harness.campaigns.listing import shard, units_of
+from harness.campaigns.matrix import measured
+from harness.campaigns.night import Night, begin, nights, unfinished
+from harness.campaigns.outcomes import Came, Outcome
+from harness.campaigns.page import NAME as PAGE
+from harness.campaigns.page import page
+from harness.campaigns.pruning import prune
+from harness.campaigns.summary import markdown, notices
+from harness.narrator import Narrator
+from harness.units import Unit
+from plans.campaign import Campaign
+
+_STYLES = {Came.AS_EXPECTED: "green", Came.IMPOSSIBLE: "yellow"}
+SUMMARY, JUNIT = "summary.md", "junit.xml"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for besides the file: see ``fencepost campaign --help``."""
+
+    results: Path
+    version: str | None = None
+    part: tuple[int, int] = (1, 1)
+    total_s: float | None = None
+    new: bool = False
+    unknown_warns: bool = False
+    junit: Path | None = None
+    markdown: Path | None = None
+    annotate: bool = False
+    quiet: bool = False
+
+
+def run_campaign(campaign: Campaign, asked: Asked) -> int:
+    """Carry out what is waiting, write the reports into the night's folder, and return the exit code."""
+    narrator = Narrator(quiet=asked.quiet)
+    place = asked.results / "campaigns" / _name(campaign, asked)
+    units = shard(units_of(campaign, plans=place / "plans", version=asked.version), *asked.part)
+    night = _night(campaign, asked, place, units)
+    before = _last(place, night)
+    waiting = len(night.waiting(units))
+    narrator.line(
+        f"campaign {campaign.name}: {counted(len(units), 'run')}, {len(units) - waiting} done already"
+    )
+    narrator.line(f"  folder {night.path}")
+    limit = Pass(asked.total_s if asked.total_s is not None else campaign.limits.total_s)
+    try:
+        for number, outcome in enumerate(carry_out(campaign, night, units, limit), start=1):
+            _tell(narrator, f"{number} of {waiting}", outcome)
+    finally:
+        code = _conclude(campaign, asked, night, units, before, narrator)
+    for path in prune(place, campaign.keep.nights):
+        narrator.line(f"removed: {path}")
+    return code
+
+
+def _name(campaign: Campaign, asked: Asked) -> str:
+    number, of = asked.part
+    return campaign.name if of == 1 else f"{campaign.name}-{number}-of-{of}"
+
+
+def _night(campaign: Campaign, asked: Asked, place: Path, units: Sequence[Unit]) -> Night:
+    found = unfinished(place, units) if campaign.resume and not asked.new else None
+    return found or begin(place, campaign.name, units)
+
+
+def _last(place: Path, night: Night) -> list[Outcome]:
+    """What came out in the night before this one."""
+    others: Iterator[Night] = (other for other in nights(place) if other.path != night.path)
+    return [outcome for other in islice(others, 1) for outcome in other.outcomes]
+
+
+def _conclude(
+    campaign: Campaign,
+    asked: Asked,
+    night: Night,
+    units: Sequence[Unit],
+    before: Sequence[Outcome],
+    narrator: Narrator,
+) -> int:
+    outcomes, left = night.outcomes, night.waiting(units)
+    code, why = decision(
+        outcomes,
+        left=len(left),
+        unfinished_fails=campaign.unfinished == "fail",
+        unknown_warns=asked.unknown_warns,
+    )
+    changed = changes(outcomes, before) if before else []
+    cells = measured(campaign.matrix, night) if campaign.matrix else []
+    told = Conclusion(campaign, outcomes, changed, len(left), why, cells)
+    for path in filter(None, (night.path / SUMMARY, asked.markdown)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(markdown(told), encoding="utf-8")
+    write_text(night.path / PAGE, page(told, night.path))
+    for path in filter(None, (night.path / JUNIT, asked.junit)):
+        write_junit(path, campaign.name, outcomes, left)
+    if asked.annotate:
+        for line in notices(outcomes, unknown_warns=asked.unknown_warns):
+            print(line)
+    narrator.line(f"summary: {night.path / SUMMARY}")
+    narrator.line(f"page:    {night.path / PAGE}")
+    fine = sum(one.came is Came.AS_EXPECTED for one in outcomes)
+    unfinished_text = f", {len(left)} not carried out" if left else ""
+    print(f"{fine} of {len(outcomes)} runs as expected{unfinished_text}; exit {code}: {why}")
+    sys.stdout.flush()
+    return code
+
+
+def _tell(narrator: Narrator, at: str, outcome: Outcome) -> None:
+    again = f" (try {outcome.tries})" if outcome.tries > 1 else ""
+    narrator.line(
+        f"  {at}  {outcome.name}  {outcome.took_s:.1f} s  {outcome.came}{again}",
+        style=_STYLES.get(outcome.came, "red"),
+    )
+    if outcome.why:
+        narrator.line(f"      {outcome.why}")
+    if outcome.came not in _STYLES and outcome.repeat:
+        narrator.line(f"      again: {outcome.repeat}")

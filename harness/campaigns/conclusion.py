@@ -1,0 +1,71 @@
+"""What a campaign came to, in the order in which it is told; its reports are made of this. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checkers.facts.wording import counted
+from harness.campaigns.differences import Change
+from harness.campaigns.matrix import Measured
+from harness.campaigns.outcomes import Came, Outcome, counts
+from plans.campaign import Campaign
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one scenario on one release in one mode."""
+
+    scenario: str
+    version: str
+    mode: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def fine(self) -> int:
+        """How many came out as expected."""
+        return sum(one.came is Came.AS_EXPECTED for one in self.outcomes)
+
+    @property
+    def took_s(self) -> float:
+        """Seconds that a run took, the mean."""
+        return sum(one.took_s for one in self.outcomes) / len(self.outcomes)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """``decided`` is why the exit code is what it is, ``left`` counts runs that there was no time for."""
+
+    campaign: Campaign
+    outcomes: Sequence[Outcome]
+    changed: Sequence[Change]
+    left: int
+    decided: str
+    cells: Sequence[Measured] = ()
+
+    @property
+    def title(self) -> str:
+        """What was decided."""
+        return f"Campaign {self.campaign.name}: {self.decided}"
+
+    @property
+    def counted(self) -> str:
+        """How many runs came out how, and how many did not come to it."""
+        told = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
+        unfinished = f"; {counted(self.left, 'run')} not carried out for want of time" if self.left else ""
+        return f"{counted(len(self.outcomes), 'run')}: {', '.join(told) or 'none'}{unfinished}."
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """What is to be looked at, the worst first."""
+        order = list(Came)
+        found = [one for one in self.outcomes if one.came is not Came.AS_EXPECTED]
+        return sorted(found, key=lambda one: order.index(one.came))
+
+    @property
+    def groups(self) -> list[Group]:
+        """Every scenario, release and mode, sorted."""
+        found: dict[tuple[str, str, str], list[Outcome]] = {}
+        for one in self.outcomes:
+            found.setdefault((one.scenario, one.version, one.mode), []).append(one)
+        return [Group(*key, outcomes) for key, outcomes in sorted(found.items())]

@@ -1,0 +1,37 @@
+"""Whether a campaign passed: its exit code and the reason, from what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checkers.facts.wording import counted
+from harness.campaigns.outcomes import Came, Outcome, counts
+
+EXIT_AS_EXPECTED, EXIT_HARNESS, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 1, 3, 4
+_CODES = (
+    (Came.ANOMALY, EXIT_ANOMALY),
+    (Came.ERROR, EXIT_HARNESS),
+    (Came.HUNG, EXIT_HARNESS),
+    (Came.UNKNOWN, EXIT_UNKNOWN),
+)
+
+
+def decision(
+    outcomes: Sequence[Outcome], *, left: int, unfinished_fails: bool, unknown_warns: bool = False
+) -> tuple[int, str]:
+    """The exit code and why; ``left`` runs were not carried out for want of time.
+
+    Unknown is never a pass, unless the user said that it shall only warn; nor is a campaign in which nothing
+    ran.
+    """
+    found = counts(outcomes)
+    for came, code in _CODES:
+        if came in found and not (came is Came.UNKNOWN and unknown_warns):
+            first = next(one for one in outcomes if one.came is came)
+            said = "not proven" if came is Came.UNKNOWN else came.value
+            return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
+    if left and unfinished_fails:
+        return EXIT_UNKNOWN, f"not proven: {counted(left, 'run')} not carried out for want of time"
+    if Came.AS_EXPECTED not in found:
+        return EXIT_UNKNOWN, "not proven: no run was carried out to its end"
+    return EXIT_AS_EXPECTED, "as expected"

@@ -1,0 +1,53 @@
+"""A campaign as JUnit XML, which CI services show: a suite for each scenario, a case for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
+
+from harness.campaigns.outcomes import Came, Outcome
+from harness.units import Unit
+
+_RESULTS = {
+    Came.ANOMALY: Failure,
+    Came.UNKNOWN: Failure,
+    Came.ERROR: Error,
+    Came.HUNG: Error,
+    Came.IMPOSSIBLE: Skipped,
+}
+_NO_TIME = "not carried out for want of time"
+
+
+def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Unit]) -> None:
+    """Write the file; runs that were not carried out are skipped cases that say so."""
+    document = JUnitXml(name)
+    cases = [(one.scenario, _case(one)) for one in outcomes]
+    cases += [(unit.scenario, _skipped(unit)) for unit in left]
+    for scenario, group in groupby(sorted(cases, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        suite = TestSuite(scenario)
+        suite.add_testcases([case for _, case in group])
+        document.add_testsuite(suite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document.write(str(path), pretty=True)
+
+
+def _case(outcome: Outcome) -> TestCase:
+    case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
+    if outcome.came in _RESULTS:
+        result = _RESULTS[outcome.came](f"{_said(outcome.came)}: {outcome.why}", outcome.came.value)
+        result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
+        case.result = [result]
+    return case
+
+
+def _skipped(unit: Unit) -> TestCase:
+    case = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
+    case.result = [Skipped(_NO_TIME)]
+    return case
+
+
+def _said(came: Came) -> str:
+    return "not proven" if came is Came.UNKNOWN else came.value

@@ -1,0 +1,78 @@
+"""What a campaign consists of: its runs as units, in the order in which they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from cluster.versions import DEFAULT_VERSION
+from harness.units import Unit, digest_of
+from harness.vocabulary import loads, words
+from plans.campaign import Campaign, Runs
+from plans.load import find, load
+from plans.matrix import cells, plan_of
+from plans.models import Plan
+from plans.resolve import with_rounds
+from plans.writing import plan_text
+from protocol.errors import UsageError
+
+Settings = tuple[tuple[str, str], ...]
+
+
+def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Unit]:
+    """Every run, each once: the first seed of all before the second of any.
+
+    The plans of a matrix are written into the folder ``plans``. ``version`` goes before those of the file.
+    ``UsageError`` when nothing is left, for instance because no plan has the mode.
+    """
+    listed = (unit for runs in campaign.runs for unit in _of(runs, version))
+    found = dict.fromkeys([*listed, *_of_matrix(campaign, plans, version)])
+    if not found:
+        raise UsageError(
+            f"the campaign {campaign.name} has no run", remedy="look at its scenarios, modes and `without`"
+        )
+    return sorted(found, key=lambda unit: unit.number)
+
+
+def shard(units: list[Unit], number: int, of: int) -> list[Unit]:
+    """Part ``number`` (from 1) of ``of`` parts; together they are all units, and none is in two."""
+    return units[number - 1 :: of]
+
+
+def _of(runs: Runs, version: str | None) -> Iterator[Unit]:
+    for name in runs.names():
+        plan = load(find(name), words(), workloads=loads())
+        for settings in _settings(plan, runs):
+            varied = (
+                load(find(name), words(), workloads=loads(), settings=dict(settings)) if settings else plan
+            )
+            rounds = runs.rounds or varied.rounds
+            digest = digest_of(with_rounds(varied, rounds))
+            versions = (version,) if version else runs.versions or (plan.cluster.version or DEFAULT_VERSION,)
+            modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
+            for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
+                yield Unit(name, mode, release, settings, rounds, seed, digest)
+
+
+def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Unit]:
+    for cell in cells(campaign.matrix) if campaign.matrix else ():
+        plans.mkdir(parents=True, exist_ok=True)
+        file = plans / f"{cell.name}.yaml"
+        file.write_text(plan_text(plan_of(cell)), encoding="utf-8")
+        plan = load(file, words(), workloads=loads())
+        for mode in plan.modes:
+            yield Unit(plan.name, mode, version or DEFAULT_VERSION, (), 1, 1, digest_of(plan), str(file))
+
+
+def _settings(plan: Plan, runs: Runs) -> list[Settings]:
+    """Every combination of the values of those parameters that the plan has."""
+    known = {name: values for name, values in runs.settings.items() if name in plan.vary}
+    return [
+        tuple((name, _text(value)) for name, value in zip(known, values, strict=True))
+        for values in product(*known.values())
+    ]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

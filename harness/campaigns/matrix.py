@@ -1,0 +1,141 @@
+"""A campaign's matrix as a table and a heat map: what each recovery found, beside what the documents say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from evidence.folder import RunFolder
+from harness.campaigns.night import RUNS, Night
+from harness.campaigns.outcomes import Came, Outcome
+from harness.decisions import decisions
+from harness.reports.markup import Markup, el, join
+from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
+from protocol.errors import EvidenceError
+
+_ALLOWED: dict[Kept, str] = {"all": "all", "perhaps": "all cut", "none": "cut", "refused": "refused"}
+_THEORY: dict[Kept, str] = {
+    "all": "all kept",
+    "perhaps": "kept or cut off",
+    "none": "cut off",
+    "refused": "refused",
+}
+
+
+class Heat(StrEnum):
+    """How bad: all entries kept, nobody may close the ledger, entries cut off, not known."""
+
+    ALL = "all"
+    REFUSED = "refused"
+    CUT = "cut"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cell in one mode: what was found, in words; ``proven`` says that the run came out as stated."""
+
+    cell: Cell
+    mode: str
+    heat: Heat
+    text: str
+    proven: bool
+
+    @property
+    def as_said(self) -> bool:
+        """Whether the documents say so."""
+        return self.heat is Heat.NOTHING or self.heat in _ALLOWED[kept(self.cell, self.mode)].split()
+
+
+def measured(matrix: Matrix, night: Night) -> list[Measured]:
+    """Every cell in every mode, in order; those not carried out have no heat."""
+    done = {(one.scenario, one.mode): one for one in night.outcomes}
+    return [
+        _measured(cell, mode, done.get((f"matrix/{cell.name}", mode)), night.path / RUNS)
+        for cell in cells(matrix)
+        for mode in MODES
+    ]
+
+
+def table(found: Sequence[Measured]) -> Iterator[str]:
+    """The lines of a Markdown table, a row for each cell."""
+    yield from ("## Matrix", "")
+    yield "| E/WQ/AQ | lost | of | " + " | ".join(MODES) + " |"
+    yield "|---|---|---|" + "---|" * len(MODES)
+    for row in _rows(found):
+        told = (f"{one.text}{_mark(one)} [{_said(one)}]" for one in row)
+        yield f"| {_shape(row[0].cell)} | {row[0].cell.lost} | {row[0].cell.loss} | {' | '.join(told)} |"
+    below = f"Of {ENTRIES} entries on AQ bookies each; in brackets what the documents say."
+    yield from ("", f"{below} (!) differs, (?) is not proven.", "")
+
+
+def heat_map(found: Sequence[Measured]) -> Markup:
+    """The same coloured by how bad it is."""
+    head = el("tr", [el("th", text) for text in ("E/WQ/AQ", "lost", "of", *MODES)])
+    body = [
+        el(
+            "tr",
+            el("th", _shape(row[0].cell)),
+            el("td", row[0].cell.lost),
+            el("td", row[0].cell.loss),
+            [_coloured(one) for one in row],
+        )
+        for row in _rows(found)
+    ]
+    note = (
+        f"{ENTRIES} entries lie on AQ bookies each, the fewest that may acknowledge them; so many of these "
+        "are lost and come back. Small: what the documents say. Framed: it differs from that. "
+        "(?): the run did not prove it."
+    )
+    table = el("table", el("thead", head), el("tbody", body), class_="matrix")
+    return join(el("p", note, class_="muted"), el("div", table, class_="wide"))
+
+
+def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
+    if outcome is None:
+        return Measured(cell, mode, Heat.NOTHING, "not carried out", proven=False)
+    proven = outcome.came is Came.AS_EXPECTED
+    decided = _decision(runs / outcome.folder / mode) if outcome.folder else None
+    if decided is None:
+        return Measured(cell, mode, Heat.NOTHING, outcome.came.value, proven)
+    ended, last = decided
+    if ended != "ok":
+        return Measured(cell, mode, Heat.REFUSED, "refused", proven)
+    lost = ENTRIES - 1 - last
+    if lost:
+        return Measured(cell, mode, Heat.CUT, f"{lost} cut off", proven)
+    return Measured(cell, mode, Heat.ALL, "all kept", proven)
+
+
+def _decision(folder: Path) -> tuple[str, int] | None:
+    """(outcome, last entry) of the first recovery; None when the run does not say."""
+    try:
+        first = next(decisions(RunFolder(folder)), None)
+    except EvidenceError:
+        return None
+    return None if first is None else (first.outcome, -1 if first.last_entry is None else first.last_entry)
+
+
+def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Measured]]:
+    return (found[at : at + len(MODES)] for at in range(0, len(found), len(MODES)))
+
+
+def _shape(cell: Cell) -> str:
+    return f"{cell.quorums.ensemble}/{cell.quorums.write}/{cell.quorums.ack}"
+
+
+def _mark(one: Measured) -> str:
+    if not one.as_said:
+        return " (!)"
+    return "" if one.proven or one.heat is Heat.NOTHING else " (?)"
+
+
+def _said(one: Measured) -> str:
+    return _THEORY[kept(one.cell, one.mode)]
+
+
+def _coloured(one: Measured) -> Markup:
+    framed = one.heat.value if one.as_said else f"{one.heat.value} otherwise"
+    return el("td", one.text, _mark(one), " ", el("small", _said(one)), class_=framed)

@@ -1,0 +1,98 @@
+"""What a campaign has done so far: one folder, whole after every run.
+
+Killing a campaign loses the run that it was at, and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evidence.folder import read_json, write_json
+from harness.campaigns.outcomes import Outcome, from_json
+from harness.units import Unit
+from protocol.errors import EvidenceError, UsageError
+
+STATE = "campaign.json"
+RUNS = "runs"
+_LOCK = ".lock"
+
+
+class Night:
+    """One carrying out of a campaign: ``results/campaigns/<name>/<UTC stamp>``."""
+
+    def __init__(self, path: Path, tree: dict[str, Any]) -> None:
+        self.path = path
+        self._tree = tree
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of its units, in order."""
+        return list(self._tree["units"])
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """What came out so far, in the order of the units."""
+        done = self._tree["done"]
+        return [from_json(done[key]) for key in self.keys if key in done]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every unit was carried out."""
+        return len(self._tree["done"]) == len(self._tree["units"])
+
+    def waiting(self, units: Sequence[Unit]) -> list[Unit]:
+        """Those of its units that were not carried out yet."""
+        return [unit for unit in units if unit.key not in self._tree["done"]]
+
+    def add(self, outcome: Outcome) -> None:
+        """Keep what a unit showed; on disk when it returns."""
+        self._tree["done"][outcome.key] = outcome.as_json()
+        write_json(self.path / STATE, self._tree)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other campaign out of the folder; ``UsageError`` when one is at work there."""
+        with (self.path / _LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UsageError(
+                    f"this campaign is at work in {self.path}", remedy="wait for it, or begin a --new one"
+                ) from None
+            yield
+
+
+def begin(place: Path, name: str, units: Sequence[Unit]) -> Night:
+    """A new night below ``place`` (the folder of all of the campaign's nights)."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = place / stamp
+    number = 0
+    while path.exists():
+        number += 1
+        path = place / f"{stamp}.{number}"
+    path.mkdir(parents=True)
+    tree = {"name": name, "began": stamp, "units": [unit.key for unit in units], "done": {}}
+    write_json(path / STATE, tree)
+    return Night(path, tree)
+
+
+def unfinished(place: Path, units: Sequence[Unit]) -> Night | None:
+    """The newest night when it has just these units and some were not carried out yet."""
+    newest = next(iter(nights(place)), None)
+    if newest is None or newest.finished or newest.keys != [unit.key for unit in units]:
+        return None
+    return newest
+
+
+def nights(place: Path) -> Iterator[Night]:
+    """The nights that are stored below ``place``, the newest first; damaged ones are left out."""
+    for path in sorted(place.glob(f"*/{STATE}"), reverse=True):
+        try:
+            yield Night(path.parent, read_json(path))
+        except EvidenceError:
+            continue

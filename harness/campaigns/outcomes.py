@@ -1,0 +1,64 @@
+"""What came out of one run of a campaign. Data only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from harness.units import Unit
+
+
+class Came(StrEnum):
+    """How a run came out, the worst first; all but the last two mean that something is to be done."""
+
+    ANOMALY = "anomaly"
+    ERROR = "error"
+    HUNG = "hung"
+    UNKNOWN = "unknown"
+    IMPOSSIBLE = "impossible here"
+    AS_EXPECTED = "as expected"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One unit's run; ``name`` and ``key`` are its unit's.
+
+    ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
+    the first reason where it did not come out as expected, ``repeat`` the command that repeats it; ``tries``
+    counts the runs it took, ``took_s`` is the wall time of the last.
+    """
+
+    key: str
+    name: str
+    scenario: str
+    mode: str
+    version: str
+    seed: int
+    came: Came
+    why: str = ""
+    headline: str = ""
+    folder: str = ""
+    repeat: str = ""
+    took_s: float = 0.0
+    tries: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """A plain tree; :func:`from_json` reads it back."""
+        return {**asdict(self), "came": self.came.value}
+
+
+def from_json(tree: dict[str, Any]) -> Outcome:
+    """The inverse of :meth:`Outcome.as_json`."""
+    return Outcome(**{**tree, "came": Came(tree["came"])})
+
+
+def outcome_of(unit: Unit, came: Came, **told: Any) -> Outcome:
+    """An outcome of a unit."""
+    return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.version, unit.number, came, **told)
+
+
+def counts(outcomes: Sequence[Outcome]) -> dict[Came, int]:
+    """How many came out how, the worst first, without zeros."""
+    return {came: number for came in Came if (number := sum(one.came is came for one in outcomes))}

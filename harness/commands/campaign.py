@@ -1,0 +1,110 @@
+"""``fencepost campaign``: many runs by one file, kept as they come: nightly, a gate for CI, or one's own."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from harness.commands.completion import of_campaigns
+from harness.durations import DURATION
+
+
+def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise click.BadParameter(f"{text!r} is no part such as 2/8")
+    return int(number), int(of)
+
+
+@click.command("campaign")
+@click.argument("name", required=False, shell_complete=of_campaigns)
+@click.option(
+    "--list", "only_list", is_flag=True, help="Run nothing; show its runs, or which campaigns there are."
+)
+@click.option("--bookkeeper", "version", metavar="VERSION", help="This release instead of those of the file.")
+@click.option(
+    "--jars",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="BookKeeper from this folder of jars instead.",
+)
+@click.option(
+    "--for", "total_s", type=DURATION, metavar="TIME", help="Begin no run after that: 90s, 10m, 8h."
+)
+@click.option("--shard", default="1/1", callback=_part, help="Only this part of its runs, for example 2/8.")
+@click.option("--new", is_flag=True, help="Do not take up one that was not finished.")
+@click.option(
+    "--unknown",
+    type=click.Choice(["fail", "warn"]),
+    default="fail",
+    show_default=True,
+    help="What a run that proved nothing, twice, means.",
+)
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML here too.")
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write the summary here too."
+)
+@click.option("--annotate", is_flag=True, help="Print workflow commands that annotate a pull request.")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=None,
+    help="Default: FENCEPOST_RESULTS or ./results.",
+)
+@click.option("--quiet", is_flag=True, help="Only the last line.")
+def command(
+    name: str | None,
+    only_list: bool,
+    version: str | None,
+    jars: Path | None,
+    total_s: float | None,
+    shard: tuple[int, int],
+    new: bool,
+    unknown: str,
+    junit: Path | None,
+    markdown: Path | None,
+    annotate: bool,
+    results: Path | None,
+    quiet: bool,
+) -> int:
+    """Carry out the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or what is left of it.
+
+    What is done is kept after each run: kill it and start it again at will. Exit codes: 0 as expected, 1 a
+    run that ended early or hung, 3 a run that proved nothing, 4 an anomaly.
+    """
+    from harness.campaigns.campaign import Asked, run_campaign
+    from harness.campaigns.listing import shard as part_of
+    from harness.campaigns.listing import units_of
+    from harness.commands.run import chosen_version
+    from harness.order import default_results
+    from plans.campaign import campaigns, load_campaign
+
+    if name is None:
+        if not only_list:
+            raise click.UsageError(
+                f"which campaign? There are {', '.join(campaigns())}, or a YAML file's path."
+            )
+        for one in campaigns():
+            click.echo(f"{one}: {load_campaign(one).about}")
+        return 0
+    version = chosen_version(version, jars)
+    campaign = load_campaign(name)
+    if only_list:
+        with tempfile.TemporaryDirectory() as plans:
+            for unit in part_of(units_of(campaign, plans=Path(plans), version=version), *shard):
+                click.echo(str(unit))
+        return 0
+    asked = Asked(
+        results=results or default_results(),
+        version=version,
+        part=shard,
+        total_s=total_s,
+        new=new,
+        unknown_warns=unknown == "warn",
+        junit=junit,
+        markdown=markdown,
+        annotate=annotate,
+        quiet=quiet,
+    )
+    return run_campaign(campaign, asked)

@@ -1,0 +1,42 @@
+"""``fencepost trackrecord``: known bugs of BookKeeper, found where they are and not where they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("trackrecord")
+@click.argument("names", nargs=-1)
+@click.option("--list", "only_list", is_flag=True, help="Run nothing; show the bugs and what repeats each.")
+@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Runs of each release.")
+@click.option("--results", type=click.Path(path_type=Path), default=None, help="Where the runs are kept.")
+@click.option("--document", type=click.Path(path_type=Path), default=None, help="Write the table into this.")
+@click.option("--quiet", is_flag=True, help="Only the table and the last line.")
+def command(
+    names: tuple[str, ...],
+    only_list: bool,
+    times: int,
+    results: Path | None,
+    document: Path | None,
+    quiet: bool,
+) -> int:
+    """Run each bug (all, or NAMES) on the release that has it and on one that has not.
+
+    Exit codes: 0 each found and not found as recorded, 3 a run that says nothing, 4 otherwise.
+    """
+    from harness.order import default_results
+    from harness.trackrecord.bugs import bugs
+    from harness.trackrecord.carrying import carry_out
+
+    chosen = bugs(names)
+    if only_list:
+        for bug in chosen:
+            click.echo(f"{bug.name}: {bug.bug} ({bug.upstream})")
+            click.echo(f"  found: {bug.command(bug.bad)}")
+            click.echo(f"  not:   {bug.command(bug.good)}")
+        return 0
+    return carry_out(
+        chosen, times=times, results=results or default_results(), document=document, quiet=quiet
+    )

@@ -1,0 +1,86 @@
+"""``run --pause-on anomaly``: the cluster stays up for as long as somebody wants to look inside.
+
+What was recorded so far is judged in a copy, so the evidence itself is untouched and is closed afterwards as
+always. Whatever the user does to the cluster meanwhile is recorded as everything else is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cluster import artifacts
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from harness.judging import Judge
+from harness.stage import Stage
+from protocol.addresses import ZOOKEEPER
+from protocol.errors import UsageError
+
+ANOMALY, ALWAYS = "anomaly", "end"
+_SHELL = "org.apache.bookkeeper.bookie.BookieShell"
+
+
+def require_terminal() -> None:
+    """Refuse to pause where nobody could end the pause."""
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "--pause-on waits for Enter, and standard input is no terminal", remedy="leave --pause-on out"
+        )
+
+
+def pause(stage: Stage, judge: Judge, *, on: str) -> None:
+    """Judge what there is, and where that is what the user asked for, wait with everything up."""
+    stage.narrator.event("judging what was recorded, with everything up")
+    verdict = _so_far(stage.folder, judge)
+    if on == ANOMALY and verdict.verdict is not Verdict.ANOMALY:
+        return
+    stage.narrator.event(f"PAUSED: {verdict.headline}", style="bold")
+    for line in _inside(stage):
+        stage.narrator.line(line)
+    began = time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):
+        sys.stdin.readline()
+    stage.narrator.event(f"going on after {time.monotonic() - began:.0f} s")
+
+
+def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
+    """The verdict on a copy of the evidence as it stands, which is not closed."""
+    with tempfile.TemporaryDirectory(dir=folder.path.parent, prefix=".so-far-") as scratch:
+        copy = RunFolder(Path(scratch) / folder.mode)
+        shutil.copytree(folder.raw, copy.raw)
+        shutil.copyfile(folder.run_json, copy.run_json)
+        shutil.copytree(
+            folder.server(ZOOKEEPER), copy.server(ZOOKEEPER), ignore=shutil.ignore_patterns("tmp")
+        )
+        for log in folder.servers.glob("*/boot-*.log"):
+            place = copy.server(log.parent.name)
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(log, place / log.name)
+        return judge.verdict(copy)
+
+
+def _inside(stage: Stage) -> Iterator[str]:
+    """Where everything is, and what to ask it."""
+    cluster = stage.cluster
+    for name in (ZOOKEEPER, *cluster.bookies):
+        process = cluster.process(name)
+        address = getattr(process, "address", None)
+        at = f"{address[0]}:{address[1]}" if address else "no address"
+        yield f"  {name:6} {process.state}, boot {process.boot}, {at}, log {cluster.log(name)}"
+    known = stage.ledgers.known()
+    yield f"  ledgers: {', '.join(f'{name} = {ledger}' for name, ledger in known.items()) or 'none'}"
+    name, bookie = next(iter(cluster.bookies.items()))
+    server = stage.folder.server(name).absolute()
+    jars = artifacts.class_path(str(stage.folder.run()["versions"][name])).folder
+    yield "  BookKeeper's shell, for instance for a ledger's metadata:"
+    yield (
+        f"    java -cp '{jars}/*' -Djdk.net.hosts.file={server}/hosts {_SHELL} "
+        f"-conf {server}/boot-{bookie.boot}.conf ledgermetadata -ledgerid {min(known.values(), default=0)}"
+    )
+    yield "  Enter ends the pause; everything is then stopped and judged as always."

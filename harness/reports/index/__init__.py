@@ -1,0 +1,1 @@
+"""``index.html``: every stored run on one page, to be searched, filtered and compared."""

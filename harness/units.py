@@ -1,0 +1,86 @@
+"""One run to carry out: a scenario in one mode with one seed, as a series or a campaign consists of them.
+
+Its key names everything that a result depends on, the plan included, so that what was measured
+with another plan is never counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.order import Order
+from plans.models import Plan
+from plans.tree import plan_tree
+
+V2 = "v2"
+"""The parameter by which a plan lets its clients speak the second version of the wire protocol."""
+_OF_NO_EFFECT = ("about", "series", "source")
+_LATER = {"zookeeper": "prompt", "loss": "process"}
+"""Parameters that plans got when they had been measured, with the value for which they are what they were."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One run to carry out; ``number`` counts from 1 and is its seed.
+
+    ``file`` is where its plan lies when that is no scenario of the repository.
+    """
+
+    scenario: str
+    mode: str
+    version: str
+    settings: tuple[tuple[str, str], ...]
+    rounds: int
+    number: int
+    digest: str
+    file: str = ""
+
+    @property
+    def protocol(self) -> str:
+        """V2 or V3, that of its clients."""
+        return protocol_of(f"{name}={value}" for name, value in self.settings)
+
+    @property
+    def key(self) -> str:
+        """What the kept result is found by."""
+        return f"{self} {self.digest}"
+
+    def __str__(self) -> str:
+        settings = "".join(f" {name}={value}" for name, value in self.settings)
+        rounds = f" rounds={self.rounds}" if self.rounds > 1 else ""
+        return f"{self.scenario} {self.mode} {self.version}{settings}{rounds} #{self.number}"
+
+    def order(self, results: Path) -> Order:
+        """As ``fencepost run`` would be told."""
+        return Order(
+            scenario=self.file or self.scenario,
+            modes=(self.mode,),
+            seed=self.number,
+            version=self.version,
+            results=results,
+            settings=self.settings,
+            rounds=self.rounds,
+        )
+
+
+def protocol_of(settings: Iterable[str]) -> str:
+    """V2 or V3, from a plan's parameters as ``--set`` takes them."""
+    return "V2" if f"{V2}=true" in settings else "V3"
+
+
+def digest_of(plan: Plan) -> str:
+    """A short name for all of a plan that a result depends on."""
+    tree = {key: value for key, value in plan_tree(plan).items() if key not in _OF_NO_EFFECT}
+    if "vary" in tree:
+        tree["vary"] = _measured(plan.vary)
+    tree["cluster"] = _measured(tree["cluster"])
+    return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if _LATER.get(name) != value}

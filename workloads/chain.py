@@ -1,0 +1,191 @@
+"""The ``chain`` load: one log made of ledgers, led by one client at a time, read as a whole by others.
+
+As managed ledgers do it (Apache Pulsar, ``ManagedLedgerImpl``): the list of a log's ledgers is a znode,
+written by compare-and-set on its version. Who takes the lead reads the list, opens its last ledger with
+recovery, creates a ledger, puts it at the end of the list, and only then adds to it. Whoever loses the
+compare-and-set leads no longer. Readers pass through the list from first ledger to last, without recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field, field_validator
+
+from cluster.interface import Cluster
+from plans.names import ClientName, LogName
+from protocol.errors import ClientError
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.crew import Crew, CrewLoad, Job
+from workloads.leading import Leader, LeadingLoad, begin_adds
+from workloads.office import Office, Turn
+from workloads.registry import register
+from workloads.rolling import RETRY_S, count, create, named_once, still_going, stop_adds
+
+_LOOK_S = 0.5
+_TOTALS = (
+    *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
+    *("recovered", "takeovers", "deposed", "passes", "read"),
+)
+
+
+class ChainLoad(LeadingLoad):
+    """Who may lead and who reads, and what the ledgers are like.
+
+    ``log`` is its name. Each reader begins a pass ``read_every_s`` after its last one. Without
+    ``recover`` a new leader leaves the last ledger as it is: a mistake of the user's, which nothing
+    fences the old leader against.
+    """
+
+    log: LogName = "log"
+    readers: tuple[ClientName, ...] = ()
+    entries_per_ledger: int = Field(default=200, ge=1)
+    entry_bytes: int = Field(default=256, ge=64, le=4 * 1024 * 1024)
+    read_every_s: float = Field(default=0.5, gt=0)
+    recover: bool = True
+
+    @field_validator("readers")
+    @classmethod
+    def _readers_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The list of a log's ledgers as a leader knows it."""
+
+    ledgers: tuple[int, ...]
+    version: int
+
+
+class _Member(Leader[ChainLoad]):
+    """A client that may lead: at it, or waiting for the one that is to hang."""
+
+    def serve(self, claimed: Turn) -> None:
+        turn: Turn | None = None
+        try:
+            log = self._take_over()
+            if log is not None:
+                turn = self.office.begin(self.asker.name, claimed, claimed.ledger)
+            while turn and log is not None and not self.crew.stop.is_set():
+                log = self._write_ledger(turn, log)
+        finally:
+            if turn is None:
+                self.office.give_back(claimed)
+            else:
+                self.office.leave(turn)
+
+    def _take_over(self) -> _Log | None:
+        """The log as it is, its last ledger recovered; None when one of both cannot be had now."""
+        reply = self.asker.ask("chain_list", chain=self.params.log)
+        if not reply["ok"]:
+            self.sayings.say(f"log {self.params.log} is not known: {refused(reply)}")
+            self.crew.stop.wait(RETRY_S)
+            return None
+        log = _Log(tuple(reply["ledgers"]), int(reply["version"]))
+        if log.ledgers:
+            if self.params.recover and not self.recover(log.ledgers[-1]):
+                return None
+            self.crew.totals.add(takeovers=1)
+            self.crew.say(f"{self.asker.name} takes over log {self.params.log}")
+        return log
+
+    def _write_ledger(self, turn: Turn, log: _Log) -> _Log | None:
+        """Fill one more ledger and close it; the log then, None when this client leads no longer."""
+        handle = self.crew.new_handle(self.asker.name)
+        ledger = create(self.asker, self.sayings, handle, self.params)
+        if ledger is None:
+            self.crew.stop.wait(RETRY_S)
+            return log if self.office.holds(turn) else None
+        longer = self._extend(log, ledger)
+        if longer is None:
+            self.asker.ask("release", handle=handle)
+            return None
+        self.crew.created(self.asker.name, ledger)
+        begin_adds(self.asker, handle, self.params)
+        self._await_end_of_adds(turn, ledger, handle)
+        return longer if self._end(ledger, handle) else None
+
+    def _extend(self, log: _Log, ledger: int) -> _Log | None:
+        """The log with a ledger more; None when somebody else has written the list, or nobody knows."""
+        ledgers = (*log.ledgers, ledger)
+        reply = self.asker.ask(
+            "chain_extend", chain=self.params.log, ledgers=list(ledgers), version=log.version
+        )
+        if reply["ok"]:
+            return _Log(ledgers, int(reply["version"]))
+        self.crew.totals.add(deposed=1)
+        self.sayings.say(f"ledger {ledger} is not put into log {self.params.log}: {refused(reply)}")
+        return None
+
+    def _await_end_of_adds(self, turn: Turn, ledger: int, handle: str) -> None:
+        """Until the ledger is full or broken, or the load ends; that it was replaced fencing tells it."""
+        while not self.crew.stop.is_set():
+            reply = self.asker.ask(
+                "await_acked", handle=handle, entries=self.params.entries_per_ledger, timeout_s=_LOOK_S
+            )
+            self.office.works(turn, ledger, reply.get("acked", 0))
+            if not still_going(reply):
+                return
+
+    def _end(self, ledger: int, handle: str) -> bool:
+        """Count the adds and close the ledger; whether that is so, and the next one may follow."""
+        added = stop_adds(self.asker, handle)
+        count(self.crew, added)
+        reply = added
+        if "error" not in added:
+            reply = self.asker.ask("close", handle=handle)
+            if reply["ok"]:
+                self.crew.totals.add(closed=1)
+                return True
+        self.crew.totals.add(rolled=1)
+        self.sayings.say(f"ledger {ledger} broke: {refused(reply)}")
+        self.asker.ask("release", handle=handle)
+        return False
+
+
+class _Reader:
+    """A client that reads the whole log again and again."""
+
+    def __init__(self, crew: Crew, asker: Asker, params: ChainLoad) -> None:
+        self._crew = crew
+        self._asker = asker
+        self._params = params
+        self._sayings = Sayings(asker.name, crew.say)
+
+    def run(self) -> None:
+        """One pass after the other until the load ends."""
+        while not self._crew.stop.wait(self._params.read_every_s):
+            try:
+                reply = self._asker.ask("chain_read", chain=self._params.log)
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self._asker, self._sayings)
+                continue
+            if reply["ok"]:
+                self._crew.totals.add(passes=1, read=reply["entries"])
+            else:
+                self._sayings.say(f"log {self._params.log} is not read to its end: {refused(reply)}")
+
+
+class _Chain(CrewLoad):
+    """The registered load."""
+
+    name = "chain"
+    about = "one client leads a log made of ledgers, another takes it over, others read all of it"
+    params: type[BaseModel] = ChainLoad
+    totals = _TOTALS
+
+    def jobs(self, params: ChainLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        office = Office(params.writers[0], params.patience_s)
+
+        def asker(name: str) -> Asker:
+            return Asker(cluster.clients[name], crew.stop)
+
+        members = [_Member(crew, asker(name), office, params).run for name in params.writers]
+        return [*members, *(_Reader(crew, asker(name), params).run for name in params.readers)]
+
+
+register(_Chain())

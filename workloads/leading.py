@@ -1,0 +1,104 @@
+"""What loads with one writer at a time have in common: who may lead, how fast it writes, when it hangs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from pydantic import Field, field_validator, model_validator
+
+from plans.names import ClientName
+from plans.shapes import LedgerShape
+from protocol.errors import ClientError
+from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
+from workloads.crew import Crew
+from workloads.office import Office, Turn
+from workloads.rolling import RETRY_S, named_once
+
+
+class LeadingLoad(LedgerShape):
+    """Who may write, and what the ledgers are like.
+
+    Another takes over when no add was acknowledged to the writer for ``patience_s``.
+    """
+
+    writers: tuple[ClientName, ...] = Field(min_length=2)
+    entries_per_ledger: int = Field(default=1000, ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
+    patience_s: float = Field(default=2, gt=0)
+
+    @field_validator("writers")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value)
+
+    @model_validator(mode="after")
+    def _patient(self) -> LeadingLoad:
+        if self.rate_per_s is not None and self.rate_per_s * self.patience_s < 1:
+            raise ValueError(
+                f"rate_per_s {self.rate_per_s:g} is less than one add in patience_s {self.patience_s:g}: "
+                "a writer at work would look as if it hung"
+            )
+        return self
+
+
+LeadT = TypeVar("LeadT", bound=LeadingLoad)
+
+
+class Leader(ABC, Generic[LeadT]):
+    """A client that may lead: in office, or waiting for the one that is to hang."""
+
+    def __init__(self, crew: Crew, asker: Asker, office: Office, params: LeadT) -> None:
+        self.crew = crew
+        self.asker = asker
+        self.office = office
+        self.params = params
+        self.sayings = Sayings(asker.name, crew.say)
+
+    def run(self) -> None:
+        """Wait for a turn, and lead until it is over; until the load ends."""
+        while not self.crew.stop.is_set():
+            try:
+                claimed = self.office.claim(self.asker.name, RETRY_S)
+                if claimed is not None and not self.crew.stop.is_set():
+                    self.serve(claimed)
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self.asker, self.sayings)
+
+    @abstractmethod
+    def serve(self, claimed: Turn) -> None:
+        """Lead until somebody else does; the turn is given back or left, whatever happens."""
+
+    def recover(self, ledger: int) -> bool:
+        """Open a ledger with recovery; False, after a pause, when that cannot be had now."""
+        handle = self.crew.new_handle(self.asker.name)
+        reply = self.asker.ask("open", handle=handle, ledger=ledger, recovery=True)
+        if not reply["ok"]:
+            self.sayings.say(f"ledger {ledger} is not recovered yet: {refused(reply)}")
+            self.crew.stop.wait(RETRY_S)
+            return False
+        self.crew.totals.add(recovered=1)
+        self.asker.ask("release", handle=handle)
+        return True
+
+
+def append(asker: Asker, handle: str, entries: int, params: LeadingLoad, **more: float) -> Reply:
+    """Add so many entries and wait for their ends."""
+    return asker.ask(
+        "append",
+        handle=handle,
+        entries=entries,
+        entry_bytes=params.entry_bytes,
+        outstanding=params.outstanding,
+        **more,
+    )
+
+
+def begin_adds(asker: Asker, handle: str, params: LeadingLoad) -> None:
+    """Begin to fill a ledger, at the load's pace."""
+    pace = {} if params.rate_per_s is None else {"rate_per_s": params.rate_per_s}
+    append(asker, handle, params.entries_per_ledger, params, background=True, **pace)

@@ -1,0 +1,91 @@
+"""The ``recover-all`` load: every ledger that is not closed is opened with recovery, once.
+
+The newest come first: a bookie that works through the ledgers in their order comes to these last. It ends by
+itself when each was tried. What comes of a recovery is the verdict's to judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field, field_validator
+
+from cluster.interface import Cluster
+from plans.names import ClientName, Params
+from protocol.errors import ClientError
+from protocol.metadata import LedgerState
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled, next_in
+from workloads.registry import register
+from workloads.rolling import named_once
+
+
+class RecoverAll(Params):
+    """Who recovers, and how many ledgers at a time each."""
+
+    recoverers: tuple[ClientName, ...] = Field(min_length=1)
+    at_once: int = Field(default=8, ge=1, le=64)
+
+    @field_validator("recoverers")
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value)
+
+
+class _Recoverer:
+    def __init__(self, crew: Crew, asker: Asker, cluster: Cluster, waiting: Inbox) -> None:
+        self._crew = crew
+        self._asker = asker
+        self._cluster = cluster
+        self._waiting = waiting
+        self._sayings = Sayings(asker.name, crew.say)
+
+    def run(self) -> None:
+        """Try one ledger after the other until none waits, or the load ends."""
+        while not self._crew.stop.is_set():
+            rolled = next_in(self._waiting)
+            if rolled is None:
+                return
+            try:
+                self._try(rolled.ledger)
+            except LoadEndedError:
+                return
+            except ClientError:
+                next_life(self._asker, self._sayings)
+
+    def _try(self, ledger: int) -> None:
+        found = self._cluster.metadata.ledger(ledger)
+        if found is None or found[0].state is LedgerState.CLOSED:
+            self._crew.totals.add(closed_already=1)
+            return
+        handle = self._crew.new_handle(self._asker.name)
+        reply = self._asker.ask("open", handle=handle, ledger=ledger, recovery=True)
+        if reply["ok"]:
+            self._crew.totals.add(recovered=1)
+            self._asker.ask("release", handle=handle)
+        else:
+            self._crew.totals.add(refused=1)
+            self._sayings.say(f"a ledger is not recovered: {refused(reply)}")
+
+
+class _RecoverAll(CrewLoad):
+    """The registered load."""
+
+    name = "recover-all"
+    about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
+    params: type[BaseModel] = RecoverAll
+    totals = ("recovered", "refused", "closed_already")
+
+    def jobs(self, params: RecoverAll, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """Each takes what is left; the last one ends the load."""
+        waiting = Inbox()
+        for ledger in reversed(cluster.metadata.ledgers()):
+            waiting.put(Rolled(ledger, ""))
+        return [
+            _Recoverer(crew, Asker(cluster.clients[name], crew.stop), cluster, waiting).run
+            for name in params.recoverers
+            for _ in range(params.at_once)
+        ]
+
+
+register(_RecoverAll())
