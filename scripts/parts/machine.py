@@ -18,6 +18,9 @@ JAVA_MINIMUM = 17
 GO_MINIMUM = (1, 23)
 
 
+BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
+
+
 class StopError(Exception):
     """Set-up cannot go on: ``code`` 2 for something missing here, 1 for a step that failed."""
 
@@ -74,6 +77,12 @@ def go() -> Path | None:
     return Path(found) if match and (int(match[1]), int(match[2])) >= GO_MINIMUM else None
 
 
+def chromium() -> Path | None:
+    """A Chromium (or Chrome) of PATH, by the names that distributions give it."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    return Path(found) if found else None
+
+
 def gaps(*, need_maven: bool, need_venv: bool) -> list[Gap]:
     """Everything that only the system's package manager can supply."""
     missing = []
@@ -107,14 +116,14 @@ def apt_command(missing: list[Gap]) -> list[str]:
     return ["apt-get", "install", "-y", "--no-install-recommends", *packages]
 
 
-def by_hand(missing: list[Gap]) -> str:
-    """What a user without root types, or passes to who has it."""
+def by_hand(missing: list[Gap], script: str = "scripts/setup") -> str:
+    """What a user without root types, or passes to who has it, before ``script`` is run again."""
     what = ", ".join(gap.what for gap in missing)
     command = " ".join(apt_command(missing))
     return (
         f"missing: {what}. Install it, for example:\n"
         f"    sudo apt-get update && sudo {command}\n"
-        "then run scripts/setup again."
+        f"then run {script} again."
     )
 
 

@@ -1,6 +1,6 @@
 """Write the locks anew, from pyproject.toml, locks/*.in and the Maven repository.
 
-usage: scripts/lock [--help] [python] [--upgrade] [VERSION ...]
+usage: scripts/lock [--help] [python] [uplot] [--upgrade] [VERSION ...]
 
 Without arguments: the Python locks (kept at their versions where they still fit; --upgrade takes
 the newest) and the sums of every BookKeeper release that has a lock. `python` does only the
@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import machine
+import plots
 import steps
 from stamp import BUILD, ROOT
 
@@ -26,7 +27,12 @@ COMPILE = [
     "pip", "compile", "-q", "--universal", "--python-version", "3.11", "--generate-hashes",
     "--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header",
 ]  # fmt: skip
-LOCKED = {"requirements.txt": "pyproject.toml", "build.txt": "locks/build.in", "go.txt": "locks/go.in"}
+LOCKED = {
+    "requirements.txt": "pyproject.toml",
+    "build.txt": "locks/build.in",
+    "go.txt": "locks/go.in",
+    "bench.txt": "locks/bench.in",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -39,7 +45,9 @@ def main(arguments: list[str]) -> int:
     try:
         if not names or "python" in names:
             lock_python(upgrade=upgrade)
-        for version in [name for name in names if name != "python"] or (
+        if "uplot" in names:
+            plots.fetch()
+        for version in [name for name in names if name not in ("python", "uplot")] or (
             [] if names else artifacts.locked_versions()
         ):
             lock_jars(version)

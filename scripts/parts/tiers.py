@@ -10,6 +10,7 @@ cannot run, or that has no tests, is skipped with its reason. Exit code 1 when a
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,9 @@ from pathlib import Path
 from typing import IO
 
 import counting
+import engine
+import machine
+import plugin
 import steps
 from counting import Counts
 from stamp import BUILD, ROOT
@@ -29,7 +33,11 @@ from cluster import doctor
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 FOLDERS = ("unit", "histories", "repo", "spark", "live", "docker", "browser")
-TIMEOUT_S = 1800
+SPREAD = ("unit", "histories", "live")
+"""Tiers whose files are spread over the cores: a server's boot is half waiting, and runs never meet."""
+WORKERS = min(os.cpu_count() or 1, 4)  # each may run a cluster and Spark, 2.5 GiB together
+TIMEOUT_S = 7200
+"""For one tier that hangs; the longest takes half an hour on an idle machine."""
 TAIL_LINES = 60
 
 
@@ -52,7 +60,9 @@ def tiers() -> list[Tier]:
         *(Tier(name, _pytest(name), _hindrance(name)) for name in ("unit", "histories", "repo")),
         Tier("proxy", proxy),
         Tier("client", client),
-        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("spark", "live", "docker", "browser")),
+        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("spark", "live")),
+        Tier("docker", _pytest("docker"), docker_lacking),
+        Tier("browser", _pytest("browser"), browser_lacking),
     ]
 
 
@@ -122,7 +132,8 @@ def _pytest(name: str) -> Callable[[], Counts]:
     def act() -> Counts:
         report = BUILD / f"pytest-{name}.xml"
         report.unlink(missing_ok=True)
-        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
+        spread = ["-n", str(WORKERS), "--dist", "loadfile"] if name in SPREAD else []
+        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}", *spread]
         code = _call(argv)
         return counting.with_code(counting.junit([report]), code)
 
@@ -134,13 +145,49 @@ def _hindrance(name: str) -> Callable[[], str | None]:
         if not any((ROOT / "tests" / name).rglob("test_*.py")):
             return f"tests/{name} has no tests"
         needs = {"spark": ("java", "memory"), "live": ("java", "client", "proxy", "addresses", "memory")}
-        needed = needs.get(name, ("docker",) if name == "docker" else ())
+        needed = needs.get(name, ())
         if not needed:
             return None
         lacking = [found for found in doctor.checks() if found.name in needed and found.state != "ok"]
         return "; ".join(f"{found.name}: {found.seen}" for found in lacking) or None
 
     return reason
+
+
+def browser_lacking() -> str | None:
+    """Why there is no browser here; as root it is installed first, unless FENCEPOST_NO_APT is set."""
+    if machine.chromium() is not None:
+        return None
+    gap = machine.Gap("Chromium", machine.BROWSER_PACKAGES)
+    if not machine.may_install():
+        return f"no Chromium: {' '.join(machine.apt_command([gap]))}"
+    print("browser: installing Chromium with apt-get (110 MB to fetch, 1 minute)", flush=True)
+    try:
+        steps.system([gap])
+    except machine.StopError as stop:
+        return f"no Chromium, and apt-get could not install it: {str(stop).splitlines()[-1]}"
+    return None if machine.chromium() else "apt-get installed Chromium, but there is none on PATH"
+
+
+def docker_lacking() -> str | None:
+    """Why there can be no containers; as root what is missing is installed, unless FENCEPOST_NO_APT is set.
+
+    Where no engine answers, the tests start one of their own (``own_engine``).
+    """
+    unanswered = engine.lacking()
+    try:
+        if unanswered is not None and shutil.which("dockerd") is None:
+            if not machine.may_install():
+                return unanswered.replace("\n", "; ")
+            print("docker: installing docker.io with apt-get (70 MB to fetch, 1 minute)", flush=True)
+            steps.system([engine.ENGINE])
+        elif unanswered is not None and os.geteuid() != 0:
+            return unanswered.replace("\n", "; ")
+        if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
+            plugin.bring(plugin.FOLDER)
+    except machine.StopError as stop:
+        return f"docker: {str(stop).splitlines()[-1]}"
+    return None
 
 
 def _run(tier: Tier) -> None:

@@ -120,6 +120,7 @@ class Cluster:
         self.deferred: set[int] = set()
         self.now_ns = 1_000
         self.lives: list[tuple[int, int, str, int]] = []
+        self.disks: list[tuple[int, int, tuple[int, int]]] = []
         for number in self.bookies:
             self._lived(number, "started")
             self.lives.append((number, 1, "answering", self.now_ns))
@@ -185,12 +186,14 @@ class Cluster:
     def crash(self, number: int) -> None:
         """End a bookie with SIGKILL: what was not durable is gone, and its connections with it."""
         bookie = self.bookies[number]
+        self.disks += [(number, bookie.boot, key) for key in sorted(bookie.durable)]
         bookie.volatile.clear()
         bookie.up, bookie.unclean = False, True
         if self.bugs.crash_forgets_fences:
             bookie.fences.clear()
         self.network.server_gone(number)
         self._lived(number, "exit")
+        self._lived(number, "disk_read")
         for act in self.at_crash:
             act(number)
 

@@ -1,4 +1,4 @@
-"""Lawful histories of one ledger, drawn piece by piece: whatever they hold, nothing may convict.
+"""Lawful histories of one ledger, made by dice piece by piece: whatever they hold, nothing may convict.
 
 What clients did, what the links carried, what became of the metadata, and what bookies answer in the
 end fit together: a bookie that took an entry has it, and the times are in order.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
@@ -71,12 +70,15 @@ class Lawful:
 class _Tale:
     """A history as it is told: the clock and the links are ``wire``'s, ``took`` says who has an entry."""
 
-    draw: st.DrawFn
+    dice: Random
     wire: Wire = field(default_factory=Wire)
     took: dict[int, set[int]] = field(default_factory=dict)
     fragments: dict[int, tuple[str, ...]] = field(default_factory=lambda: {0: ENSEMBLES[0]})
     versions: list[Fact] = field(default_factory=list)
     servers: list[dict[str, Any]] = field(default_factory=list)
+
+    def perhaps(self) -> bool:
+        return self.dice.random() < 0.5
 
     def during(self, fact: Fact, since_ns: int) -> Fact:
         """The operation, which ends now."""
@@ -90,7 +92,7 @@ class _Tale:
     def version(self, fact: Fact) -> None:
         """A new version of the metadata; nobody may have noticed when it came into force."""
         at_ns = self.wire.tick()
-        latest_ns = self.draw(st.sampled_from([NEVER, at_ns]))
+        latest_ns = self.dice.choice([NEVER, at_ns])
         self.versions.append((fact[0], {**fact[1], "earliest_ns": at_ns, "latest_ns": latest_ns}))
 
     def bookies(self) -> list[int]:
@@ -98,7 +100,7 @@ class _Tale:
         return [int(name[1:]) for name in self.fragments[max(self.fragments)]]
 
     def some(self, of: list[int], least: int) -> set[int]:
-        return self.draw(st.sets(st.sampled_from(of), min_size=least))
+        return set(self.dice.sample(of, self.dice.randint(least, len(of))))
 
     def stored(self, kind: Message, source: int, entry: int, least: int, *, most: int = 3) -> None:
         """An entry goes to its write set, and at least so many of it take it."""
@@ -114,13 +116,12 @@ class _Tale:
         self.servers.append({**row, "earliest_ns": at_ns, "latest_ns": at_ns})
 
 
-@st.composite
-def lawful(draw: st.DrawFn) -> Lawful:
+def lawful(dice: Random) -> Lawful:
     """A writer, perhaps a reader, an end by close or recovery, a census and the final reads."""
-    tale = _Tale(draw)
-    ok, pending = draw(st.integers(1, 6)), draw(st.integers(0, 3))
-    by_recovery, late = draw(st.booleans()), draw(st.booleans())
-    written = draw(st.integers(0, pending)) if by_recovery else 0
+    tale = _Tale(dice)
+    ok, pending = dice.randint(1, 6), dice.randint(0, 3)
+    by_recovery, late = tale.perhaps(), tale.perhaps()
+    written = dice.randint(0, pending) if by_recovery else 0
     end = ok - 1 + written
     for bookie in EVERYONE:
         tale.booted(bookie, 1, "started")
@@ -148,10 +149,10 @@ def _adds(tale: _Tale, ok: int, pending: int, written: int, late: bool) -> list[
 
     Of those without an end the first ``written`` are on some bookie, the next on one at most.
     """
-    draw, maker = tale.draw, deferred if late else acked
+    dice, maker = tale.dice, deferred if late else acked
     told_of = [tale.at_once(operation(Kind.CREATE))]
     tale.version(created(fragments=dict(tale.fragments)))
-    changes = sorted(draw(st.lists(st.integers(0, ok), max_size=2)))
+    changes = sorted(dice.randint(0, ok) for _ in range(dice.randint(0, 2)))
     for entry in range(ok):
         _change(tale, changes, entry)
         since_ns = tale.wire.tick()
@@ -162,51 +163,51 @@ def _adds(tale: _Tale, ok: int, pending: int, written: int, late: bool) -> list[
         since_ns = tale.wire.tick()
         for bookie in tale.bookies():
             tale.wire.exchange(Message.FORCE, WRITER, bookie, Status.EOK)
-        told_of.append(tale.during(forced(draw(st.integers(0, ok - 1))), since_ns))
+        told_of.append(tale.during(forced(dice.randint(0, ok - 1)), since_ns))
     _change(tale, changes, ok)
     for index in range(pending):
         since_ns = tale.wire.tick()
         least, most = (1, 3) if index < written else (0, 1) if index == written else (0, 3)
         tale.stored(Message.ADD, WRITER, ok + index, least, most=most)
-        outcome = draw(st.sampled_from([Outcome.UNKNOWN, Outcome.PENDING]))
+        outcome = dice.choice([Outcome.UNKNOWN, Outcome.PENDING])
         told_of.append(tale.during(unsure(ok + index, outcome=outcome), since_ns))
-    return told_of + ([tale.at_once(refused(ok + pending))] if draw(st.booleans()) else [])
+    return told_of + ([tale.at_once(refused(ok + pending))] if tale.perhaps() else [])
 
 
 def _change(tale: _Tale, changes: list[int], entry: int) -> None:
     """The writer replaces bookies before it adds an entry."""
     for first in changes:
         if first == entry:
-            tale.fragments[first] = tale.draw(st.sampled_from(ENSEMBLES))
+            tale.fragments[first] = tale.dice.choice(ENSEMBLES)
             tale.version(metadata(len(tale.versions), 1, fragments=dict(tale.fragments)))
 
 
 def _reader(tale: _Tale, ok: int, late: bool) -> list[Fact]:
     """LAC reads whose answers may fall, a confirmed read below the LAC, an unconfirmed one anywhere."""
-    if late or tale.draw(st.booleans()):
+    if late or tale.perhaps():
         return []
-    high = tale.draw(st.integers(0, ok - 1))
-    low = tale.draw(st.integers(-1, high))
+    high = tale.dice.randint(0, ok - 1)
+    low = tale.dice.randint(-1, high)
     for bookie in tale.bookies():
         tale.wire.exchange(Message.LAC_READ, READER, bookie, Status.ENOENTRY)
     told_of = [
         tale.at_once(told(high, seq=50)),
         tale.at_once(told(high, seq=51, result=low, lac_before=high)),
     ]
-    for entry in range(tale.draw(st.integers(0, high + 1))):
+    for entry in range(tale.dice.randint(0, high + 1)):
         _read(tale, READER, entry)
         told_of.append(tale.at_once(delivered(entry)))
     return [*told_of, tale.at_once(delivered(ok - 1, flags=Flag.UNCONFIRMED, seq=99))]
 
 
 def _read(tale: _Tale, source: int, entry: int) -> None:
-    bookie = tale.draw(st.sampled_from(sorted(tale.took[entry])))
+    bookie = tale.dice.choice(sorted(tale.took[entry]))
     tale.wire.exchange(Message.READ, source, bookie, Status.EOK, entry=entry)
 
 
 def _crash(tale: _Tale) -> None:
     """Perhaps a bookie is killed and comes back with all it took."""
-    victim = tale.draw(st.sampled_from([0, *EVERYONE]))
+    victim = tale.dice.choice([0, *EVERYONE])
     if victim:
         tale.booted(victim, 1, "exit", code=None, signal=9)
         tale.booted(victim, 2, "started")
@@ -218,12 +219,12 @@ def _recovery(tale: _Tale, ok: int, end: int) -> list[Fact]:
     wire, since_ns = tale.wire, tale.wire.tick()
     tale.version(recovering(len(tale.versions), fragments=dict(tale.fragments)))
     asked = tale.bookies()
-    lac = max(tale.draw(st.integers(-1, ok - 1)), max(tale.fragments) - 1)
+    lac = max(tale.dice.randint(-1, ok - 1), max(tale.fragments) - 1)
     for bookie in tale.some(asked, 2):
         wire.exchange(Message.FENCING_LAC_READ, READER, bookie, Status.EOK, lac=lac)
-    tale.fragments[max(tale.fragments)] = tale.draw(st.sampled_from(ENSEMBLES))
+    tale.fragments[max(tale.fragments)] = tale.dice.choice(ENSEMBLES)
     for entry in range(lac + 1, end + 1):
-        bookie = tale.draw(st.sampled_from(sorted(tale.took[entry])))
+        bookie = tale.dice.choice(sorted(tale.took[entry]))
         wire.exchange(Message.RECOVERY_READ, READER, bookie, Status.EOK, entry=entry)
         tale.stored(Message.RECOVERY_ADD, READER, entry, 2)
     for bookie in [bookie for bookie in asked if bookie not in tale.took.get(end + 1, set())]:
@@ -241,7 +242,7 @@ def _close(tale: _Tale, end: int) -> list[Fact]:
 def _closed(tale: _Tale, end: int) -> None:
     """The close, and perhaps replication after it."""
     tale.version(closed(end, len(tale.versions), fragments=dict(tale.fragments)))
-    if tale.draw(st.booleans()):
+    if tale.perhaps():
         tale.fragments[0] = ENSEMBLES[2]
         tale.version(closed(end, len(tale.versions), fragments=dict(tale.fragments)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evidence.codes import Direction, FrameFlag, Message, Status
+from evidence.codes import Direction, FrameFlag, Message, Place, Status
 from tests.histories.exchanges import frame
 from tests.histories.story import READER, WRITER, Fact
 
@@ -63,3 +63,15 @@ def fault(number: int = 1, kind: str = "kill", target: str = "b1", **columns: An
         **times,
         **columns,
     }
+
+
+def copied(bookie: int, number: int = 1, *, at: int, why: str = "") -> Row:
+    """What a bookie's disk held at the death of a boot was read, or could not be."""
+    event, detail = ("disk_unreadable", {"why": why}) if why else ("disk_read", {})
+    return server(bookie, number, event, at, at + 1, **detail)
+
+
+def on_disk(bookie: int, first: int, last: int | None = None, **columns: Any) -> Fact:
+    """Entries that a bookie's disk held when its boot (1) died."""
+    row = {"ledger": 1, "entry": first, "last": first if last is None else last, "bookie": bookie}
+    return "holdings", {**row, "boot": 1, "place": int(Place.INDEX), **columns}

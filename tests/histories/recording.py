@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from evidence.codes import NEVER, Direction, Holding, Status
+from evidence.codes import NEVER, Direction, Holding, Place, Status
 from tests.histories.cluster import CLOSED, DELETED, Cluster, Metadata
 
 OBSERVER = 250
@@ -60,6 +60,7 @@ def _version(ledger: int, version: Metadata, *, noticed: bool) -> Row:
         "zxid": version.at_ns,
         "earliest_ns": version.at_ns,
         "latest_ns": version.at_ns if noticed and version.state != DELETED else NEVER,
+        "put_back": False,
     }
 
 
@@ -97,6 +98,13 @@ def server_rows(cluster: Cluster) -> tuple[Row, ...]:
         }
         for number, boot, what, at_ns in cluster.lives
     )
+
+
+def holdings(cluster: Cluster) -> Iterator[Row]:
+    """What was durable on a bookie when it crashed, an entry a row."""
+    for number, boot, (ledger, entry) in cluster.disks:
+        place = {"bookie": number, "boot": boot, "place": int(Place.INDEX)}
+        yield {"ledger": ledger, "entry": entry, "last": entry, **place}
 
 
 def fault_rows(cluster: Cluster) -> tuple[Row, ...]:

@@ -15,7 +15,16 @@ from tests.histories.clients import Row, Writer
 from tests.histories.cluster import CLOSED, Bugs, Cluster, write_set
 from tests.histories.network import DROP, Rule
 from tests.histories.openers import Opener
-from tests.histories.recording import CLIENTS, OBSERVER, asked, fault_rows, frames, server_rows, versions
+from tests.histories.recording import (
+    CLIENTS,
+    OBSERVER,
+    asked,
+    fault_rows,
+    frames,
+    holdings,
+    server_rows,
+    versions,
+)
 from tests.histories.repair import FullCheck
 from tests.histories.story import BOOKIES, Fact, run_facts
 from tests.histories.truth import Truth, named, truth_of
@@ -250,6 +259,7 @@ class Simulation:
             *(("ledgers", row) for row in versions(self.cluster, dice, seen, self.settings.dated)),
             *(("census", row) for row in self.census),
             *(("frames", row) for row in frames(self.cluster)),
+            *(("holdings", row) for row in holdings(self.cluster)),
         ]
 
     def facts(self) -> RunFacts:

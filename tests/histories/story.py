@@ -177,6 +177,7 @@ def metadata(number: int, state: int, **columns: Any) -> Fact:
         "zxid": number + 10,
         "earliest_ns": 1,
         "latest_ns": NEVER,
+        "put_back": False,
     }
     assert not set(columns) - set(row)
     return "ledgers", {**row, **columns}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.availability import Availability
-from checkers.durability import Durability
-from checkers.fencing import Fencing
+from checkers.availability.checker import Availability
+from checkers.durability.checker import Durability
+from checkers.fencing.checker import Fencing
 from checkers.judge import judge
 from evidence.findings import Verdict
 from tests.histories.cluster import Bugs
@@ -85,10 +85,10 @@ def test_a_loss_is_unexplained_only_where_somebody_never_lost_the_entry(shape):
         durability, truth = judged(simulation).judgements["durability"], simulation.truth()
         for finding in durability.findings:
             places = {(finding.ledger, entry) for entry in entries(finding)} & truth.acked
-            if finding.loss == "unexplained":
-                assert not places & truth.nowhere, seed
             seen[finding.loss] += len(places)
-        held = {place for place in truth.cut_off if any(place in own for own in what_they_have(simulation))}
+        # A bookie that was replaced may still have what its successors lost.
+        gone = truth.cut_off | truth.nowhere
+        held = {place for place in gone if any(place in own for own in what_they_have(simulation))}
         unexplained = {
             (one.ledger, entry)
             for one in durability.findings
@@ -96,7 +96,7 @@ def test_a_loss_is_unexplained_only_where_somebody_never_lost_the_entry(shape):
             for entry in entries(one)
         }
         assert unexplained & truth.acked == held, seed
-    assert seen["undetermined"] > 0 and not seen["forged"] + seen["explained"]
+    assert seen["explained"] > 0 and not seen["forged"]
 
 
 def what_they_have(simulation):
@@ -137,7 +137,7 @@ def test_a_fence_that_a_crash_forgot_is_told_by_both_answers_of_its_bookie():
     judgement = judged(lost_fence(Bugs(crash_forgets_fences=True))).judgements["fencing"]
     (finding,) = judgement.findings
     assert finding.text == "ledger 1: entry 0 acknowledged after the close"
-    proof = [re.sub(r"\d+ ns|frame \d+|operation \d+", "..", line) for line in finding.proof]
+    proof = [re.sub(r"[\d.]+ s\b|frame \d+|operation \d+", "..", line) for line in finding.proof]
     assert proof[:5] == [
         "metadata version 2: CLOSED at -1, in force by ..",
         "r1 had recovered it by .. and was told its end -1 (..)",

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers import lately
-from checkers.availability import Availability
+from checkers.availability.checker import Availability
 from checkers.contract import Chunk
-from checkers.durability import Durability
-from checkers.fencing import Fencing
+from checkers.durability.checker import Durability
+from checkers.fencing.checker import Fencing
 from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.sets import lately
 from evidence.findings import Verdict
 from evidence.schemas import FRAMES
 from tests.histories import twins_fencing as twins

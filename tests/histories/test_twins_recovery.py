@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers import moments
-from checkers.answers import Answers
+from checkers.answers.checker import Answers
 from checkers.contract import Chunk
 from checkers.judge import conclude_all, judge, merge_all, scan_all
-from checkers.recovery import Recovery
+from checkers.recovery.checker import Recovery
+from checkers.sets import moments
 from evidence.codes import Message
 from evidence.findings import Verdict
 from evidence.schemas import FRAMES

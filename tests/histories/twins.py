@@ -207,7 +207,15 @@ def closing(history: list[Fact]) -> Plain:
             for row in operations(history, Kind.DELETE)
             if row["ledger"] == ledger and row["outcome"] != Outcome.FAIL
         ]
-        binding = [row for row in closes if all(row["latest_ns"] < at for at in deletes)]
+        binding = [
+            row
+            for row in closes
+            if all(row["latest_ns"] < at for at in deletes)
+            or any(
+                told["result"] == row["last_entry"] and all(told["completed_ns"] < at for at in deletes)
+                for told in telling_ends(history, ledger)
+            )
+        ]
         if binding:
             lowest = min(row["last_entry"] for row in binding)
             things |= {("closed_below", ledger, entry) for entry in promised if entry > lowest}
@@ -218,18 +226,26 @@ def closing(history: list[Fact]) -> Plain:
 
 def told_ends(history: list[Fact], ledger: int) -> set[int]:
     ends = {row["last_entry"] for row in chain(history, ledger) if row["state"] == 3}
+    return ends | {row["result"] for row in telling_ends(history, ledger)}
+
+
+def telling_ends(history: list[Fact], ledger: int) -> list[Row]:
+    """The operations that were told where the ledger ends: their writers' closes, and recoveries."""
     writers = {
         (row["client"], row["handle"])
         for row in operations(history, Kind.CREATE)
         if ok(row) and row["ledger"] == ledger
     }
-    for row in operations(history, Kind.CLOSE, Kind.OPEN):
-        if row["ledger"] == ledger and ok(row):
-            if row["kind"] == Kind.CLOSE and (row["client"], row["handle"]) in writers:
-                ends.add(row["result"])
-            if row["kind"] == Kind.OPEN and has(row, Flag.RECOVERY):
-                ends.add(row["result"])
-    return ends
+    return [
+        row
+        for row in operations(history, Kind.CLOSE, Kind.OPEN)
+        if row["ledger"] == ledger
+        and ok(row)
+        and (
+            (row["kind"] == Kind.CLOSE and (row["client"], row["handle"]) in writers)
+            or (row["kind"] == Kind.OPEN and has(row, Flag.RECOVERY))
+        )
+    ]
 
 
 def order(history: list[Fact]) -> Plain:
@@ -308,11 +324,34 @@ def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
 def metadata(history: list[Fact]) -> Plain:
     things: list[Thing] = []
     for ledger in ledgers_of(history):
-        versions = chain(history, ledger)
-        number = sum(follows(old, new) for old, new in pairwise(versions))
-        if number:
-            things.append(("illegal_move", ledger, number))
+        versions = contents(history, ledger)
+        wrong = {
+            "malformed": sum(is_malformed(version) for version in versions),
+            "illegal_move": sum(
+                follows(old, new) and not is_malformed(old) and not is_malformed(new)
+                for old, new in pairwise(versions)
+            ),
+            "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
+        }
+        things += [(kind, ledger, number) for kind, number in wrong.items() if number]
     return concluded(things, any(chain(history, ledger) for ledger in ledgers_of(history)))
+
+
+def contents(history: list[Fact], ledger: int) -> list[Row]:
+    """The ledger's versions, those of one content and number once."""
+    different: list[Row] = []
+    for row in chain(history, ledger):
+        same = ("version", "state", "last_entry", "ensemble", "write_quorum", "ack_quorum", "fragments")
+        if not any(all(row[name] == other[name] for name in same) for other in different):
+            different.append(row)
+    return different
+
+
+def is_malformed(version: Row) -> bool:
+    firsts = [part["first_entry"] for part in version["fragments"]]
+    shapes = [len(set(part["bookies"])) == len(part["bookies"]) for part in version["fragments"]]
+    sizes = [len(part["bookies"]) == version["ensemble"] for part in version["fragments"]]
+    return firsts[:1] != [0] or firsts != sorted(set(firsts)) or not all(shapes) or not all(sizes)
 
 
 def follows(old: Row, new: Row) -> bool:

@@ -189,7 +189,7 @@ def availability(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
         stories.append(recovery(history, run, ledger))
         if stories[-1] == "stuck":
             things["stuck", ledger, -1] += 1
-        for entry in range(6):
+        for entry in sorted({row["entry"] for row in operations(history, Kind.READ, Kind.ENTRY)}):
             story = reading(history, run, ledger, entry)
             stories.append(story)
             if story == "unreadable":

@@ -111,11 +111,25 @@ def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> 
         fits = close["last_entry"] == top or (late and close["last_entry"] < top)
         ending = [row for row in sent if row["kind"] == Kind.CLOSE or row["outcome"] != Outcome.OK]
         active = any(row["invoked_ns"] <= close["latest_ns"] for row in ending)
+        active = active or answered_at_once(history, ledger, handle[0]) < close["write_quorum"] * (top + 1)
         names = [name for name, client in run.clients.items() if client == handle[0]]
         ends = [row["latest_ns"] for row in run.servers if row["event"] == "exit" and row["server"] in names]
         if (made or adds) and fits and active and all(end >= began_ns for end in ends):
             return True
     return False
+
+
+def answered_at_once(history: list[Fact], ledger: int, client: int) -> int:
+    return sum(
+        row["kind"] == Message.ADD
+        and (row["ledger"], row["source"]) == (ledger, client)
+        and row["way"] == Direction.ANSWER
+        and row["delivered"] == Status.EOK
+        and row["rule"] == 0
+        and NEVER not in (row["forwarded_ns"], row["asked_ns"])
+        and row["forwarded_ns"] - row["asked_ns"] <= 10**9
+        for row in rows(history, "frames")
+    )
 
 
 def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> str:

@@ -1,9 +1,9 @@
 """``fencepost --help`` is quick, because nothing heavy is imported before it is needed."""
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HEAVY = {"pandas", "pyarrow", "pyspark", "py4j", "plotly", "docker", "numpy"}
@@ -24,7 +24,7 @@ print(json.dumps(sorted(name.partition(".")[0] for name in sys.modules)), file=s
 
 def run_help(root: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", HELP], cwd=root, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", HELP], cwd=root, capture_output=True, text=True, check=True, timeout=300
     )
 
 
@@ -35,11 +35,18 @@ def test_help_imports_nothing_heavy(root: Path) -> None:
 
 
 def test_help_is_quick(root: Path) -> None:
-    took_s = []
-    for _ in range(ATTEMPTS):  # the best of several: a busy machine is not what is measured
-        started = time.monotonic()
+    """In time of a processor, for how long a busy machine lets it wait for one is not what is measured."""
+    spent_s = []
+    for _ in range(ATTEMPTS):
+        before_s = of_children_s()
         run_help(root)
-        took_s.append(time.monotonic() - started)
-        if took_s[-1] < LIMIT_S:
+        spent_s.append(of_children_s() - before_s)
+        if spent_s[-1] < LIMIT_S:
             return
-    raise AssertionError(f"fencepost --help took {min(took_s):.2f} s at best, the limit is {LIMIT_S} s")
+    raise AssertionError(f"fencepost --help took {min(spent_s):.2f} s at best, the limit is {LIMIT_S} s")
+
+
+def of_children_s() -> float:
+    """What processes that have ended spent of processors so far."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime

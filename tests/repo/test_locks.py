@@ -1,5 +1,6 @@
 """The locks cover what the project declares, with hashes, and the default release of BookKeeper."""
 
+import hashlib
 import re
 import tomllib
 from itertools import chain
@@ -33,7 +34,7 @@ def test_build_back_ends_are_locked(root: Path) -> None:
     assert {normal(name) for name in backends} | {"setuptools"} <= locked(root / "locks" / "build.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt", "bench.txt"])
 def test_every_locked_package_has_hashes(root: Path, name: str) -> None:
     blocks = re.split(r"(?m)^(?=[A-Za-z0-9])", (root / "locks" / name).read_text())
     bare = [block.split()[0] for block in blocks if block.strip() and "--hash=sha256:" not in block]
@@ -51,3 +52,11 @@ def test_a_lock_names_the_servers_and_their_two_extras(version: str) -> None:
     assert f"bookkeeper-server-{version}.jar" in names
     for library in ("zookeeper-3", "snappy-java-", "metrics-core-", "rocksdbjni-"):
         assert any(name.startswith(library) for name in names), library
+
+
+def test_the_charts_of_the_reports_are_as_locked(root: Path) -> None:
+    version, *sums = (root / "locks" / "uplot.txt").read_text().splitlines()
+    folder = root / "harness" / "reports" / "assets" / "uplot"
+    seen = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+    assert {name: one for one, name in map(str.split, sums)} == seen
+    assert f"(v{version.split()[1]})" in (folder / "uPlot.iife.min.js").read_text()[:200]

@@ -28,6 +28,8 @@ NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3"}
 class Inline:
     """Tasks in this process, one after the other: what is judged does not depend on where."""
 
+    cores = 1
+
     def map(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         return [function(task) for task in tasks]
 

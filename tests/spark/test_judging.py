@@ -183,7 +183,7 @@ def test_a_collection_that_fails_leaves_the_former_tables(
 def test_slices_are_bounded_and_hold_every_row_once(session: Session, tmp_path: Path) -> None:
     folder = make(tmp_path, CLEAN)
     collect(session, folder)
-    parts = list(chunks(BucketTask(folder.tables, 0), 100))
+    parts = list(chunks(BucketTask(folder.tables, 0, 100)))
     sizes = [sum(table.num_rows for table in chunk.tables.values()) for chunk in parts]
     assert max(sizes) < 200
     assert sum(sizes) == sum(read_collection(folder).rows[name] for name in BUCKETED)

@@ -33,6 +33,8 @@ LINES = FILES[:4]
 class Inline:
     """Tasks in this process, one after the other: what is judged does not depend on where."""
 
+    cores = 1
+
     def map(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         return [function(task) for task in tasks]
 

@@ -11,15 +11,15 @@ import pytest
 
 from cluster.interface import Client
 from cluster.local.backend import LocalBackend
-from cluster.local.cluster import LocalCluster
-from cluster.local.settings import LocalSpec
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.history import decode_segment
 from protocol.modes import MODES
 
 RUN_ID = 2**64 - 99
-Opener = Callable[..., AbstractContextManager[LocalCluster]]
+Opener = Callable[..., AbstractContextManager[RunningCluster]]
 Rows = list[dict[str, Any]]
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 
@@ -34,9 +34,9 @@ def opened(folder: RunFolder) -> Opener:
     """Opens a cluster without links: ``with opened(version="4.17.2") as cluster``."""
 
     @contextmanager
-    def open_(**spec: Any) -> Iterator[LocalCluster]:
+    def open_(**spec: Any) -> Iterator[RunningCluster]:
         settings = {"clients": ("writer", "other"), "linked": False, "run_id": RUN_ID, **spec}
-        with LocalBackend(LocalSpec(folder, MODES["unprotected"], **settings)).open() as cluster:
+        with LocalBackend(RunSpec(folder, MODES["unprotected"], **settings)).open() as cluster:
             yield cluster
 
     return open_

@@ -9,7 +9,7 @@ import pytest
 
 from cluster.configuration import CHOSEN_ENSEMBLE
 from cluster.local.backend import LocalBackend
-from cluster.local.settings import LocalSpec
+from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 
@@ -19,7 +19,7 @@ CHOSEN = ("b3:3181", "b1:3181", "b4:3181")
 @pytest.mark.parametrize("version", ["4.14.7", "4.18.0"])
 def test_a_ledger_begins_with_the_bookies_that_were_named(version: str, tmp_path: Path, ask: Any) -> None:
     folder = RunFolder.create(tmp_path, "unprotected")
-    spec = LocalSpec(
+    spec = RunSpec(
         folder, MODES["unprotected"], bookies=4, clients=("writer",), linked=False, version=version
     )
     with LocalBackend(spec).open() as cluster:

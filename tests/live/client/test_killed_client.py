@@ -22,13 +22,13 @@ def test_every_entry_that_bookies_hold_has_its_invocation(opened: Any, recorded:
             acked = ask(writer, "await_acked", handle="h", entries=random.randrange(1, 2000))["acked"]
             Event().wait(random.uniform(0, LONGEST_S))
             writer.kill()
-            final = ask(observer, "final", ledgers=[made["ledger"]], attempts=5, timeout_s=30)
+            final = ask(observer, "final", ledgers=[made["ledger"]], attempts=5, timeout_s=50)
             kept = final["ledgers"][str(made["ledger"])]
             assert kept["read"] == kept["last_entry"] + 1 >= acked
             lives.append((made["ledger"], kept["last_entry"]))
             if life + 1 < LIVES:
                 writer.start()
-                writer.wait_ready(30)
+                writer.wait_ready(60)
     adds = recorded("writer", kind=Kind.ADD)
     assert [row["seq"] for row in recorded("writer")] == sorted({row["seq"] for row in recorded("writer")})
     for ledger, last in lives:
@@ -45,7 +45,7 @@ def test_the_end_of_its_input_ends_a_client(opened: Any, ask: Any, recorded: Any
         ask(writer, "append", handle="h", background=True, outstanding=10, entry_bytes=64)
         ask(writer, "await_acked", handle="h", entries=100)
         writer.close()
-        ended = writer.ended(1, 10)
+        ended = writer.ended(1, 60)
         assert ended is not None
         assert ended.code == 0
     assert len(recorded("writer", kind=Kind.ADD)) >= 100

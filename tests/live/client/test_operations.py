@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,8 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import LocalBackend
-from cluster.local.settings import LocalSpec
+from cluster.servers.settings import RunSpec
+from cluster.waiting import wait_until
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
@@ -18,13 +18,16 @@ from evidence.history import decode_segment
 from protocol.modes import MODES
 
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
-CLOSED, FENCED, DUPLICATE, WRONG, UNAVAILABLE = -11, -101, -22, -14, -8
+NO_SPARE, CLOSED, FENCED, DUPLICATE, WRONG, UNAVAILABLE = -6, -11, -101, -22, -14, -8
+TAKEN = {FENCED, NO_SPARE, CLOSED}
+"""How a writer hears of it. A refusal for an add that the other two had acknowledged counts as a failed
+bookie, for which there is no spare here; and whatever it was, the handle closes the ledger."""
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = RunFolder.create(tmp_path_factory.mktemp("operations"), "unprotected")
-    spec = LocalSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
+    spec = RunSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
     with LocalBackend(spec).open() as running:
         running.history = folder.operations
         yield running
@@ -39,6 +42,11 @@ def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) ->
     return [row for row in found if all(row[name] == value for name, value in wanted.items())]
 
 
+def has(cluster: Any, bookie: str, ledger: int, entry: int) -> tuple[bool, str]:
+    answered = cluster.answer(bookie, ledger, entry)
+    return answered == 0, f"{bookie} answers {answered}"
+
+
 def made(cluster: Any, ask: Any, handle: str, **more: Any) -> int:
     return int(ask(cluster.clients["writer"], "create", handle=handle, **QUORUMS, **more)["ledger"])
 
@@ -50,20 +58,21 @@ def test_adds_in_flight_when_a_ledger_is_taken_away_are_unknown_and_later_ones_r
     ledger = made(cluster, ask, "taken")
     ask(writer, "append", handle="taken", background=True, outstanding=50, entry_bytes=100)
     ask(writer, "await_acked", handle="taken", entries=100)
+    writer.pause()  # so that it has adds to send when the ledger is not its own any more
     end = ask(other, "open", handle="thief", ledger=ledger, recovery=True)["last_entry"]
-    broke = writer.call("await_acked", timeout_s=30, handle="taken", entries=10**9)
-    assert broke["code"] == FENCED
+    writer.resume()
+    broke = writer.call("await_acked", timeout_s=60, handle="taken", entries=10**9)
+    assert broke["code"] in TAKEN
     totals = ask(writer, "stop", handle="taken")
     assert totals["unknown"] >= 1
-    assert totals["error"] == "LedgerFenced"
-    refused = writer.call("append", timeout_s=30, handle="taken", entries=3, outstanding=1)
+    refused = writer.call("append", timeout_s=60, handle="taken", entries=3, outstanding=1)
     assert (refused["error"], refused["outcome"], refused["failed"]) == ("LedgerClosed", "fail", 1)
     adds = rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)
     outcomes = [row["outcome"] for row in adds]
     acked, unknown = outcomes.count(Outcome.OK), outcomes.count(Outcome.UNKNOWN)
     failed = len(adds) - acked - unknown
     assert outcomes == [Outcome.OK] * acked + [Outcome.UNKNOWN] * unknown + [Outcome.FAIL] * failed
-    assert {row["error"] for row in adds if row["outcome"] == Outcome.UNKNOWN} == {FENCED}
+    assert {row["error"] for row in adds if row["outcome"] == Outcome.UNKNOWN} <= TAKEN
     assert {row["error"] for row in adds if row["outcome"] == Outcome.FAIL} == {CLOSED}
     assert [row["entry"] for row in adds] == list(range(len(adds)))
     assert acked <= end + 1
@@ -87,7 +96,7 @@ def test_ids_of_the_callers_choice_are_confirmed_in_order_and_a_duplicate_is_ref
     writer = cluster.clients["writer"]
     ledger = made(cluster, ask, "adv", adv=True)
     ask(writer, "append", handle="adv", ids=[2, 0, 1, 3], entry_bytes=100, outstanding=4)
-    again = writer.call("append", timeout_s=30, handle="adv", ids=[1])
+    again = writer.call("append", timeout_s=60, handle="adv", ids=[1])
     assert (again["code"], again["outcome"]) == (DUPLICATE, "fail")
     adds = rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)
     assert [(row["entry"], row["outcome"]) for row in adds] == [(2, 1), (0, 1), (1, 1), (3, 1), (1, 2)]
@@ -97,7 +106,7 @@ def test_ids_of_the_callers_choice_are_confirmed_in_order_and_a_duplicate_is_ref
 
 def test_impossible_quorums_are_refused(cluster: Any) -> None:
     writer = cluster.clients["writer"]
-    reply = writer.call("create", timeout_s=30, handle="never", ensemble=2, write_quorum=3, ack_quorum=2)
+    reply = writer.call("create", timeout_s=60, handle="never", ensemble=2, write_quorum=3, ack_quorum=2)
     assert (reply["code"], reply["outcome"]) == (WRONG, "fail")
     row = rows(cluster, "writer", kind=Kind.CREATE)[-1]
     assert (row["outcome"], row["ledger"]) == (Outcome.FAIL, -1)
@@ -110,11 +119,12 @@ def test_a_tail_reads_everything_up_to_the_end(cluster: Any, ask: Any) -> None:
     ask(other, "tail", handle="tail", background=True)
     ask(writer, "append", handle="followed", entries=300, entry_bytes=100, rate_per_s=1000)
     ask(writer, "close", handle="followed")
-    deadline = time.monotonic() + 20
-    delivered: list[int] = []
-    while len(delivered) < 300 and time.monotonic() < deadline:
-        delivered = [row["entry"] for row in rows(cluster, "other", kind=Kind.ENTRY, ledger=ledger)]
-    assert delivered == list(range(300))
+
+    def delivered() -> list[int]:
+        return [row["entry"] for row in rows(cluster, "other", kind=Kind.ENTRY, ledger=ledger)]
+
+    wait_until(lambda: (len(delivered()) >= 300, f"{len(delivered())} entries"), 60, "the last entry")
+    assert delivered() == list(range(300))
     assert ask(other, "stop", handle="tail")["read"] == 300
     lacs = [row["lac"] for row in rows(cluster, "other", kind=Kind.LAC, ledger=ledger)]
     assert lacs == sorted(lacs)
@@ -126,7 +136,7 @@ def test_entries_of_a_read_point_to_it(cluster: Any, ask: Any) -> None:
     ledger = made(cluster, ask, "pointed")
     ask(writer, "append", handle="pointed", entries=10, entry_bytes=64)
     ask(writer, "read", handle="pointed", first=2, last=8, batch=5)
-    beyond = writer.call("read", timeout_s=30, handle="pointed", first=9, last=10)
+    beyond = writer.call("read", timeout_s=60, handle="pointed", first=9, last=10)
     assert not beyond["ok"]
     reads = rows(cluster, "writer", kind=Kind.READ, ledger=ledger)
     assert [(row["entry"], row["last"], row["result"], row["outcome"]) for row in reads] == [
@@ -141,22 +151,24 @@ def test_entries_of_a_read_point_to_it(cluster: Any, ask: Any) -> None:
     assert {row["invoked_ns"] for row in entries} == {row["invoked_ns"] for row in reads[:2]}
 
 
-def test_a_census_of_a_bookie_that_is_down_ends_soon_and_knows_nothing(cluster: Any, ask: Any) -> None:
+def test_a_census_of_a_bookie_that_is_down_is_not_waited_for_and_knows_nothing(
+    cluster: Any, ask: Any
+) -> None:
     ledger = made(cluster, ask, "counted")
     ask(cluster.clients["writer"], "append", handle="counted", entries=200, entry_bytes=100)
+    for bookie in ("b1", "b2"):  # one of them may have been the third, which no acknowledgement waits for
+        wait_until(lambda bookie=bookie: has(cluster, bookie, ledger, 199), 60, "the last entry")
     cluster.bookies["b3"].kill()
-    began = time.monotonic()
     place = {"ledger": ledger, "first": 0, "last": 199, "bookies": ["b1", "b2", "b3"]}
     counts = ask(cluster.observer, "census", ledgers=[place], **{"pass": 2})
-    assert time.monotonic() - began < 10
-    assert counts["codes"][str(UNAVAILABLE)] + counts["skipped"] == 200
+    assert (counts["codes"][str(UNAVAILABLE)], counts["skipped"]) == (200, 0)  # refused, none timed out
     census = rows(cluster, "observer", "census", ledger=ledger, pass_number=2)
     assert {row["holding"] for row in census if row["bookie"] == 3} <= {Holding.UNKNOWN}
     mine = [row for row in census if row["bookie"] == 1]
-    assert [row["holding"] for row in mine].count(Holding.PRESENT) >= 190
+    assert [row["holding"] for row in mine].count(Holding.PRESENT) == 200
     assert all(row["asked_ns"] <= row["answered_ns"] < NEVER for row in census)
     cluster.bookies["b3"].start()
-    cluster.bookies["b3"].wait_ready(30)
+    cluster.bookies["b3"].wait_ready(60)
 
 
 def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
@@ -165,7 +177,7 @@ def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
     ask(cluster.clients["writer"], "append", handle="unread", entries=10, entry_bytes=100)
     for name in ("b2", "b3"):
         cluster.bookies[name].kill()
-    result = ask(cluster.observer, "final", ledgers=[ledger], attempts=2, timeout_s=20)["ledgers"][
+    result = ask(cluster.observer, "final", ledgers=[ledger], attempts=2, timeout_s=50)["ledgers"][
         str(ledger)
     ]
     assert (result["state"], result["read"], result["error"]) == ("unopened", 0, "LedgerRecovery")
@@ -175,7 +187,7 @@ def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
     ] * 2
     for name in ("b2", "b3"):
         cluster.bookies[name].start()
-        cluster.bookies[name].wait_ready(30)
+        cluster.bookies[name].wait_ready(60)
 
 
 def test_the_watch_goes_on_after_zookeeper_was_away(cluster: Any, ask: Any) -> None:
@@ -183,14 +195,20 @@ def test_the_watch_goes_on_after_zookeeper_was_away(cluster: Any, ask: Any) -> N
     before = made(cluster, ask, "before")
     cluster.zookeeper.kill()
     cluster.zookeeper.start()
-    cluster.zookeeper.wait_ready(30)
-    deadline = time.monotonic() + 30
-    reply: dict[str, Any] = {"ok": False}
-    while not reply["ok"] and time.monotonic() < deadline:
-        reply = cluster.clients["writer"].call("create", timeout_s=30, handle="after", **QUORUMS)
+    cluster.zookeeper.wait_ready(60)
+    reply: dict[str, Any] = {}
+
+    def created() -> tuple[bool, str]:
+        nonlocal reply
+        reply = cluster.clients["writer"].call("create", timeout_s=60, handle="after", **QUORUMS)
+        return bool(reply["ok"]), str(reply)
+
+    wait_until(created, 60, "a ledger to be created")
     ask(cluster.clients["writer"], "close", handle="after")
     wanted = {(before, 1), (reply["ledger"], 3)}  # versions in between may be passed over
-    seen: set[tuple[int, int]] = set()
-    while not wanted <= seen and time.monotonic() < deadline:
-        seen = {(row["ledger"], row["lac"]) for row in rows(cluster, "observer", "watched")}
-    assert wanted <= seen
+
+    def seen() -> tuple[bool, str]:
+        found = {(row["ledger"], row["lac"]) for row in rows(cluster, "observer", "watched")}
+        return wanted <= found, f"{found}"
+
+    wait_until(seen, 60, f"the watch to see {wanted}")

@@ -12,16 +12,20 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import LocalBackend
-from cluster.local.cluster import LocalCluster
-from cluster.local.settings import LocalSpec
+from cluster.servers.cluster import RunningCluster
+from cluster.servers.settings import RunSpec
+from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 
-Opener = Callable[..., AbstractContextManager[LocalCluster]]
+Opener = Callable[..., AbstractContextManager[RunningCluster]]
 
 
 def processes_in(folder: Path) -> list[str]:
-    """Command lines of processes that work in a folder or were given a path in it."""
+    """Command lines of processes that work in a folder or were given a path in it.
+
+    A folder of another test may begin with its name, and that test run beside this one.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -31,7 +35,7 @@ def processes_in(folder: Path) -> list[str]:
             where = str((entry / "cwd").readlink())
         except OSError:
             continue
-        if str(folder) in line or where.startswith(str(folder)):
+        if f"{folder}/" in line or f"{where}/".startswith(f"{folder}/"):
             found.append(line[:200])
     return found
 
@@ -47,10 +51,15 @@ def opened(tmp_path: Path, run_folder: Callable[[str], RunFolder]) -> Iterator[O
     threads = set(threading.enumerate())
 
     @contextmanager
-    def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[LocalCluster]:
-        with LocalBackend(LocalSpec(run_folder(name), MODES[mode], **spec)).open() as cluster:
+    def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[RunningCluster]:
+        with LocalBackend(RunSpec(run_folder(name), MODES[mode], **spec)).open() as cluster:
             yield cluster
 
     yield open_
     assert processes_in(tmp_path) == []
-    assert set(threading.enumerate()) <= threads
+
+    def ended() -> tuple[bool, str]:
+        more = set(threading.enumerate()) - threads
+        return not more, f"{more} run"
+
+    wait_until(ended, 60, "the end of every thread")

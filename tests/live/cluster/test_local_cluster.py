@@ -13,38 +13,40 @@ from pathlib import Path
 
 import pytest
 
+from cluster.answers import listening
 from cluster.interface import CanKill, CanPause, CanStop, ProcessState
-from cluster.local.bookie import LocalBookie
-from cluster.local.cluster import LocalCluster
+from cluster.servers.bookie import Bookie
+from cluster.servers.cluster import RunningCluster
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDeathError, UsageError
 from protocol.metadata import LedgerState
+from tests.live.terminal import as_in_a_terminal
 
-Opener = Callable[..., AbstractContextManager[LocalCluster]]
+Opener = Callable[..., AbstractContextManager[RunningCluster]]
 CHECKOUT = Path(__file__).resolve().parents[3]
 ONE = {"bookies": 1, "linked": False, "observed": False}
 NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
 
 
-def write(cluster: LocalCluster, entries: int) -> int:
+def write(cluster: RunningCluster, entries: int) -> int:
     """Let the writer make a ledger with entries that every bookie acknowledged, and leave it open."""
     size = len(cluster.bookies)
     sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size}
     writer = cluster.clients["writer"]
-    made = writer.call("create", timeout_s=20, handle="h", **sizes)
+    made = writer.call("create", timeout_s=60, handle="h", **sizes)
     assert made["ok"], made
     ledger = int(made["ledger"])
-    reply = writer.call("append", timeout_s=20, handle="h", entries=entries, entry_bytes=100, outstanding=10)
+    reply = writer.call("append", timeout_s=60, handle="h", entries=entries, entry_bytes=100, outstanding=10)
     assert reply["acked"] == entries
     return ledger
 
 
-def restart(bookie: LocalBookie) -> None:
+def restart(bookie: Bookie) -> None:
     bookie.kill()
     bookie.start()
-    bookie.wait_ready(30)
+    bookie.wait_ready(60)
 
 
 def rungs(folder: RunFolder, server: str, boot: int) -> list[str]:
@@ -61,7 +63,7 @@ def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path:
         assert cluster.answer("b2", ledger, 0) == 0
         assert cluster.answer("b2", ledger, 10**6) == NO_ENTRY
         assert cluster.answer("b2", ledger + 1, 0) == NO_LEDGER
-        cluster.clients["writer"].call("close", timeout_s=20, handle="h")
+        cluster.clients["writer"].call("close", timeout_s=60, handle="h")
         found = cluster.metadata.ledger(ledger)
         assert found is not None
         assert (found[0].state, found[0].last_entry) == (LedgerState.CLOSED, 9)
@@ -96,7 +98,7 @@ def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: 
         first.kill()
         assert first.state is ProcessState.DOWN
         first.start()
-        first.wait_ready(30)
+        first.wait_ready(60)
         assert (first.boot, first.log.name) == (2, "boot-2.log")
         assert cluster.answer("b1", ledger, 49) == answers
         second.resume()
@@ -119,7 +121,7 @@ def test_an_ordered_stop_keeps_everything(opened: Opener) -> None:
         with pytest.raises(ServerError, match="b1 is down and cannot be ended"):
             bookie.kill()
         bookie.start()
-        bookie.wait_ready(30)
+        bookie.wait_ready(60)
         assert cluster.answer("b1", ledger, 49) == 0
         assert cluster.unplanned() == []
 
@@ -149,14 +151,14 @@ def test_zookeeper_can_die_and_come_back_with_what_it_knew(opened: Opener) -> No
         with pytest.raises(ServerError, match="could not list the ledgers"):
             cluster.metadata.ledgers()
         cluster.zookeeper.start()
-        cluster.zookeeper.wait_ready(30)
+        cluster.zookeeper.wait_ready(60)
         wait_until(
-            lambda: (ledgers(cluster) == [ledger], f"{ledgers(cluster)}"), 20, "the ledger to be there again"
+            lambda: (ledgers(cluster) == [ledger], f"{ledgers(cluster)}"), 60, "the ledger to be there again"
         )
         assert cluster.unplanned() == []
 
 
-def ledgers(cluster: LocalCluster) -> list[int]:
+def ledgers(cluster: RunningCluster) -> list[int]:
     try:
         return cluster.metadata.ledgers()
     except ServerError:
@@ -169,21 +171,22 @@ def test_settings_and_release_can_change_between_boots(opened: Opener) -> None:
         bookie = cluster.bookies["b1"]
         bookie.stop()
         bookie.start(conf={"gcWaitTime": "1234"}, version="4.18.0")
-        bookie.wait_ready(30)
+        bookie.wait_ready(60)
         assert cluster.answer("b1", ledger, 4) == 0
         assert "gcWaitTime=1234" in (bookie.folder / "boot-2.conf").read_text()
         assert bookie.version == "4.18.0"
 
 
 def test_a_bookie_that_waits_for_its_old_registration_is_not_ready(opened: Opener, tmp_path: Path) -> None:
-    with opened(forget_registrations=False, bookie_conf={"zkTimeout": "30000"}, **ONE) as cluster:
+    with opened(forget_registrations=False, bookie_conf={"zkTimeout": "60000"}, **ONE) as cluster:
         bookie = cluster.bookies["b1"]
         bookie.kill()
         bookie.start()
+        wait_until(lambda: (listening(bookie.address), "it does not"), 60, "b1 to listen")
         with pytest.raises(NotReadyError) as raised:
-            bookie.wait_ready(15)
+            bookie.wait_ready(2)
         message = str(raised.value)
-        assert "b1 (boot 2) did not reach 'registered' in 15 s; last rung: 'listening'" in message
+        assert "b1 (boot 2) did not reach 'registered' in 2 s; last rung: 'listening'" in message
         assert f"log: {bookie.log}" in message
         bookie.kill()
         assert cluster.unplanned() == []
@@ -203,13 +206,13 @@ def test_a_death_that_nobody_ordered_is_listed(opened: Opener) -> None:
     with opened(**ONE) as cluster:
         bookie = cluster.bookies["b1"]
         os.kill(bookie.pid, signal.SIGKILL)
-        wait_until(lambda: (bool(cluster.unplanned()), "unknown"), 10, "the death to be known")
+        wait_until(lambda: (bool(cluster.unplanned()), "unknown"), 60, "the death to be known")
         (death,) = cluster.unplanned()
         assert (death.server, death.boot, death.signal) == ("b1", 1, signal.SIGKILL)
         with pytest.raises(UnplannedDeathError, match=r"b1 \(boot 1\) ended by itself with signal 9"):
             bookie.pause()
         bookie.start()
-        bookie.wait_ready(30)
+        bookie.wait_ready(60)
 
 
 def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None:
@@ -220,16 +223,16 @@ def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None
         with pytest.raises(NotReadyError, match=r"writer \(paused\) did not reply to 'hello' in 0.3 s"):
             writer.call("hello", timeout_s=0.3)
         writer.resume()
-        assert late.result(10)["ok"]
+        assert late.result(60)["ok"]
         waiting = writer.submit("await_acked", handle="none", entries=1, timeout_s=60)
         writer.kill()
-        if waiting.exception(10) is not None:
+        if waiting.exception(60) is not None:
             assert isinstance(waiting.exception(), ClientError)
         with pytest.raises(ClientError, match=r"writer \(boot 1\) ended with signal 9"):
-            writer.call("hello", timeout_s=10)
+            writer.call("hello", timeout_s=60)
         writer.start()
-        writer.wait_ready(30)
-        assert writer.call("hello", timeout_s=10)["boot"] == 2
+        writer.wait_ready(60)
+        assert writer.call("hello", timeout_s=60)["boot"] == 2
         assert writer.stop().code == 0
         assert cluster.unplanned() == []
 
@@ -252,11 +255,11 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
         import sys
         from pathlib import Path
         from cluster.local.backend import LocalBackend
-        from cluster.local.settings import LocalSpec
+        from cluster.servers.settings import RunSpec
         from evidence.folder import RunFolder
         from protocol.modes import MODES
         folder = RunFolder.create(Path({str(tmp_path)!r}), "killed")
-        spec = LocalSpec(folder, MODES["journal"], bookies=1, clients=("writer",))
+        spec = RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",))
         with LocalBackend(spec).open() as cluster:
             print(cluster.keeper.pid, cluster.zookeeper.pid, cluster.bookies["b1"].pid, flush=True)
             sys.stdin.read()
@@ -267,6 +270,7 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        preexec_fn=as_in_a_terminal,
         text=True,
     )
     with harness:
@@ -274,8 +278,8 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
         pids = [int(pid) for pid in harness.stdout.readline().split()]
         assert len(pids) == 3
         harness.send_signal(number)
-        harness.wait(20)
-    wait_until(lambda: none_runs(pids), 20, "the end of every process")
+        harness.wait(60)
+    wait_until(lambda: none_runs(pids), 60, "the end of every process")
     lines = read_lines(tmp_path / "killed/raw/servers/events.jsonl").records
     exits = [line["server"] for line in lines if line["event"] == "exit"]
     assert sorted(exits) == ["b1", "observer", "proxy", "writer", "zk1"]

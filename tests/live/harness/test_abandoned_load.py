@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Fencepost
+from tests.live.running import Fencepost
 
 PLAN = """\
 name: test/abandoned

@@ -6,20 +6,47 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
-from .conftest import Fencepost
+from tests.live.running import Fencepost
 
 Start = Callable[..., Fencepost]
 ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")
 UNKNOWN, ANOMALY = 3, 4
-MARGIN_BYTES = 32 << 20
+LASTING = """\
+name: test/lasting
+source: {document: BP-46, section: Test Plan}
+about: A bookie is killed and comes back, and then the run goes on until a test has done its worst.
+clients: [writer]
+modes: [unprotected]
+control: {mode: unprotected}
+steps:
+  - create: {client: writer, ledger: main}
+  - append: {client: writer, ledger: main, entries: 50}
+  - kill: {target: b1}
+  - start: {target: b1}
+"""
+NEVER = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
+SMALL_STEPS = "  - wait_for: {condition: elapsed, for_s: 0.5}\n" * 1600
+EXPECTED = "expect: {unprotected: [{breaks: {property: durability, kind: lost}}]}\n"
+
+
+@pytest.fixture
+def lasting(fencepost: Start, tmp_path: Path) -> Start:
+    """Begins a run that does not end by itself before the test has seen what it waits for."""
+
+    def start(*, then: str = NEVER, **more: Path) -> Fencepost:
+        plan = tmp_path / "lasting.yaml"
+        plan.write_text(LASTING + then + EXPECTED)
+        return fencepost("run", str(plan), **more)
+
+    return start
 
 
 def judged_later(fencepost: Start, run: Fencepost) -> dict[str, object]:
@@ -31,8 +58,8 @@ def judged_later(fencepost: Start, run: Fencepost) -> dict[str, object]:
     return verdict
 
 
-def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start) -> None:
-    run = fencepost(*ONE_MODE)
+def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start, lasting: Start) -> None:
+    run = lasting()
     run.wait_for("kill b1")
     run.send(signal.SIGINT)
     code, text = run.finish()
@@ -42,8 +69,10 @@ def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start) -
     judged_later(fencepost, run)
 
 
-def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(fencepost: Start) -> None:
-    run = fencepost(*ONE_MODE)
+def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(
+    fencepost: Start, lasting: Start
+) -> None:
+    run = lasting()
     run.wait_for("writer appends to main: 50 acknowledged")
     run.send(signal.SIGKILL)
     run.finish()
@@ -52,8 +81,8 @@ def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(fencepos
     assert "50 acknowledged" in str(verdict["headline"])
 
 
-def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start) -> None:
-    run = fencepost(*ONE_MODE)
+def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start, lasting: Start) -> None:
+    run = lasting()
     run.wait_for("creates main")
     os.kill(run.pid_of("keeper.py"), signal.SIGKILL)
     code, text = run.finish()
@@ -64,8 +93,10 @@ def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start) -> None:
 
 
 @pytest.mark.parametrize("victim", ["b3", "writer", "observer"])
-def test_a_process_that_dies_by_itself_is_reported_first(fencepost: Start, victim: str) -> None:
-    run = fencepost(*ONE_MODE)
+def test_a_process_that_dies_by_itself_is_reported_first(
+    fencepost: Start, lasting: Start, victim: str
+) -> None:
+    run = lasting()
     run.wait_for("creates main")
     os.kill(run.pid_of(f"/servers/{victim}/hosts"), signal.SIGKILL)
     code, text = run.finish()
@@ -78,8 +109,11 @@ def test_a_process_that_dies_by_itself_is_reported_first(fencepost: Start, victi
 
 def test_a_spark_failure_loses_no_evidence(fencepost: Start) -> None:
     run = fencepost(*ONE_MODE)
+    run.wait_for("creates main")
+    spark = run.pid_of("org.apache.spark")
+    os.kill(spark, signal.SIGSTOP)  # so that it has not judged before it is killed
     run.wait_for("stopping everything")
-    os.kill(run.pid_of("org.apache.spark"), signal.SIGKILL)
+    os.kill(spark, signal.SIGKILL)
     code, text = run.finish()
     assert code == 1, text
     assert "Spark" in text or "judging" in text or "collecting" in text
@@ -88,25 +122,30 @@ def test_a_spark_failure_loses_no_evidence(fencepost: Start) -> None:
     assert code == 0, text
 
 
-def file_system(place: Path, size_mb: int) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("mounting a small file system needs root")
-    place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(place)], check=True)
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
-    """Makes a file system of a size in MB for results."""
-    place = tmp_path / "disk"
+    """Makes a file system of a size in MB for results.
+
+    Its owner is a child that unmounts it when its standard input ends, also because the tests were killed.
+    """
+    owners: list[subprocess.Popen[str]] = []
 
     def make(size_mb: int) -> Path:
-        file_system(place, size_mb)
+        if os.geteuid() != 0:
+            pytest.skip("mounting a small file system needs root")
+        (place := tmp_path / "disk").mkdir()
+        mount = f"mount -t tmpfs -o size={size_mb}m tmpfs {place} && echo mounted && cat; umount -l {place}"
+        owner = subprocess.Popen(
+            ["sh", "-c", mount], stdin=PIPE, stdout=PIPE, text=True, start_new_session=True
+        )
+        owners.append(owner)
+        assert owner.stdout is not None and owner.stdout.readline() == "mounted\n"
         return place
 
     yield make
-    if place.exists():
-        subprocess.run(["umount", "-l", str(place)], check=True)
+    for owner in owners:
+        owner.communicate()
+        assert owner.returncode == 0
 
 
 def test_a_disk_too_small_for_a_run_is_refused_before_anything_starts(
@@ -120,15 +159,12 @@ def test_a_disk_too_small_for_a_run_is_refused_before_anything_starts(
 
 
 def test_a_disk_that_fills_up_is_one_clear_error_and_loses_no_evidence(
-    fencepost: Start, disk: Callable[[int], Path]
+    fencepost: Start, lasting: Start, disk: Callable[[int], Path]
 ) -> None:
-    run = fencepost(*ONE_MODE, results=disk(700))
+    run = lasting(then=SMALL_STEPS, results=disk(700))
     filler = run.results / "filler"
+    run.wait_for("writer appends to main: 50 acknowledged")
     with filler.open("wb", buffering=0) as file:
-        run.wait_for("all of them are ready")
-        while shutil.disk_usage(run.results).free > MARGIN_BYTES:  # this much takes longer than the steps
-            file.write(bytes(1 << 20))
-        run.wait_for("creates main")
         while run.process.poll() is None:  # what the run gives back is taken as well
             with contextlib.suppress(OSError):
                 file.write(bytes(1 << 16))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from .conftest import Fencepost
+from tests.live.running import Fencepost
 
 Start = Callable[..., Fencepost]
 ROUNDS = 2
@@ -17,7 +17,7 @@ about: b1 forgets what it acknowledged; the recoverer hears two negative answers
 vary: {last_entry: -1}
 cluster:
   bookie_conf: {flushInterval: 60000}
-  client_conf: {delayEnsembleChange: true, readEntryTimeoutSec: 2, firstSpeculativeReadTimeout: 200}
+  client_conf: {delayEnsembleChange: true, addEntryTimeoutSec: 30, firstSpeculativeReadTimeout: 200}
 clients: [writer, recoverer]
 modes: [unprotected]
 required: [durability, closing]
@@ -28,6 +28,7 @@ steps:
   - append: {client: writer, ledger: main, entries: 50}
   - kill: {target: b1}
   - start: {target: b1}
+  - wait_for: {condition: known, client: recoverer, target: b1}
   - cut: {from: recoverer, to: b3}
   - recover: {client: recoverer, ledger: main}
     outcome: any

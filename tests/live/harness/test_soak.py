@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from .conftest import Fencepost
+from tests.live.running import Fencepost, runs_in
 
 Start = Callable[..., Fencepost]
 
 
 def only_mode(text: str) -> dict[str, object]:
-    modes = json.loads(text[text.index("{") :])["runs"][0]["modes"]
+    modes = runs_in(text)[0]["modes"]
     assert len(modes) == 1
     said: dict[str, object] = next(iter(modes.values()))
     return said

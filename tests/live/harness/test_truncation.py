@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import zipfile
 from collections.abc import Callable
 
-from .conftest import Fencepost
+from tests.live.running import Fencepost, runs_in
 
 Start = Callable[..., Fencepost]
 
@@ -15,7 +15,7 @@ def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost:
     run.look()
     code, text = run.finish()
     assert code == 0, text
-    modes = json.loads(text[text.index("{") :])["runs"][0]["modes"]
+    modes = runs_in(text)[0]["modes"]
     assert {mode: said["verdict"] for mode, said in modes.items()} == {
         "unprotected": "anomaly",
         "protected": "valid",
@@ -32,6 +32,7 @@ def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost:
     run.assert_nothing_left()
     _the_same_verdict_again(fencepost, run)
     _explained(fencepost, run)
+    _given_to_others(fencepost, run)
 
 
 def _the_same_verdict_again(fencepost: Start, run: Fencepost) -> None:
@@ -47,3 +48,17 @@ def _explained(fencepost: Start, run: Fencepost) -> None:
     assert code == 0, text
     for told in ("add: ok", "CLOSED at -1, below this entry", "kill b1", "census 2: absent"):
         assert told in text
+
+
+def _given_to_others(fencepost: Start, run: Fencepost) -> None:
+    """The page is there, and the bundle, judged elsewhere, brings the same verdicts without our paths."""
+    assert "50 of 50 acknowledged entries lost" in (run.results / "latest" / "report.html").read_text()
+    bundle = run.results.parent / "given.zip"
+    code, text = fencepost("bundle", "latest", "-o", str(bundle)).finish()
+    assert code == 0, text
+    with zipfile.ZipFile(bundle) as archive:
+        traitors = [name for name in archive.namelist() if bytes(run.results) in archive.read(name)]
+    assert traitors == []
+    code, text = fencepost("check", str(bundle)).finish()
+    assert code == 0, text
+    assert "byte for byte" in text

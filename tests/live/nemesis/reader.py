@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from protocol.wire import FRAME_HEADER_BYTES, READ_ENTRY, parse_response, read_request
 
 LEDGER = 7
-PATIENCE_S = 5.0
-QUIET_S = 0.3
+PATIENCE_S = 20.0
+QUIET_S = 1.0
 _READ_RESPONSE = 100
 
 
@@ -95,7 +95,10 @@ class Bookie:
 
 
 class Reader:
-    """Reads entries over one connection; the transaction of a read is its entry."""
+    """Reads entries over one connection; the transaction of a read is its entry.
+
+    An answer that has to come is waited for ``PATIENCE_S``, one that must not for ``QUIET_S``.
+    """
 
     def __init__(self, connection: socket.socket, bookie: Bookie) -> None:
         self._connection = connection
@@ -109,24 +112,35 @@ class Reader:
     def arrived(self) -> list[int]:
         return list(self._bookie.arrived)
 
+    def send(self, entry: int) -> None:
+        self._connection.sendall(read_request(entry, LEDGER, entry))
+
     def read(self, entry: int) -> bool:
         """Whether an answer comes."""
         return self.status(entry) is not None
 
+    def unanswered(self, entry: int) -> bool:
+        """Whether no answer comes."""
+        self.send(entry)
+        return self.untold(entry)
+
     def status(self, entry: int) -> int | None:
         """The status of the answer to a read, None when none comes."""
-        self._connection.sendall(read_request(entry, LEDGER, entry))
-        return self._take(entry, QUIET_S)
+        self.send(entry)
+        return self._take(entry, PATIENCE_S)
 
-    def told(self, entry: int, *, within_s: float = QUIET_S) -> bool:
+    def told(self, entry: int) -> bool:
         """Whether an answer comes that was not taken yet."""
-        return self._take(entry, within_s) is not None
+        return self._take(entry, PATIENCE_S) is not None
+
+    def untold(self, entry: int) -> bool:
+        """Whether no answer comes that was not taken yet."""
+        return self._take(entry, QUIET_S) is None
 
     def timed_s(self, entry: int) -> float:
         """How long a read takes."""
         began = time.monotonic()
-        self._connection.sendall(read_request(entry, LEDGER, entry))
-        assert self.told(entry, within_s=PATIENCE_S)
+        assert self.read(entry)
         return time.monotonic() - began
 
     def close(self) -> None:

@@ -12,11 +12,15 @@ import pytest
 
 from cluster.interface import LinkState, Way
 from cluster.links import CLEAR, ToxiproxyLinks
+from cluster.toxiproxy import Rest
 from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError
 
 Connect = Callable[..., socket.socket]
-QUIET_S = 0.3
+PATIENCE_S = 20.0
+QUIET_S = 1.0
+AN_HOUR_MS = 3_600_000
+"""Whoever waits for the end of this delay has waited in vain."""
 
 
 def silent(connection: socket.socket) -> bool:
@@ -27,7 +31,7 @@ def silent(connection: socket.socket) -> bool:
     except TimeoutError:
         return True
     finally:
-        connection.settimeout(5)
+        connection.settimeout(PATIENCE_S)
     return False
 
 
@@ -57,7 +61,7 @@ def test_every_source_has_a_link_to_every_server_but_itself(links: ToxiproxyLink
 
 
 def test_a_new_link_passes_both_ways(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
-    assert round_trip_s(connect(), b1) < 1
+    round_trip_s(connect(), b1)
 
 
 def test_a_cut_ends_connections_and_refuses_new_ones(
@@ -141,14 +145,15 @@ def test_a_slow_link_delays_each_way_and_its_healing_keeps_the_connection(
     links: ToxiproxyLinks, b1: Any, connect: Connect
 ) -> None:
     writer = connect()
-    links.slow("writer", "b1", latency_ms=120)
+    links.slow("writer", "b1", latency_ms=AN_HOUR_MS)
+    links.slow("writer", "b1", latency_ms=120)  # the newer slowness counts
     assert links.state("writer", "b1") == LinkState(False, (), 120, 0)
-    assert 0.24 <= round_trip_s(writer, b1) < 1
-    links.slow("writer", "b1", latency_ms=10)  # the newer slowness counts
-    assert links.state("writer", "b1").latency_ms == 10
+    assert round_trip_s(writer, b1) >= 0.24
+    links.slow("writer", "b1", latency_ms=AN_HOUR_MS)
+    assert links.state("writer", "b1").latency_ms == AN_HOUR_MS
     links.heal("writer", "b1")
     assert links.state("writer", "b1") == CLEAR
-    assert round_trip_s(writer, b1) < 0.24
+    round_trip_s(writer, b1)
 
 
 def test_a_narrow_link_takes_its_time(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
@@ -164,13 +169,13 @@ def test_one_healing_undoes_everything(links: ToxiproxyLinks, b1: Any, connect: 
     before = connect()
     round_trip_s(before, b1)
     links.hold("writer", "b1", Way.BOTH)
-    links.slow("writer", "b1", latency_ms=50, rate_bytes_per_s=1_000)
+    links.slow("writer", "b1", latency_ms=AN_HOUR_MS, rate_bytes_per_s=1_000)
     before.sendall(b"swallowed" * 100)
     links.cut("writer", "b1")
-    assert links.state("writer", "b1") == LinkState(True, (Way.REQUESTS, Way.ANSWERS), 50, 1_000)
+    assert links.state("writer", "b1") == LinkState(True, (Way.REQUESTS, Way.ANSWERS), AN_HOUR_MS, 1_000)
     links.heal("writer", "b1")
     assert links.state("writer", "b1") == CLEAR
-    assert round_trip_s(connect(), b1) < 1
+    round_trip_s(connect(), b1)
 
 
 def test_healing_a_sound_link_changes_nothing(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
@@ -204,14 +209,13 @@ def test_a_dead_proxy_is_a_link_error(proxy: Any, links: ToxiproxyLinks) -> None
         links.cut("writer", "b1")
 
 
-def test_a_silent_proxy_is_a_link_error_in_time(addresses: AddressPlan, proxy: Any) -> None:
-    links = proxy.links(timeout_s=0.3)
+def test_a_silent_proxy_is_a_link_error_in_time(
+    addresses: AddressPlan, proxy: Any, links: ToxiproxyLinks
+) -> None:
     proxy.kill()
-    with socket.create_server(addresses.proxy):
-        began = time.monotonic()
-        with pytest.raises(LinkError, match="did not answer"):
-            links.state("writer", "b1")
-        assert time.monotonic() - began < 2
+    impatient = ToxiproxyLinks(Rest(addresses.proxy, timeout_s=0.3), links.pairs())
+    with socket.create_server(addresses.proxy), pytest.raises(LinkError, match=r"did not answer .*timed out"):
+        impatient.state("writer", "b1")
 
 
 def test_a_taken_address_is_a_link_error_that_names_it(addresses: AddressPlan, proxy: Any) -> None:

@@ -12,7 +12,8 @@ import nemesis.links
 import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.local.backend import LocalBackend
-from cluster.local.settings import LocalSpec
+from cluster.servers.settings import RunSpec
+from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
 from evidence.folder import RunFolder
 from nemesis.active import Active
@@ -29,7 +30,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = RunFolder.create(tmp_path_factory.mktemp("messages"), "journal")
     # There is no fourth bookie to put in the place of one that does not answer.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "30", "readEntryTimeoutSec": "30"}
-    spec = LocalSpec(
+    spec = RunSpec(
         folder,
         MODES["journal"],
         clients=("writer", "other"),
@@ -68,9 +69,12 @@ class Writing:
 
     def wait_for_statuses(self, bookie: str, *entries: int) -> None:
         """Wait until a bookie has the entries."""
-        deadline = time.monotonic() + 20
-        while (said := self.statuses(bookie, *entries)) != [Status.EOK] * len(entries):
-            assert time.monotonic() < deadline, f"{bookie} says {said}"
+
+        def there() -> tuple[bool, str]:
+            said = self.statuses(bookie, *entries)
+            return said == [Status.EOK] * len(entries), f"{bookie} says {said}"
+
+        wait_until(there, 60, f"entries {entries} at {bookie}")
 
     def _call(self, do: str, **more: Any) -> dict[str, Any]:
         return dict(self._writer.call(do, timeout_s=60, handle=self._handle, **more))
@@ -100,16 +104,21 @@ def to(bookie: str) -> dict[str, str]:
 
 def until(active: Active, name: str, times: int) -> None:
     """Wait until a fault has acted so often."""
-    deadline = time.monotonic() + 20
-    while (active.acted(name) or 0) < times:
-        assert time.monotonic() < deadline, f"{name} acted {active.acted(name)} times"
+
+    def acted() -> tuple[bool, str]:
+        count = active.acted(name) or 0
+        return count >= times, f"it acted {count} times"
+
+    wait_until(acted, 60, f"{name} to act {times} times")
 
 
 def test_a_dropped_add_is_not_at_that_bookie_and_not_acknowledged_by_it(
     writing: Writing, active: Active, lines: Lines
 ) -> None:
-    inject(active, "drop", **to("b1"), kinds=("add",), ledger="main", entries=(2, 3))
+    lost = {"kinds": ("add",), "ledger": "main", "entries": (2, 3), "as": "lost"}
+    inject(active, "drop", **to("b1"), **lost)
     assert writing.append(6)["acked"] == 6
+    until(active, "lost", 2)  # two others were enough for the acknowledgements
     active.heal()
     assert (proof(lines, "healed")["matched"], proof(lines, "healed")["acted"]) == (2, 2)
     writing.wait_for_statuses("b1", 5)
@@ -128,9 +137,7 @@ def test_an_add_waits_for_its_ack_quorum_while_answers_are_held(
     assert writing.acked() == 0
     assert writing.statuses("b1", 0, 4) == [Status.EOK, Status.EOK]  # Stored, but nobody was told.
     active.heal(name="first")
-    deadline = time.monotonic() + 20
-    while writing.acked() < 5:
-        assert time.monotonic() < deadline
+    wait_until(lambda: (writing.acked() >= 5, f"{writing.acked()}"), 60, "5 acknowledged entries")
     assert [str(entry) for entry in active.in_force()] == ["hold writer-b2"]
     active.heal()
     assert [proof(lines, "healed", fault)["released"] for fault in (1, 2)] == [5, 5]
@@ -184,12 +191,15 @@ def healed(active: Active, lines: Lines) -> list[Any]:
 
 def test_delayed_answers_make_an_add_late(writing: Writing, active: Active, lines: Lines) -> None:
     for bookie in ("b1", "b2"):
-        inject(active, "delay", **to(bookie), **ANSWERED, entries=(3, 3), delay_ms=700)
-    began = time.monotonic()
+        late = {"entries": (3, 3), "delay_ms": 2000, "as": f"late{bookie}"}
+        inject(active, "delay", **to(bookie), **ANSWERED, **late)
     assert writing.append(3)["acked"] == 3
-    assert time.monotonic() - began < 0.7
+    assert [active.acted(f"late{bookie}") for bookie in ("b1", "b2")] == [0, 0]
+    began = time.monotonic()
     assert writing.append(1)["acked"] == 1
-    assert time.monotonic() - began >= 0.7
+    assert time.monotonic() - began >= 2
+    for bookie in ("b1", "b2"):  # One of them was enough for the acknowledgement.
+        until(active, f"late{bookie}", 1)
     active.heal()
     assert [phases(lines, fault) for fault in (1, 2)] == [WHOLE, WHOLE]
 
@@ -198,10 +208,11 @@ def test_a_lost_fence_lets_the_writer_go_on_at_that_bookie(
     writing: Writing, active: Active, lines: Lines, cluster: Any
 ) -> None:
     assert writing.append(3)["acked"] == 3
-    lost = {"from": "other", "kinds": ("fencing_lac_read", "recovery_read"), "ledger": "main"}
+    lost = {"from": "other", "kinds": ("fencing_lac_read", "recovery_read"), "ledger": "main", "as": "lost"}
     inject(active, "drop", **lost, to="b3")
     other = cluster.clients["other"]
     assert other.call("open", timeout_s=60, handle="fence", ledger=writing.ledger, recovery=True)["ok"]
+    until(active, "lost", 1)  # two others were enough to open it
     assert writing.append(1)["code"] == ErrorCode.LEDGER_FENCED
     writing.wait_for_statuses("b3", 3)  # It was not told of the fence and takes the add.
     assert writing.statuses("b1", 3) != [Status.EOK]
@@ -216,6 +227,7 @@ def test_a_silent_link_lets_go_what_it_held_when_it_is_healed(
     inject(active, "hold", **to("b2"), **{"as": "silent"})  # also while the bookie reads nothing
     active.heal(kind="pause")
     assert writing.append(10)["acked"] == 10
+    until(active, "silent", 10)
     assert active.acted("silent") == 10
     assert set(writing.statuses("b2", *range(10))) <= {Status.ENOENTRY, Status.ENOLEDGER}
     active.heal()

@@ -13,7 +13,7 @@ import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
 from cluster.local.backend import LocalBackend
-from cluster.local.settings import LocalSpec
+from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from nemesis.active import Active
 from protocol.modes import MODES
@@ -26,9 +26,9 @@ QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path: Path = tmp_path_factory.mktemp("faults")
     folder = RunFolder.create(path, "journal")
-    # There is no fourth bookie to put in the place of one that is out of reach.
-    conf = {"delayEnsembleChange": "true"}
-    spec = LocalSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
+    # There is no fourth bookie to put in the place of one that is out of reach, or late.
+    conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "60"}
+    spec = RunSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
     with LocalBackend(spec).open() as running:
         yield running
 
@@ -70,15 +70,15 @@ def test_a_killed_client_comes_back_with_its_next_boot(cluster: Any, active: Act
     inject(active, "kill", target="writer")
     start(active, target="writer")
     assert (writer.state, writer.boot) == (ProcessState.RUNNING, boot + 1)
-    assert writer.call("create", timeout_s=20, handle="after", **QUORUMS)["ok"]
+    assert writer.call("create", timeout_s=60, handle="after", **QUORUMS)["ok"]
     assert phases(lines)[-1] == "healed"
 
 
 def test_adds_go_on_while_one_bookie_is_out_of_reach(cluster: Any, active: Active) -> None:
     writer = cluster.clients["writer"]
-    assert writer.call("create", timeout_s=20, handle="cut", **QUORUMS)["ok"]
+    assert writer.call("create", timeout_s=60, handle="cut", **QUORUMS)["ok"]
     inject(active, "cut", **{"from": "writer", "to": "b2"})
-    added = writer.call("append", timeout_s=20, handle="cut", entries=20, entry_bytes=128, outstanding=5)
+    added = writer.call("append", timeout_s=60, handle="cut", entries=20, entry_bytes=128, outstanding=5)
     assert added["acked"] == 20
     active.heal()
 

@@ -6,13 +6,13 @@ In a quick form: each variant once, in one mode. The series with their bounds ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.live.harness.conftest import Fencepost, fencepost  # noqa: F401  # the fixture
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
 
 Start = Callable[..., Fencepost]
 
@@ -22,23 +22,23 @@ VARIANTS = {
         "journal",
         ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back"),
     ),
-    "protected": ("protected", ("lost-fence-twice", "lost-fence-refused", "lost-limbo")),
+    "protected": (
+        "protected",
+        (
+            "lost-fence-twice",
+            "lost-fence-unwritten",
+            "lost-fence-refused",
+            "lost-limbo",
+            "damaged-key",
+        ),
+    ),
 }
 
 
 @pytest.mark.parametrize("about", list(VARIANTS))
-def test_each_variant_comes_out_as_stated(about: str, fencepost: Start) -> None:  # noqa: F811  # the fixture
+def test_each_variant_comes_out_as_stated(about: str, fencepost: Start) -> None:
     mode, names = VARIANTS[about]
-    run = fencepost("run", *(f"bp46/{name}" for name in names), "--mode", mode, "--json")
-    run.look()
-    code, text = run.finish()
-    runs = {
-        one["scenario"].removeprefix("bp46/"): one["modes"][mode]
-        for one in json.loads(text[text.index("{") :])["runs"]
-    }
-    wrong = {name: one["comparison"]["reasons"] for name, one in runs.items() if not one["comparison"]["met"]}
-    assert (code, wrong) == (0, {}), text
-    assert tuple(runs) == names
+    run, runs = as_stated(fencepost, names, mode)
     if "lost-fence" in names:
         _names_the_add_the_close_and_the_answers(runs["lost-fence-first-contact"])
         _only_the_control_breaks(runs["lost-fence"])

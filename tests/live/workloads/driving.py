@@ -13,7 +13,7 @@ from nemesis.active import Active
 from nemesis.registry import FAULTS
 from workloads.registry import WORKLOADS
 
-PATIENCE_S = 90
+PATIENCE_S = 180
 
 
 class Load:

@@ -49,9 +49,9 @@ def test_the_proof_has_the_acknowledgement_and_the_denial():
     judgement = told(ACK, denied())
     assert judgement.findings[0].text == "ledger 1: b1 (boot 1) denied entry 3 that it had acknowledged"
     assert judgement.findings[0].proof == (
-        "the same boot answered EOK to the add of entry 3, received by 10 ns",
-        "b1 (boot 1) answered no such entry to reader's read of entry 3: asked not before 19 ns, "
-        "received by 20 ns",
+        "the same boot answered EOK to the add of entry 3, received by 0.000000010 s",
+        "b1 (boot 1) answered no such entry to reader's read of entry 3: asked not before 0.000000019 s, "
+        "received by 0.000000020 s",
     )
     assert judgement.counts["denied_own_ack"] == 1
 

@@ -33,7 +33,7 @@ def availability(*parts, **run):
 
 
 def refused(error=RECOVERY, at_ns=100, **columns):
-    """A final open with recovery that did not succeed, from a time to 9 ns later."""
+    """A final open with recovery that did not succeed, from a time to 0.000000009 s later."""
     times = {"invoked_ns": at_ns, "completed_ns": at_ns + 9}
     return opened(-1, **{"outcome": Outcome.UNKNOWN, "error": error, **times, **columns})
 
@@ -52,7 +52,7 @@ def denied(entry, at_ns=100, *, error=NO_ENTRY, **columns):
 
 
 def shown(entry, bookie, number, *, holding=Holding.PRESENT):
-    """A bookie's answer in census pass 1, from 50 to 60 ns, or 2, from 150 to 160 ns."""
+    """A bookie's answer in census pass 1, from 50 to 0.000000060 s, or 2, from 150 to 0.000000160 s."""
     at_ns = {1: 50, 2: 150}[number]
     return answered(entry, bookie, holding, number=number, asked_ns=at_ns, answered_ns=at_ns + 10)
 
@@ -76,7 +76,7 @@ def test_a_recovery_is_stuck_when_no_bookie_had_lost_state():
     assert finding.kind == "stuck"
     assert finding.proof == (
         "metadata version 1: IN_RECOVERY",
-        "opens with recovery between 100 ns and 209 ns were refused (2 attempts, error -10)",
+        "opens with recovery between 0.000000100 s and 0.000000209 s were refused (2 attempts, error -10)",
         "every bookie was up all the while; of write set b1, b2, b3, AQ 2, none had lost state",
     )
     assert "availability: 1 recovery stuck" in verdict.headline
@@ -201,8 +201,8 @@ def test_an_entry_that_a_bookie_served_before_and_after_can_be_read():
     (finding,) = verdict.judgements["availability"].findings
     assert finding.text == "ledger 1: entry 1 denied to the final read, yet there on b2"
     assert finding.proof == (
-        "final reads between 100 ns and 109 ns: each ended with an explicit negative, so every bookie asked "
-        "gave one",
+        "final reads between 0.000000100 s and 0.000000109 s: each ended with an explicit negative, so every "
+        "bookie asked gave one",
         "census pass 1 before them and 2 after them: b2 showed entry 1",
         "b2 lived from the one pass to the other and had that duty ever since the close",
     )

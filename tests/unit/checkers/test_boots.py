@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.boots import Boot, boots_of, disturbed, life_name, life_of
+from checkers.facts.boots import Boot, boots_of, disturbed, life_name, life_of
 from evidence.codes import NEVER
 from tests.histories.lives import boot, fault, server
 from tests.histories.story import run_facts
@@ -48,10 +48,10 @@ def test_a_life_has_a_name():
 @pytest.mark.parametrize(
     ("faults", "hit"),
     [
-        ([fault(kind=kind) for kind in ("kill", "stop", "pause", "isolate", "forge", "unplanned")], set()),
+        ([fault(kind=kind) for kind in ("kill", "stop", "pause", "isolate", "power_loss")], set()),
         ([fault(kind="wipe", target="b2")], {2}),
         ([fault(kind="wipe", target="b2", injected_ns=NEVER)], set()),
-        ([fault(kind="fill", target="everything")], set(range(1, 10))),
+        ([fault(kind="wipe", target="everything")], set(range(1, 10))),
     ],
 )
 def test_a_fault_that_is_not_known_to_be_harmless_may_change_a_disk(faults, hit):

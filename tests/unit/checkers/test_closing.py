@@ -60,6 +60,16 @@ def test_a_delete_excuses_only_a_close_that_came_later():
     assert closing(*early, deleted(invoked_ns=3, outcome=Outcome.FAIL)).findings
 
 
+def test_whoever_was_told_of_the_close_knows_that_it_came_before_a_delete():
+    """The metadata store's clock has whole milliseconds, in which a close and a delete may both fall."""
+    history = [acked(0), created(), closed(-1, latest_ns=9), deleted(invoked_ns=9)]
+    assert closing(*history, recovered(-1, completed_ns=8)).findings
+    assert closing(*history, written(), told_closed(-1, completed_ns=8)).findings
+    assert not closing(*history, recovered(-1, completed_ns=9)).findings
+    assert not closing(*history, recovered(-1, completed_ns=8, outcome=Outcome.UNKNOWN)).findings
+    assert not closing(*history, told_closed(-1, completed_ns=8, handle=5)).findings
+
+
 def test_two_closed_versions_with_two_ends():
     verdict = judged(acked(0), created(), closed(0, 1), closed(1, 2))
     assert ("two_ends", 1, 1) in kinds(verdict, "closing")

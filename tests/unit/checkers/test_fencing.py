@@ -42,8 +42,8 @@ def test_an_add_invoked_after_the_close_was_seen_is_not_acknowledged_beyond_its_
     (finding,) = verdict.judgements["fencing"].findings
     assert finding.text == "ledger 1: entry 0 acknowledged after the close"
     assert finding.proof == (
-        "metadata version 2: CLOSED at -1, in force by 100 ns",
-        "writer invoked the add of entry 0 at 101 ns and was told ok at 106 ns (operation 1)",
+        "metadata version 2: CLOSED at -1, in force by 0.000000100 s",
+        "writer invoked the add of entry 0 at 0.000000101 s and was told ok at 0.000000106 s (operation 1)",
     )
     assert "fencing: 1 add acknowledged after the close" in verdict.headline
     assert verdict.verdict is Verdict.ANOMALY
@@ -75,7 +75,7 @@ def test_a_recovery_that_returned_saw_the_close_too(told):
     judgement = fencing(late(0, 101), late(1, 102), told, created(), closed(-1, 2, latest_ns=NEVER))
     (finding,) = judgement.findings
     assert (finding.first_entry, finding.last_entry, finding.count) == (0, 1, 2)
-    assert "had recovered it by 100 ns and was told its end -1" in finding.proof[0]
+    assert "had recovered it by 0.000000100 s and was told its end -1" in finding.proof[0]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +113,11 @@ def test_the_proof_shows_that_a_restart_forgot_the_fence():
     (finding,) = fencing(late(0, 110), CLOSED, wire, servers=lives).findings
     assert finding.kind == "added_after_close"
     assert finding.proof[2:] == (
-        "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by reader at 22 ns (frame 212)",
-        "b2 boot 1 was killed at 60 ns",
-        "b2 boot 2 acknowledged entry 0 at 122 ns (frame 1212)",
+        "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by reader at 0.000000022 s (frame 212)",
+        "b2 boot 1 was killed at 0.000000060 s",
+        "b2 boot 2 acknowledged entry 0 at 0.000000122 s (frame 1212)",
         "b3 answered no fencing read of this ledger",
-        "b3 boot 1 acknowledged entry 0 at 123 ns (frame 1223)",
+        "b3 boot 1 acknowledged entry 0 at 0.000000123 s (frame 1223)",
     )
 
 
@@ -127,9 +127,9 @@ def test_a_boot_that_answered_ok_to_fencing_takes_no_add_that_was_asked_later():
     first = verdict.judgements["fencing"].findings[0]
     assert first.text == "ledger 1: b2 boot 1 took entries 5..6 after it had been fenced"
     assert first.proof == (
-        "b2 boot 1 answered EOK to the fencing read of the LAC by reader at 21 ns (frame 202)",
-        "b2 boot 1 answered EOK to the add of entry 5 by writer, asked at 22 ns at the earliest and answered "
-        "at 23 ns (frame 222)",
+        "b2 boot 1 answered EOK to the fencing read of the LAC by reader at 0.000000021 s (frame 202)",
+        "b2 boot 1 answered EOK to the add of entry 5 by writer, asked at 0.000000022 s at the earliest and "
+        "answered at 0.000000023 s (frame 222)",
     )
     assert "fencing: 3 adds accepted by fenced bookies" in verdict.headline
 
@@ -187,7 +187,7 @@ def test_an_explicit_negative_to_fencing_is_noted_and_convicts_nobody(status):
 
 def test_a_delete_before_the_fence_is_told():
     (finding,) = fencing(created(), deleted(invoked_ns=5), fenced(2, 20), took(5, 2, 22)).findings
-    assert "a delete of the ledger was invoked at 5 ns, before that answer" in finding.proof
+    assert "a delete of the ledger was invoked at 0.000000005 s, before that answer" in finding.proof
 
 
 def test_boots_that_were_not_recorded_whole_convict_nobody():

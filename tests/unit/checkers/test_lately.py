@@ -1,9 +1,12 @@
 """The latest rows of each kind, and what is still known of the others."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from checkers.lately import NAMES, Lately
+from checkers.sets.lately import NAMES, Lately
+from checkers.sets.packing import packed, unpacked
 
 
 def rows(ledgers, entries, *, who=0):
@@ -75,3 +78,26 @@ def test_nothing_is_neutral():
     nothing = Lately.of_rows(**{name: np.empty(0, dtype=np.int16) for name in NAMES})
     something = Lately.of_rows(**rows(2, 5))
     assert same(nothing | something, something) and same(something | nothing, something)
+
+
+@pytest.mark.parametrize(("ledgers", "entries"), [(1, 10), (3, 2_000), (0, 0)])
+def test_it_travels_whole_and_small(ledgers, entries):
+    lately = Lately.of_rows(**rows(ledgers, entries))
+    whole = pickle.dumps(lately)
+    assert same(lately, pickle.loads(whole))
+    assert len(whole) < 1_000 + 20 * len(lately.rows["seq"]) + 60 * len(lately.earlier)
+
+
+@pytest.mark.parametrize("numbers", [[], [5], [-(2**63), 2**63 - 1], [-3, 2**40, 7], [0, 255], [0, 256]])
+def test_any_numbers_can_be_packed(numbers):
+    column = np.array(numbers, dtype=np.int64)
+    assert unpacked(packed(column)).tolist() == numbers
+
+
+def test_of_what_ended_before_the_limits_nothing_is_late():
+    lately = Lately.of_rows(**rows(2, 100))
+    assert lately.latest_ns == {(0, 0): 99, (1, 0): 99}
+    late = lately.after((1, 0), [(99, -1), (200, -1)])
+    assert not len(late.rows["seq"]) and not late.more and not late.perhaps
+    assert lately.after((1, 0), [(98, -1)]).rows["entry"].tolist() == [99]
+    assert not len(lately.after((7, 0), [(0, -1)]).rows["seq"])

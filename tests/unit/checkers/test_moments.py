@@ -2,8 +2,8 @@
 
 import random
 
-from checkers.moments import BLOCK, FEW, Index, Moments, Pieces, pairs
-from checkers.spans import ints
+from checkers.sets.moments import BLOCK, FEW, Index, Moments, Pieces, pairs
+from checkers.sets.spans import ints
 
 ME, YOU = 7, 8
 

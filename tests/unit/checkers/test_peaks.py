@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 
-from checkers.peaks import Peak, merge_peaks, peaks
+from checkers.sets.peaks import NO_PEAKS, Peak, peaks
 
 
 def of(*rows):
@@ -23,9 +23,9 @@ def test_the_highest_and_of_equals_the_first_client_and_its_first_operation():
 
 def test_merged_in_any_order():
     for rows in permutations(ROWS):
-        merged = {}
+        merged = NO_PEAKS
         for row in rows:
-            merged = merge_peaks(merged, of(row))
+            merged = merged | of(row)
         assert merged == of(*ROWS)
 
 

@@ -11,6 +11,7 @@ from tests.histories.asking import (
     ENOLEDGER,
     EOK,
     TOO_MANY,
+    add,
     answered,
     asked,
     exchange,
@@ -58,7 +59,7 @@ def test_a_close_on_one_denial_names_the_end_and_who_answered_what():
     parts = [recovered(), recovery(4, denied=("b1",)), exchange("reader", "b3", read(5), TOO_MANY, at=30)]
     assert found(*parts) == TOO_SOON
     assert told(*parts).findings[0].proof == (
-        "metadata version 2: CLOSED at 4 after IN_RECOVERY, in force by 100 ns",
+        "metadata version 2: CLOSED at 4 after IN_RECOVERY, in force by 0.000000100 s",
         "entry 5 would be on b3, b1, b2: 2 of them must deny it (WQ 3, AQ 2)",
         "to reader about entry 5: no such entry from b1; an error from b3; nothing from b2",
         "the last entry acknowledged to the writer is 9",
@@ -142,7 +143,8 @@ def test_going_on_with_an_ack_quorum_unknown_is_wrong():
     parts = [recovered(), recovery(4, fenced=("b1",))]
     assert found(*parts) == TOO_FEW
     assert told(*parts).findings[0].proof[1] == (
-        "reader went on by 20 ns with answers to fencing from b1; unknown in one write set: b2, b3 (AQ 2)"
+        "reader went on by 0.000000020 s with answers to fencing from b1; "
+        "unknown in one write set: b2, b3 (AQ 2)"
     )
 
 
@@ -215,9 +217,37 @@ def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers(endin
     assert found(recovered(8), ending, recovery(8, denied=())) == [("ended_too_soon", 9, 9)]
 
 
-def test_a_writer_whose_adds_are_all_ok_closes_only_when_it_is_told_to():
-    assert found(recovered(9), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
-    assert found(recovered(9), refused(10), recovery(9, denied=())) == [("ended_too_soon", 10, 10)]
+def everywhere(last, *but):
+    """Every bookie answers EOK to each add at once, but for (bookie, entry) in ``but``."""
+    return [
+        answered("writer", bookie, add(entry))
+        for bookie in ("b1", "b2", "b3")
+        for entry in range(last + 1)
+        if (bookie, entry) not in but
+    ]
+
+
+def test_a_writer_whose_adds_are_ok_everywhere_closes_only_when_it_is_told_to():
+    parts = [recovered(9), everywhere(9), recovery(9, denied=())]
+    assert found(*parts) == [("ended_too_soon", 10, 10)]
+    assert found(*parts, refused(10)) == [("ended_too_soon", 10, 10)]
+
+
+@pytest.mark.parametrize(
+    "third",
+    [
+        (),
+        answered("writer", "b2", add(9), Status.EFENCED),
+        answered("writer", "b2", add(9), at=2 * 10**9, asked_ns=1),
+        answered("writer", "b2", add(9), rule=3),
+        swallowed("writer", "b2", add(9)),
+    ],
+    ids=["missing", "fenced", "late", "touched", "swallowed"],
+)
+def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
+    judgement = told(recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=()))
+    assert not judgement.findings
+    assert judgement.seen["by_writer"] == 1
 
 
 def test_an_add_that_was_never_acknowledged_is_not_the_writers_end():

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.marks import Marks, unmarked
-from checkers.spans import Spans
+from checkers.sets.marks import Marks, unmarked
+from checkers.sets.spans import Spans
 from tests.histories.strategies import steady
 
 pairs = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 12)), max_size=40)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.stripes import Stripes
+from checkers.sets.stripes import Stripes
 from tests.histories.strategies import steady
 
 

@@ -113,7 +113,7 @@ def test_a_released_ledger_leaves_the_others_to_prove_the_run():
 
 
 class Broken:
-    name, tables = "order", ("operations",)
+    name, tables, kinds = "order", ("operations",), ()
 
     def __init__(self, where):
         self.where = where

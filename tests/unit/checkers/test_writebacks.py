@@ -35,7 +35,7 @@ def test_an_entry_that_nobody_had_read_is_written_back():
     parts = [recovered(), recovery(4), asked("reader", "b2", write_back(3), at=30)]
     assert found(*parts) == [("wrote_back_unread", 3, 3)]
     assert told(*parts).findings[0].proof == (
-        "reader sent a recovery add of entry 3, at the proxy by 30 ns",
+        "reader sent a recovery add of entry 3, at the proxy by 0.000000030 s",
         "no positive answer to a read of entry 3 had been passed on to reader by then",
     )
 

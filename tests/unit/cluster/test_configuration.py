@@ -122,3 +122,12 @@ def test_written_properties_are_read_back() -> None:
 def test_a_line_without_a_key_is_named() -> None:
     with pytest.raises(UsageError, match=r"my\.conf, line 2: no key in '=5'"):
         parse_properties("a=1\n=5\n", source="my.conf")
+
+
+def test_a_plan_names_the_ledger_directories_in_their_order() -> None:
+    named = Layers(
+        BOOKIE_BASE, {}, {"ledgerDirectories": "more,ledgers"}, {"ledgerDirectories": "/mnt/theirs"}
+    )
+    found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
+    assert found.properties["ledgerDirectories"] == "/data/more,/data/ledgers"
+    assert [one.theirs for one in found.overridden] == ["/mnt/theirs"]

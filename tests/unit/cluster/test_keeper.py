@@ -235,6 +235,10 @@ def test_a_lease_is_refused_while_its_ports_are_taken_on_all_addresses(keeper: K
     assert 1 <= keeper.lease(ports=[port]) <= 239
 
 
+def test_a_lease_is_none_of_those_that_are_no_good(keeper: Keeper) -> None:
+    assert keeper.lease(besides=[octet for octet in range(1, 240) if octet != 87]) == 87
+
+
 def test_what_cannot_be_executed_is_refused_by_name(keeper: Keeper, tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"spawn b1.*FileNotFoundError.*no-such-program"):
         spawn(keeper, "b1", tmp_path, ["/no-such-program"])

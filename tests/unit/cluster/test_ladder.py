@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.interface import Exit
-from cluster.local.ladder import Climber, Rung, climb, telling_lines
+from cluster.logs import telling_lines
+from cluster.servers.ladder import Climber, Rung, climb
 from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
 

@@ -109,6 +109,7 @@ def test_the_log_tells_limbo_in_the_words_of_every_release(tmp_path: Path) -> No
         "full_check_end",
         "recover_limbo_ledger",
         "clear_integcheck_flag",
+        "log_read",
     ]
     assert events[0] == LogEvent("b1", 2, 123456789, 1795258741454, "unclean_shutdown")
     assert events[1].detail == {"reason": "UNCLEAN"}

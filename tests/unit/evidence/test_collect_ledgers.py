@@ -122,3 +122,65 @@ def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
     assert slewed.interval_ns(1500) == ((1000 - 2) * MS, (1000 + 10 + 1 + 2) * MS)
     early, late = WallClock.of(start, None).interval_ns(1000 + 100_000)
     assert (early, late) == ((100_500 - 2 - 50) * MS, (100_500 + 1 + 2 + 50) * MS)
+
+
+def put_back(zxid: int, upto: int, at_ns: int) -> dict[str, Any]:
+    return {"op": "put_back", "path": "/", "zxid": hex(zxid), "from": hex(upto), "at_ns": at_ns}
+
+
+def other(line: dict[str, Any]) -> dict[str, Any]:
+    return line | {"path": "/ledgers/00/0000/L0008"}
+
+
+LIVES = [
+    txn(1, "create", data=metadata("OPEN")),
+    other(txn(2, "create", data=metadata("OPEN"))),
+    txn(3, "set", version=1, data=metadata("CLOSED", last_entry=4)),
+    put_back(4, 1, 70 * MS),
+    txn(5, "set", version=1, data=metadata("IN_RECOVERY")),
+    put_back(6, 3, 90 * MS),
+]
+
+
+def rows_of(ledger: int, lines: list[dict[str, Any]], seen: pa.Table | None = None) -> list[dict[str, Any]]:
+    found = collect_ledgers(lines, CLOCK, watched() if seen is None else seen)
+    assert found.damage == ()
+    return [row for row in found.table.to_pylist() if row["ledger"] == ledger]
+
+
+def test_content_that_was_put_back_is_a_row_for_each_ledger_that_it_changed() -> None:
+    rows = rows_of(7, list(reversed(LIVES)))
+    assert [(row["zxid"], row["version"], row["state"], row["put_back"]) for row in rows] == [
+        (1, 0, 1, False),
+        (3, 1, 3, False),
+        (4, 0, 1, True),
+        (5, 1, 2, False),
+        (6, 1, 3, True),
+    ]
+    assert [(row["zxid"], row["version"], row["state"], row["put_back"]) for row in rows_of(8, LIVES)] == [
+        (2, 0, 1, False),
+        (4, 1, DELETED, True),
+        (6, 0, 1, True),
+    ]
+    assert rows[-1]["last_entry"] == 4
+
+
+def test_a_ledger_that_a_put_back_left_alone_has_no_row_of_it() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), other(txn(2, "create", data=metadata("OPEN")))]
+    rows = rows_of(7, [*lines, put_back(3, 1, 70 * MS)], watched((0, 50 * MS)))
+    assert [(row["zxid"], row["latest_ns"]) for row in rows] == [(1, 50 * MS)]
+
+
+def test_nobodys_sight_dates_the_versions_of_a_ledger_that_was_put_back() -> None:
+    rows = rows_of(7, LIVES, watched((1, 50 * MS), (1, 80 * MS)))
+    assert [row["latest_ns"] for row in rows] == [70 * MS, 70 * MS, 90 * MS, 90 * MS, NEVER]
+    assert rows[2]["earliest_ns"] == 70 * MS
+
+
+def test_an_emptied_store_has_no_ledger_and_a_new_one_may_take_the_same_id() -> None:
+    rows = rows_of(7, [LIVES[0], put_back(2, 0, 70 * MS), txn(3, "create", data=metadata("OPEN"))])
+    assert [(row["version"], row["state"], row["put_back"]) for row in rows] == [
+        (0, 1, False),
+        (1, DELETED, True),
+        (0, 1, False),
+    ]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence.folder import FORMAT, RunFolder, find_run, new_run, point_latest, write_json
+from evidence.folder import FORMAT, RunFolder, every_run, find_run, new_run, point_latest, write_json
 from protocol.errors import EvidenceError
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -111,6 +111,18 @@ def test_a_run_is_found_by_scenario_by_run_and_by_mode(tmp_path: Path, reference
 def test_what_is_not_there_is_named(tmp_path: Path, reference: str) -> None:
     with pytest.raises(EvidenceError, match=reference):
         find_run(tmp_path, reference)
+
+
+def test_every_run_is_found_wherever_it_is_kept_and_once(tmp_path: Path) -> None:
+    first, second = ran(tmp_path), ran(tmp_path / "campaigns/gate/night/runs", "fencing/figure")
+    RunFolder.create(first.path.parent, "journal").write_run({})
+    (second.raw / "run.json").write_text("{}")
+    kept = [first.path.parent, second.path.parent]
+    point_latest(tmp_path, kept[0])
+    (tmp_path / ".judging-1").mkdir()
+    (tmp_path / ".judging-1" / "run.json").write_text("{}")
+    assert every_run(tmp_path) == kept
+    assert every_run(tmp_path / "none") == []
 
 
 def test_a_full_disk_leaves_the_former_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,11 @@ def test_all_modes_of_the_plan_need_no_mode() -> None:
     assert repeat_command(runs) == "fencepost run soak/kill9 --seed 7 --bookkeeper 4.18.0"
 
 
+def test_another_backend_than_plain_processes_is_named() -> None:
+    runs = [recorded("unprotected") | {"backend": "docker"}, recorded("protected") | {"backend": "docker"}]
+    assert repeat_command(runs).endswith("--bookkeeper 4.18.0 --backend docker")
+
+
 def test_one_mode_and_the_plan_s_parameters_are_named() -> None:
     command = repeat_command([recorded("unprotected", for_s=20, v2=True)])
     assert command.endswith("--mode unprotected --set for_s=20 --set v2=true")

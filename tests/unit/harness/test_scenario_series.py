@@ -9,18 +9,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from harness.bench import scenarios
 from harness.bench.kept import Kept
 from harness.bench.scenarios import run_units
-from harness.bench.table import BEGIN, END, series_table, write_table
-from harness.bench.units import Unit, stated_units
+from harness.bench.table import PART, series_table, write_table
+from harness.bench.units import stated_units
+from harness.reports.marks import begin_mark, end_mark
 from harness.trials import Trial, tallies
+from harness.units import Unit
 from harness.vocabulary import words
 from plans.comparison import Shown
 from plans.load import load
 from protocol.errors import FencepostError, JudgementError, ServerError, UsageError
 
+BEGIN, END = begin_mark(PART), end_mark(PART)
 PLAN = """\
 name: try/{name}
 source: {{document: BP-46}}
@@ -81,6 +85,12 @@ def test_each_scenario_is_tried_as_its_series_says_in_every_mode_and_protocol(ro
     assert len(crashes) == 2 * 2 * 3
     assert {unit.settings for unit in crashes} == {(("v2", "false"),), (("v2", "true"),)}
     assert len({unit.key for unit in units}) == len(units)
+
+
+def test_one_protocol_can_be_asked_for(root: Path) -> None:
+    found = stated_units(root=root, protocol="V2")
+    assert {unit.scenario for unit in found} == {"try/crashes"}
+    assert len(found) + len(stated_units(root=root, protocol="V3")) == len(stated_units(root=root))
 
 
 def test_quick_is_once_with_two_rounds_and_releases_multiply(root: Path) -> None:
@@ -216,17 +226,53 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     table = series_table(found)
     assert "3 runs | 1 (2 unknown) | otherwise: below 99 %; defect fencing on main in 1 of 1" in table[2]
     assert table[-2:] == [
-        "- `try/crashes` journal (v2=false): unknown: no census",
-        "- `try/crashes` journal (v2=false): error: b1 ended by itself",
+        "- `try/crashes` journal V3 4.18.0: unknown: no census",
+        "- `try/crashes` journal V3 4.18.0: error: b1 ended by itself",
     ]
 
 
-def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
+def test_only_what_stands_between_the_marks_is_replaced(root: Path, tmp_path: Path) -> None:
     document = tmp_path / "series.md"
     document.write_text(f"# Series\n\n{BEGIN}\n\nold\n\n{END}\n\nBelow.\n")
+    table = series_table(stated(unit) for unit in stated_units(root=root))
     for _ in range(2):
-        write_table(document, ["| new |"])
-        assert document.read_text() == f"# Series\n\n{BEGIN}\n\n| new |\n\n{END}\n\nBelow.\n"
+        write_table(document, table)
+        assert document.read_text() == "\n".join([f"# Series\n\n{BEGIN}\n", *table, f"\n{END}\n\nBelow.\n"])
     document.write_text("# Series\n")
-    with pytest.raises(UsageError, match="no place for the table"):
-        write_table(document, ["| new |"])
+    with pytest.raises(UsageError, match="no place for the series"):
+        write_table(document, table)
+
+
+def test_a_part_of_the_series_leaves_the_rows_of_the_others(root: Path, tmp_path: Path) -> None:
+    document = tmp_path / "series.md"
+    document.write_text(f"{BEGIN}\n{END}\n")
+    units = stated_units(root=root)
+    write_table(document, series_table(stated(unit, as_stated=0, why="late") for unit in units))
+    before = document.read_text()
+    assert before.count("late") == len(units)
+    crashes = [unit for unit in units if unit.scenario == "try/crashes" and unit.mode == "journal"]
+    write_table(document, series_table(stated(unit) for unit in crashes))
+    after = document.read_text()
+    assert after.count("late") == len(units) - len(crashes)
+    assert [line.split("|")[1:5] for line in after.splitlines() if line.startswith("| `")] == [
+        line.split("|")[1:5] for line in before.splitlines() if line.startswith("| `")
+    ]
+
+
+def test_a_parameter_that_came_later_keeps_at_its_default_what_was_measured(root: Path) -> None:
+    plan = root / "try" / "crashes.yaml"
+    before = {unit.key for unit in stated_units(only=["try/crashes"], root=root)}
+    text = plan.read_text().replace("v2: false}", "v2: false, zookeeper: prompt}")
+    plan.write_text(text)
+    assert {unit.key for unit in stated_units(only=["try/crashes"], root=root)} == before
+    plan.write_text(text.replace("prompt", "slow"))
+    assert not before & {unit.key for unit in stated_units(only=["try/crashes"], root=root)}
+
+
+def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
+    document = tmp_path / "series.md"
+    document.write_text(f"{BEGIN}\n{END}\n")
+    arguments = ["--table", "--results", str(tmp_path), "--document", str(document)]
+    for more in ([], ["--protocol", "V3"]):
+        result = CliRunner().invoke(scenarios.command, [*arguments, *more])
+        assert (result.exit_code, result.output.splitlines()[0][:12]) == (0, "| scenario |")

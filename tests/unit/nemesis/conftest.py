@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
+import nemesis.corruption
+import nemesis.disks
 import nemesis.links
 import nemesis.messages
-import nemesis.processes  # noqa: F401  # registers its faults
+import nemesis.metadata
+import nemesis.networks
+import nemesis.power
+import nemesis.processes  # registers its faults
+import nemesis.sessions  # registers its faults
+import nemesis.storage  # noqa: F401  # registers its faults
 from nemesis.active import Active
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fake_rules import FakeWire

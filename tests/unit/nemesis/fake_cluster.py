@@ -12,9 +12,9 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from cluster.interface import Exit, LinkState, ProcessState, Way
+from cluster.interface import Exit, LinkState, ProcessState, Refusal, Way
 from cluster.messages import HOLDING, Rule, RuleState
-from protocol.errors import FencepostError, NotReadyError, UsageError
+from protocol.errors import FencepostError, NotReadyError, UnplannedDeathError, UsageError
 from tests.unit.nemesis.fake_rules import FakeRules
 
 SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
@@ -40,6 +40,8 @@ class FakeProcess:
         self.state = ProcessState.RUNNING
         self.ready = True
         self.settings: tuple[Any, Any] = (None, None)
+        self.refusing = False
+        self.allowed: list[int] = []
         self._orders = orders
 
     def start(self, *, conf: Mapping[str, str] | None = None, version: str | None = None) -> None:
@@ -52,8 +54,20 @@ class FakeProcess:
             (conf, version),
         )
 
+    def allow_refusal(self) -> None:
+        self.allowed.append(self.boot + 1)
+
+    def allow_end(self) -> None:
+        self.allowed.append(self.boot)
+
+    def refusal(self) -> Refusal | None:
+        return Refusal(Exit(self.name, self.boot, 2, None, 0), ("no cookie",)) if self.refusing else None
+
     def wait_ready(self, timeout_s: float) -> None:
         self._orders.take(f"wait_ready {self.name}")
+        if self.refusing:
+            self.state = ProcessState.DOWN
+            raise UnplannedDeathError(f"{self.name} ended by itself")
         if self.state is not ProcessState.RUNNING:
             raise NotReadyError(f"{self.name} is {self.state}")
         self.ready = True
@@ -147,6 +161,7 @@ class FakeCluster:
         sources = ("b1", "b2", "b3", "writer", "recoverer", "observer")
         pairs = [(s, d) for s in sources for d in ("b1", "b2", "b3", "zk1") if s != d]
         self.links = FakeLinks(pairs, self.orders)
+        self.networks: Any = None
 
     def process(self, name: str) -> Any:
         if name not in self._processes:

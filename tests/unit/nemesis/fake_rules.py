@@ -94,12 +94,20 @@ class FakeWire:
         self._rules.pass_on(Way.REQUESTS, 7, entry, lambda: self._arrive(entry))
         return self.told(entry)
 
+    def unanswered(self, entry: int) -> bool:
+        """Whether no answer came."""
+        return not self.read(entry)
+
     def told(self, entry: int) -> bool:
         """Whether an answer that was not asked for before is there."""
         if entry not in self._answered:
             return False
         self._answered.remove(entry)
         return True
+
+    def untold(self, entry: int) -> bool:
+        """Whether no answer is there that was not asked for before."""
+        return not self.told(entry)
 
     def _arrive(self, entry: int) -> None:
         self.arrived.append(entry)

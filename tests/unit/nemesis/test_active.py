@@ -123,7 +123,7 @@ def test_start_gives_the_next_boot_other_settings(cluster: Any, active: Active, 
 
 def test_start_works_on_what_nobody_ordered_to_end(cluster: Any, active: Active, lines: Lines) -> None:
     cluster.process("b1").kill()
-    assert start(active, target="b1") == []
+    assert start(active, target="b1") is None
     assert cluster.process("b1").state is ProcessState.RUNNING
     assert lines == []
 

@@ -30,8 +30,10 @@ def test_a_name_is_registered_once() -> None:
 def test_every_fault_says_what_it_is_about() -> None:
     assert set(FAULTS) == {
         *("kill", "stop", "pause"),
-        *("cut", "slow", "isolate"),
-        *("drop", "hold", "delay", "duplicate", "forge"),
+        *("cut", "slow", "isolate", "disconnect", "blackhole"),
+        *("drop", "hold", "delay", "duplicate", "forge", "garble"),
+        *("wipe", "power_loss", "fill", "read_only"),
+        *("expire", "corrupt", "wipe_metadata", "restore_metadata"),
     }
     assert all(fault.about for fault in FAULTS.values())
 

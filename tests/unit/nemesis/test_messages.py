@@ -77,6 +77,13 @@ def test_a_rule_without_criteria_matches_all(cluster: Any, active: Active) -> No
     assert one.rule.as_json() == expected
 
 
+def test_adds_are_garbled_unless_the_plan_says_otherwise(cluster: Any, active: Active) -> None:
+    inject(active, "garble", **TO_B1)
+    (one,) = cluster.links.rules["writer", "b1"].rules
+    expected = {"id": "garble-1", "way": "requests", "action": "garble", "kinds": ["add"], "from": 1}
+    assert one.rule.as_json() == expected
+
+
 def test_a_ledger_that_is_not_there_yet_is_told(cluster: Any, lines: Lines) -> None:
     def ledger(name: str) -> int:
         raise UsageError(f"ledger {name!r} was not created yet", remedy="put a create step before")
@@ -102,7 +109,7 @@ def test_a_healing_that_failed_can_be_repeated_and_keeps_the_counts(
 ) -> None:
     inject(active, "hold", **{**LATE, "way": "both"}, kinds=("read",))
     cluster.links.rules["writer", "b1"].rules[1].acted = 3
-    assert not wire.read(1)
+    assert wire.unanswered(1)
     cluster.orders.fail["remove late.requests writer-b1"] = LinkError("no answer")
     with pytest.raises(FaultError, match="no answer"):
         active.heal()
@@ -143,6 +150,9 @@ def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
         ("forge", {"kinds": ["add"], "status": "EOK"}, "`EOK` cannot be forged"),
         ("forge", {"status": "EIO"}, "kinds"),
         ("forge", {"status": "EIO", "kinds": ["other"]}, "`other` cannot be forged"),
+        ("garble", {"way": "answers"}, "requests"),
+        ("garble", {"kinds": ["add", "read"]}, "only messages of kind `add` and `recovery_add`"),
+        ("garble", {"kinds": []}, "only messages of kind `add` and `recovery_add`"),
         ("hold", {"kinds": ["add"], "way": "both", "statuses": ["EOK"]}, "say `way: answers`"),
         ("hold", {"to": "zk1", "kinds": ["add"]}, "messages to zk1 cannot be told apart"),
         ("hold", {"from": "b1"}, "`b1` has no link to itself"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from plans.conditions import CONDITIONS
+from plans.disks import Disks
 from plans.document import parse
 from plans.expectations import EXPECTATIONS, PROPERTIES
 from plans.load import read
@@ -21,7 +22,7 @@ from plans.wording import keys_of
 from protocol.modes import MODES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")
-MODELS = [Plan, ClusterSpec, Control, Limits, Source, Chaos]
+MODELS = [Plan, ClusterSpec, Disks, Control, Limits, Source, Chaos]
 MODELS += [*STEPS.values(), *CONDITIONS.values(), *EXPECTATIONS.values()]
 
 

@@ -1,4 +1,4 @@
-"""Clients of objects: they know the commands of a client process and keep ledgers in memory.
+"""Clients of objects: they know the commands of a client process and keep ledgers and logs in memory.
 
 ``client.script["await_acked"] = reply`` answers the next such command otherwise; a list is used up
 one by one. ``BREAK`` instead of a reply ends the process at that command, ``SILENCE`` never replies.
@@ -32,6 +32,7 @@ class FakeLedgers:
         self.state: dict[int, str] = {}
         self.entries: dict[int, int] = {}
         self.changes: dict[int, int] = {}
+        self.chains: dict[str, list[int]] = {}
 
     def create(self) -> int:
         with self.lock:
@@ -57,6 +58,7 @@ class FakeClient:
         self._ledgers = ledgers
         self._silent: list[tuple[Future[Reply], str, dict[str, Any]]] = []
         self._lock = threading.RLock()
+        self._died = threading.Condition(self._lock)
 
     def submit(self, do: str, **parameters: Any) -> Future[Reply]:
         future: Future[Reply] = Future()
@@ -88,9 +90,12 @@ class FakeClient:
         with self._lock:
             self.state = ProcessState.DOWN
             self.handles.clear()
+            self._died.notify_all()
 
     def restart(self) -> None:
-        with self._lock:
+        """Begin the next life, as soon as the present one has ended."""
+        with self._died:
+            assert self._died.wait_for(lambda: self.state is ProcessState.DOWN, 30), f"{self.name} lives"
             self.boot += 1
             self.state = ProcessState.RUNNING
 
@@ -159,6 +164,24 @@ class FakeClient:
         if recovery and self._ledgers.state[ledger] == "open":
             self._ledgers.state[ledger] = "recovered"
         return {"ledger": ledger, "last_entry": self._ledgers.entries[ledger] - 1}
+
+    def _do_delete(self, ledger: int) -> Reply:
+        self._ledgers.state[ledger] = "deleted"
+        return {}
+
+    def _do_chain_list(self, chain: str) -> Reply:
+        ledgers = self._ledgers.chains.get(chain, [])
+        return {"ledgers": list(ledgers), "version": len(ledgers) - 1}
+
+    def _do_chain_extend(self, chain: str, ledgers: list[int], version: int) -> Reply:
+        with self._ledgers.lock:
+            if version != self._do_chain_list(chain)["version"]:
+                return {"ok": False, "error": "MetadataVersion", "code": -17}
+            self._ledgers.chains[chain] = ledgers
+            return {"version": version + 1}
+
+    def _do_chain_read(self, chain: str) -> Reply:
+        return {"entries": sum(self._ledgers.entries[one] for one in self._ledgers.chains.get(chain, ()))}
 
     def _do_tail(self, **_: Any) -> Reply:
         return {"started": True}

@@ -36,11 +36,11 @@ class Running:
 
     def totals(self) -> dict[str, int]:
         """Wait for its end; raises what it raised."""
-        return self._future.result(10)
+        return self._future.result(30)
 
     def until(self, true: Callable[[], Any]) -> None:
         pause = threading.Event()
-        for _ in range(1000):
+        for _ in range(3000):
             if true():
                 return
             pause.wait(0.01)

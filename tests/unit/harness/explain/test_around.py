@@ -139,3 +139,26 @@ def test_the_census_is_told_for_each_bookie() -> None:
         "b1: census 1: 3 entries present",
         "b2: census 1: 3 entries absent",
     ]
+
+
+def test_repair_and_admin_commands_are_told_with_their_ledger_and_target() -> None:
+    run = {"clients": {}, "bookies": {"b1": 1}, "others": {"ar1": 221, "admin": 240}}
+
+    def row(server: str, boot: int, event: str, at_ns: int, **detail: Any) -> dict[str, Any]:
+        told = json.dumps(detail)
+        return {"server": server, "boot": boot, "event": event, "latest_ns": at_ns, "detail": told}
+
+    rows = [
+        row("zk1", 0, "ledger_marked", 10, ledgerId=7, missing=["b1", "b2"]),
+        row("zk1", 0, "ledger_marked", 11, ledgerId=8, missing=["b1"]),
+        row("zk1", 1, "exit", 12, code=0),
+        row("ar1", 1, "ledger_replicated", 13, ledgerId=7),
+        row("admin", 1, "command", 14, command="decommission", target="b1"),
+        row("admin", 1, "exit", 15, code=255),
+    ]
+    assert texts(server_moments(rows, Names.of(run, rows, []), 7, 0, 99)) == [
+        "zk1: has the ledger marked as lacking copies of b1, b2",
+        "ar1: has made the copies that the ledger lacked",
+        "admin: runs decommission b1",
+        "admin: ends with exit code 255",
+    ]

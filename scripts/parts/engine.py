@@ -1,0 +1,78 @@
+"""The Docker engine: whether one answers, what it has, and how to get one.
+
+Standard library only. Asks with the ``docker`` command, so it sees the engine that the user sees
+(DOCKER_HOST, contexts). Installs only when it is told to.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+
+import machine
+import steps
+
+ENGINE = machine.Gap("a Docker engine", ("docker.io",))
+_ASK_TIMEOUT_S = 60
+_START_TIMEOUT_S = 60
+
+
+def docker(*words: str, timeout_s: float = _ASK_TIMEOUT_S) -> subprocess.CompletedProcess[str]:
+    """Run ``docker`` with these words; exit code 127 when there is none, 124 when it took too long."""
+    argv = ["docker", *words]
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except FileNotFoundError:
+        return subprocess.CompletedProcess(argv, 127, "", "there is no docker command on PATH")
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(argv, 124, "", f"no answer within {timeout_s:g} s")
+
+
+def inspect(image: str, form: str) -> str | None:
+    """What an image's description has for a Go template, None when the engine has no such image."""
+    done = docker("image", "inspect", "--format", form, image)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def lacking() -> str | None:
+    """Why no engine can be used, with the remedy; None when one answers."""
+    done = docker("version", "--format", "{{.Server.Version}}")
+    if done.returncode == 0:
+        return None
+    seen = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    if done.returncode == 127:
+        remedy = "scripts/images --engine (as root) installs one: apt-get install docker.io"
+    elif "permission denied" in seen:
+        remedy = (
+            f"add this user to the group docker: sudo usermod -aG docker {os.environ.get('USER', 'USER')}"
+        )
+    else:
+        remedy = (
+            "start it (service docker start), or set DOCKER_HOST; scripts/images --engine does it as root"
+        )
+    return f"no Docker engine answers: {seen}\n{remedy}"
+
+
+def builder() -> dict[str, str]:
+    """The environment in which ``docker build`` works here: without buildx only the legacy builder does."""
+    return {} if docker("buildx", "version").returncode == 0 else {"DOCKER_BUILDKIT": "0"}
+
+
+def install_and_start() -> None:
+    """Have an engine that answers; ``StopError`` when that needs root or fails."""
+    if lacking() is None:
+        return
+    if shutil.which("dockerd") is None:
+        if not machine.may_install():
+            raise machine.StopError(machine.by_hand([ENGINE], "scripts/images --engine"), 2)
+        steps.system([ENGINE])
+    if os.geteuid() != 0:
+        raise machine.StopError("starting an engine needs root: sudo service docker start", 2)
+    steps.run("engine", ["service", "docker", "start"])
+    for _ in range(_START_TIMEOUT_S):
+        if lacking() is None:
+            return
+        time.sleep(1)
+    raise machine.StopError(f"the engine was started and does not answer after {_START_TIMEOUT_S} s", 1)

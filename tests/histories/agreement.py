@@ -1,0 +1,200 @@
+"""Every checker beside its naive twin: what both say of one history, in one form.
+
+``SIDES`` has one entry for each property: how to put what the checker concludes, and what the twin says,
+so that the two can be compared with ``==``. Findings over entries are counted entry by entry, others by
+ledger. ``disagreements`` holds a whole verdict against all twins; a checker without a twin is one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.contract import RunFacts
+from checkers.log.classes import CLASSES
+from evidence.codes import Kind, Outcome
+from evidence.findings import Finding, Judgement, RunVerdict
+from tests.histories import (
+    twins,
+    twins_chain,
+    twins_evidence,
+    twins_fencing,
+    twins_holdings,
+    twins_placement,
+    twins_recovery,
+    twins_replicas,
+    twins_servers,
+)
+from tests.histories.story import Fact
+
+CYCLES = frozenset(each.name for each in CLASSES)
+Things = Counter[tuple[Any, ...]]
+Said = tuple[Things, str | None]
+"""What is convicted, and the verdict; None where a twin has none."""
+BY_LEDGER = frozenset(
+    {"two_ends", "malformed", "illegal_move", "two_versions", "went_back"}
+    | {"added_out_of_order", "read_out_of_order", "vanished"}
+)
+"""Kinds that are told as (kind, ledger) and a number of rows; all others entry by entry."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One property from both sides: of the checker's judgement, and of the rows themselves."""
+
+    checker: Callable[[Judgement], Things]
+    twin: Callable[[list[Fact], RunFacts], Said]
+
+
+def entries(finding: Finding) -> range:
+    return range(finding.first_entry, finding.last_entry + 1)
+
+
+def by_entry(judgement: Judgement) -> Things:
+    """(kind, ledger, entry) once for each finding that covers it; (kind, ledger) for kinds by rows."""
+    found: Things = Counter()
+    for one in judgement.findings:
+        if one.kind in BY_LEDGER:
+            found[one.kind, one.ledger] += one.count
+        else:
+            found.update((one.kind, one.ledger, entry) for entry in entries(one))
+    return found
+
+
+def by_place(judgement: Judgement) -> Things:
+    """(kind, ledger, entry), each once."""
+    return Counter(set(by_entry(judgement)))
+
+
+def by_boot(judgement: Judgement) -> Things:
+    """(kind, ledger): what a bookie did in one of its boots."""
+    return Counter((one.kind, one.ledger) for one in judgement.findings)
+
+
+def by_fragment(judgement: Judgement) -> Things:
+    return Counter({(one.ledger, one.first_entry) for one in judgement.findings})
+
+
+def losses(judgement: Judgement) -> Things:
+    """As ``by_entry``, each lost entry with its class."""
+    found: Things = Counter()
+    for one in judgement.findings:
+        if one.kind == "lost":
+            found.update(("lost", one.ledger, entry, one.loss) for entry in entries(one))
+        elif one.kind == "vanished":
+            found["vanished", one.ledger] += one.count
+        else:
+            found.update((one.kind, one.ledger, entry) for entry in entries(one))
+    return found
+
+
+def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
+    """The twin of a property that needs nothing of the run."""
+
+    def twin(history: list[Fact], run: RunFacts) -> Said:  # as agreed
+        said = twins.TWINS[name](history)
+        found: Things = Counter()
+        for kind, ledger, number in said.things:
+            found[(kind, ledger) if kind in BY_LEDGER else (kind, ledger, number)] += (
+                number if kind in BY_LEDGER else 1
+            )
+        return found, said.verdict
+
+    return twin
+
+
+def durability(history: list[Fact], run: RunFacts) -> Said:
+    """The fates, and of lost entries the class by the wire log and the disks."""
+    said = twins.TWINS["durability"](history)
+    found: Things = Counter()
+    for kind, ledger, number in said.things:
+        if kind == "lost":
+            found["lost", ledger, number, loss_class(history, run, ledger, number)] += 1
+        elif kind == "vanished":
+            found[kind, ledger] += number
+        else:
+            found[kind, ledger, number] += 1
+    return found, said.verdict
+
+
+def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
+    """By the answers alone (forged, never lost), then by the disks."""
+    if not run.wire:
+        return "undetermined"
+    told = twins_fencing.loss_class(history, run, ledger, entry)
+    return told if told == "forged" else twins_holdings.loss_class(history, run, ledger, entry)
+
+
+def answers(history: list[Fact], run: RunFacts) -> Said:
+    """What boots denied of their own, and what their disks had held."""
+    if not run.wire:
+        return Counter(), None
+    found: Things = Counter(twins_recovery.answered(history, run))
+    released: dict[int, int] = {}
+    for row in twins.operations(history, Kind.DELETE):
+        if row["outcome"] != Outcome.FAIL:
+            at_ns = min(row["invoked_ns"], released.get(row["ledger"], row["invoked_ns"]))
+            released[row["ledger"]] = at_ns
+    held = twins_holdings.denied_though_held(history, run, released)
+    found.update(("denied_held", ledger, entry) for _, _, ledger, entry in held)
+    return found, None
+
+
+def recovery(history: list[Fact], run: RunFacts) -> Said:
+    return (Counter(twins_recovery.recovery(history, run)[0]) if run.wire else Counter()), None
+
+
+def fencing(history: list[Fact], run: RunFacts) -> Said:
+    things, verdict = twins_fencing.fencing(history, run)
+    return Counter(set(things)), verdict
+
+
+def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[..., Said]:
+    """A twin that says a set or a count of things, and a verdict."""
+
+    def side(history: list[Fact], run: RunFacts) -> Said:
+        things, verdict = twin(history, run)
+        return Counter(things), verdict
+
+    return side
+
+
+def by_class(judgement: Judgement) -> Things:
+    """(class, how often) of what needs no cycle, and whether there is any cycle."""
+    told = {one.kind for one in judgement.findings}
+    cycles = {kind for kind in told if kind in CYCLES}
+    found: Things = Counter({(kind, judgement.counts[kind]): 1 for kind in told - cycles})
+    return found + Counter({("cycle",): 1} if cycles else {})
+
+
+SIDES: Mapping[str, Side] = {
+    "evidence": Side(by_entry, of_run(twins_evidence.evidence)),
+    "durability": Side(losses, durability),
+    **{name: Side(by_entry, plain(name)) for name in ("closing", "order", "lac", "content", "metadata")},
+    "fencing": Side(by_place, fencing),
+    "recovery": Side(by_entry, recovery),
+    "answers": Side(by_entry, answers),
+    "availability": Side(by_entry, of_run(twins_fencing.availability)),
+    "servers": Side(by_boot, of_run(twins_servers.servers)),
+    "replicas": Side(by_place, of_run(twins_replicas.replicas)),
+    "log": Side(by_class, twins_chain.log),
+    "placement": Side(by_fragment, of_run(twins_placement.placement)),
+}
+
+
+def disagreements(verdict: RunVerdict, history: list[Fact], run: RunFacts) -> list[str]:
+    """A sentence for each property of which checker and twin do not say the same."""
+    wrong = []
+    for name, judgement in verdict.judgements.items():
+        if name not in SIDES:
+            wrong.append(f"{name} has no naive twin")
+            continue
+        things, expected = SIDES[name].twin(history, run)
+        mine = SIDES[name].checker(judgement)
+        if mine != things:
+            wrong.append(f"{name}: only the checker {mine - things}, only the twin {things - mine}")
+        if expected is not None and judgement.verdict.value != expected:
+            wrong.append(f"{name}: the checker says {judgement.verdict.value}, the twin {expected}")
+    return wrong

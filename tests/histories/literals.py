@@ -1,0 +1,393 @@
+"""Every finding of every checker once, as a small literal history that must be condemned for it.
+
+``LITERALS`` maps ``property/kind`` to one history and to all that it is condemned for, itself included:
+one deed often breaks two rules. A finding without a history here fails a test, so does a history
+whose finding nobody knows. ``acquitted`` is the same history with one fact of it changed to what is lawful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from checkers.contract import RunFacts
+from evidence.codes import Flag, Holding, Kind, Message, Outcome, Proof, Status
+from tests.histories.asking import ENOENTRY, add, plain_read, recovery
+from tests.histories.asking import answered as answer
+from tests.histories.asking import recovered as recovered_ledger
+from tests.histories.lives import boot, copied, fault, fenced, on_disk, said, server, took
+from tests.histories.repairs import quiet, shown
+from tests.histories.story import (
+    OBSERVER,
+    READER,
+    Fact,
+    acked,
+    answered,
+    closed,
+    created,
+    delivered,
+    facts,
+    found,
+    kept,
+    lost,
+    opened,
+    operation,
+    recovered,
+    recovering,
+    refused,
+    run_facts,
+    told,
+    vanished,
+)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A history, what it is judged with, all that it is condemned for, and its lawful neighbour."""
+
+    history: list[Fact]
+    run: RunFacts
+    found: frozenset[str]
+    acquitted: list[Fact] | None = None
+    acquitted_run: RunFacts | None = None
+
+
+LITERALS: dict[str, Literal] = {}
+
+
+@dataclass(frozen=True)
+class Says:
+    """``says(kind, ...)`` enters one history; ``lawful`` the parts of its neighbour, ``run`` its run."""
+
+    common: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(
+        self,
+        name: str,
+        *parts: Any,
+        beside: Iterable[str] = (),
+        lawful: Any = None,
+        lawful_servers: Any = None,
+        **run: Any,
+    ) -> None:
+        assert name not in LITERALS, name
+        about = {**self.common, **run}
+        neighbour = facts(lawful) if lawful is not None else facts(parts) if lawful_servers else None
+        about_neighbour = {**about, "servers": tuple(lawful_servers)} if lawful_servers else about
+        LITERALS[name] = Literal(
+            history=facts(parts),
+            run=run_facts(**about),
+            found=frozenset({name, *beside}),
+            acquitted=neighbour,
+            acquitted_run=run_facts(**about_neighbour) if neighbour is not None else None,
+        )
+
+
+says, on_the_wire = Says(), Says({"wire": True})
+
+# durability, closing
+
+WHOLE = [acked(0), created(), closed(0), opened(0), kept(0)]
+says("durability/lost", acked(0), created(), closed(0), opened(0), lost(0), lawful=[WHOLE, found(0)])
+DAMAGED = [answered(0, bookie, Holding.DAMAGED) for bookie in (1, 2, 3)]
+says(
+    "durability/corrupt",
+    [acked(0), created(), closed(0), opened(0), DAMAGED],
+    lawful=[WHOLE, DAMAGED[:2], found(0, bookies=(3,))],
+)
+says(
+    "durability/vanished",
+    [acked(0), created(), vanished(1)],
+    lawful=[acked(0), created(), operation(Kind.DELETE), vanished(1)],
+)
+says(
+    "closing/closed_below",
+    [acked(0), acked(1), created(), closed(0)],
+    beside={"durability/lost"},
+    lawful=[acked(0), acked(1, outcome=Outcome.UNKNOWN, lac=-1), created(), closed(0)],
+)
+says(
+    "closing/two_ends",
+    [acked(0), created(), closed(0), recovered(1, lac=0)],
+    lawful=[acked(0), created(), closed(0), recovered(0)],
+)
+
+# fencing
+
+CLOSED = [created(), closed(-1, 2, latest_ns=100)]
+says(
+    "fencing/added_after_close",
+    [CLOSED, acked(0, lac=-1, invoked_ns=101, completed_ns=106)],
+    beside={"durability/lost", "closing/closed_below"},
+    lawful=[CLOSED, acked(0, invoked_ns=101, completed_ns=106, outcome=Outcome.UNKNOWN, lac=-1)],
+)
+on_the_wire(
+    "fencing/accepted_when_fenced",
+    [fenced(1, 10), took(0, 1, 20)],
+    lawful=[fenced(1, 10), took(0, 1, 20, boot=2)],
+)
+
+# order, lac, content
+
+says("order/added_out_of_order", acked(0), acked(2, expected=1), lawful=[acked(0), acked(1)])
+says(
+    "order/read_out_of_order",
+    [delivered(0), delivered(2, expected=1)],
+    lawful=[delivered(0), delivered(1)],
+)
+says("order/acked_twice", acked(0), acked(0, seq=2), lawful=acked(0))
+says(
+    "lac/went_back",
+    told(0, lac_before=3),
+    lawful=told(3, lac_before=3),
+)
+says(
+    "lac/beyond_close",
+    [created(), closed(3, latest_ns=10), told(4, invoked_ns=11, completed_ns=12)],
+    beside={"durability/lost", "closing/closed_below"},
+    lawful=[created(), closed(3, latest_ns=10), told(3, invoked_ns=11, completed_ns=12)],
+)
+says(
+    "lac/covers_unsent",
+    [created(), acked(0), refused(1), told(1)],
+    lawful=[created(), acked(0), refused(1), told(0)],
+)
+for kind, proof in (
+    ("damaged", Proof.DAMAGED),
+    ("foreign", Proof.FOREIGN),
+    ("not_a_payload", Proof.NONE),
+):
+    says(f"content/{kind}", acked(0), delivered(0, proof=proof), lawful=[acked(0), delivered(0)])
+says(
+    "content/two_writings",
+    [acked(0), delivered(0, size_bytes=77)],
+    lawful=[acked(0), delivered(0)],
+)
+
+# metadata
+
+says("metadata/malformed", created(fragments={0: ("b1", "b2")}), lawful=created())
+says(
+    "metadata/illegal_move",
+    [created(), closed(4), closed(3, 2)],
+    beside={"closing/two_ends"},
+    lawful=[created(), closed(4), closed(4, 2, fragments={0: ("b1", "b2", "b4")})],
+)
+says("metadata/two_versions", created(), closed(4, 0), lawful=[created(), created()])
+
+# recovery, answers
+
+on_the_wire(
+    "recovery/ended_too_soon",
+    [recovered_ledger(11), recovery(11, denied=("b1",))],
+    lawful=[recovered_ledger(11), recovery(11)],
+)
+on_the_wire(
+    "recovery/fenced_too_few",
+    [recovered_ledger(11), recovery(11, fenced=("b1",))],
+    lawful=[recovered_ledger(11), recovery(11)],
+)
+UNREAD = [
+    one
+    for one in recovery(11, found=(11,))
+    if one[1]["kind"] != Message.RECOVERY_READ or one[1]["entry"] != 11
+]
+on_the_wire(
+    "recovery/wrote_back_unread",
+    [recovered_ledger(11), UNREAD],
+    lawful=[recovered_ledger(11), recovery(11, found=(11,))],
+)
+ACK, DENIAL = answer("writer", "b1", add(3), at=10), answer("reader", "b1", plain_read(3), ENOENTRY, at=20)
+on_the_wire("answers/denied_own_ack", ACK, DENIAL, lawful=[ACK, answer("reader", "b1", plain_read(3), at=20)])
+DIED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=90))
+KILL = fault(1, "kill", "b1", planned_ns=45, injected_ns=70, confirmed_ns=71, healed_ns=95)
+LATE = answer("reader", "b1", plain_read(3), ENOENTRY, at=100, boot=2)
+on_the_wire(
+    "answers/denied_held",
+    [on_disk(1, 0, 9), LATE],
+    servers=DIED,
+    faults=(KILL,),
+    lawful=[on_disk(1, 4, 9), LATE],
+)
+SERVED = (*boot(1, killed=50), server(1, 1, "answering", 5, 5), *boot(1, 2, began=90))
+on_the_wire(
+    "answers/limbo_not_shown",
+    [created(earliest_ns=2, latest_ns=3), LATE],
+    servers=SERVED,
+    guarded=frozenset({"b1"}),
+    lawful=[
+        created(earliest_ns=2, latest_ns=3),
+        answer("reader", "b1", plain_read(3), Status.EUNKNOWNLEDGERSTATE, at=100, boot=2),
+    ],
+)
+
+# availability
+
+THREE = {"b1": 1, "b2": 2, "b3": 3}
+alive = Says({"bookies": THREE, "servers": (*boot(1), *boot(2), *boot(3))})
+NO_RECOVERY = {"outcome": Outcome.UNKNOWN, "error": -10, "invoked_ns": 100, "completed_ns": 109}
+alive(
+    "availability/stuck",
+    [created(), recovering(), opened(-1, **NO_RECOVERY)],
+    lawful=[created(), recovering(), opened(-1, invoked_ns=100, completed_ns=109)],
+)
+NOT_READ = operation(
+    Kind.READ,
+    entry=0,
+    last=0,
+    client=OBSERVER,
+    flags=Flag.FINAL,
+    outcome=Outcome.UNKNOWN,
+    error=-13,
+    invoked_ns=100,
+    completed_ns=109,
+)
+SHOWN = [
+    answered(0, 1, Holding.PRESENT, number=number, asked_ns=at_ns, answered_ns=at_ns + 10)
+    for number, at_ns in ((1, 50), (2, 150))
+]
+alive(
+    "availability/unreadable",
+    [created(), closed(0, latest_ns=10), opened(0), NOT_READ, SHOWN],
+    lawful=[created(), closed(0, latest_ns=10), opened(0), NOT_READ, SHOWN[1:]],
+)
+
+# replicas, placement
+
+BEFORE = {"earliest_ns": 10, "latest_ns": 12}
+MADE = [created(**BEFORE), closed(1, earliest_ns=20, latest_ns=22)]
+repaired = Says({"bookies": {**THREE, "b4": 4}, "servers": quiet()})
+BOTH = (0, 1)
+EVERYWHERE = [MADE, shown({1: BOTH, 2: BOTH, 3: BOTH}, last=1)]
+OTHER = [
+    (table, {**row, "size_bytes": 77} if (row["bookie"], row["entry"]) == (3, 1) else row)
+    for table, row in shown({1: BOTH, 2: BOTH, 3: BOTH}, last=1)
+]
+repaired("replicas/under_replicated", MADE, shown({1: BOTH, 2: (0,), 3: BOTH}, last=1), lawful=EVERYWHERE)
+repaired(
+    "replicas/hole",
+    [MADE, shown({1: (0,), 2: (0,), 3: (0,)}, last=1)],
+    beside={"durability/lost"},
+    lawful=EVERYWHERE,
+)
+repaired(
+    "replicas/differing",
+    [MADE, OTHER],
+    lawful=EVERYWHERE,
+)
+RACKS = {"b1": "r1", "b2": "r1", "b3": "r1", "b4": "r2"}
+says(
+    "placement/too_few_racks",
+    created(),
+    racks=RACKS,
+    min_racks=2,
+    lawful=created(fragments={0: ("b1", "b2", "b4")}),
+)
+
+# servers: one crash (or stop) of b1, and the boot after it, which does one thing as it must not
+
+OPEN = created(earliest_ns=2, latest_ns=3)
+MENDED = [OPEN, recovering(1, earliest_ns=22, latest_ns=24), closed(2, 2, earliest_ns=25, latest_ns=28)]
+CHECK: dict[str, Any] = {
+    "unclean_shutdown": 12,
+    "preboot_start": 13,
+    "mark_limbo": 15,
+    "preboot_end": 17,
+    "registered": 19,
+    "dirty_kept": 19,
+    "answering": 20,
+}
+REPAIR: dict[str, Any] = {
+    "full_check_init": 21,
+    "ledger_check_and_copy_start": 30,
+    "full_check_end": 33,
+    "clear_integcheck_flag": 34,
+}
+DETAIL = {"mark_limbo": {"ledgerId": 1}, "ledger_check_and_copy_start": {"ledgerId": 1}}
+DETAIL["full_check_end"] = {"ledgersToRetry": 0}
+
+
+def life(number: int, events: dict[str, int], **ends: int) -> list[dict[str, Any]]:
+    """One boot of b1 with its log."""
+    rows = [*boot(1, number, **ends)]
+    rows += [server(1, number, name, at, at, **DETAIL.get(name, {})) for name, at in events.items()]
+    end = ends.get("killed") or ends.get("stopped") or 999
+    return [*rows, server(1, number, "log_read", end, end)]
+
+
+UP = {"dirty_created": 4, "component_started": 5, "answering": 5}
+CRASHED, STOPPED = life(1, UP, began=1, killed=10), life(1, UP, began=1, stopped=10)
+
+
+def second(events: dict[str, int], first: Any = None, **changed: int | None) -> tuple[Any, ...]:
+    """The boot before and this one; ``changed`` moves events to other times, or takes them away."""
+    told_of = {name: at for name, at in {**events, **changed}.items() if at is not None}
+    return (*(first or CRASHED), *life(2, told_of, began=11))
+
+
+guarded = Says({"wire": True, "guarded": frozenset({"b1"})})
+GOOD = second(CHECK)
+guarded(
+    "servers/unclean_unseen",
+    OPEN,
+    servers=second(UP),
+    guarded=frozenset(),
+    lawful_servers=second(UP, STOPPED),
+)
+guarded("servers/clean_seen_unclean", OPEN, servers=second(CHECK, STOPPED), lawful_servers=GOOD)
+UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
+guarded("servers/unchecked", OPEN, servers=second(CHECK, **UNCHECKED), lawful_servers=GOOD)
+guarded(
+    "servers/available_unchecked",
+    OPEN,
+    servers=second(CHECK, mark_limbo=21, preboot_end=22),
+    lawful_servers=GOOD,
+)
+EARLY = said(Message.READ, 1, 20, entry=3, status=Status.ENOENTRY, boot=2, source=READER)
+MARKED_LATE = {"mark_limbo": 30, "preboot_end": 31, "registered": 40, "answering": 40}
+guarded(
+    "servers/denied_unchecked",
+    [OPEN, EARLY],
+    servers=second(CHECK, **MARKED_LATE),
+    beside={"answers/limbo_not_shown"},
+    lawful=OPEN,
+)
+guarded("servers/unmarked", OPEN, servers=second(CHECK, mark_limbo=None), lawful_servers=GOOD)
+WHOLE_BOOT = second(CHECK | REPAIR)
+guarded(
+    "servers/cleared_unrecovered",
+    MENDED,
+    servers=second(CHECK | REPAIR, ledger_check_and_copy_start=24),
+    lawful_servers=WHOLE_BOOT,
+)
+guarded(
+    "servers/flag_cleared_early",
+    MENDED,
+    servers=second(CHECK | REPAIR, full_check_end=35),
+    lawful_servers=WHOLE_BOOT,
+)
+guarded(
+    "servers/full_check_early",
+    MENDED,
+    servers=second(CHECK | REPAIR, full_check_init=14),
+    lawful_servers=WHOLE_BOOT,
+)
+STAMPED = {**CHECK, "cookie_mismatch": 12, "cookie_stamped": 18}
+del STAMPED["unclean_shutdown"]
+guarded(
+    "servers/stamped_unchecked",
+    OPEN,
+    servers=second(STAMPED, STOPPED, cookie_stamped=14),
+    lawful_servers=second(STAMPED, STOPPED),
+)
+AGAIN = {name: at + 40 for name, at in CHECK.items()}
+CRASHED_AGAIN = (*CRASHED, *life(2, CHECK, began=11, killed=50))
+LATER = said(Message.READ, 1, 70, entry=3, status=Status.ENOENTRY, boot=3, source=READER)
+guarded(
+    "servers/protection_lost",
+    [OPEN, LATER],
+    servers=(*CRASHED_AGAIN, *life(3, AGAIN, began=51)),
+    beside={"answers/limbo_not_shown", "servers/cleared_unrecovered"},
+    lawful=OPEN,
+)

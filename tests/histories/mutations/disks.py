@@ -1,0 +1,140 @@
+"""Acknowledgements, deaths and disks: what explains a loss, and what a bookie that came back must know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from checkers.contract import RunFacts
+from evidence.codes import Holding, Message, Status
+from tests.histories.lives import boot, copied, fault, on_disk, said, server, took
+from tests.histories.mutations.registry import operator
+from tests.histories.story import (
+    READER,
+    Fact,
+    acked,
+    answered,
+    closed,
+    created,
+    facts,
+    found,
+    kept,
+    opened,
+    run_facts,
+)
+
+DIED, REBORN, ASKED = 500, 600, 800
+HOLDERS = (1, 3)
+
+
+@dataclass(frozen=True)
+class Deaths:
+    """Entries from 1 on were acknowledged by b1 and b3, which were then killed and came back without them."""
+
+    history: list[Fact]
+    run: RunFacts
+    lost: range
+
+
+def two_deaths(dice: Random) -> Deaths:
+    """Every loss is explained, and the plan allows for it."""
+    lost = range(1, 1 + dice.randint(1, 3))
+    census = {"asked_ns": 10_000, "answered_ns": 10_010}
+    last = lost[-1]
+    history = facts(
+        [acked(entry) for entry in range(last + 1)],
+        created(earliest_ns=50, latest_ns=60),
+        [took(entry, bookie, 100 + 10 * entry) for entry in lost for bookie in HOLDERS],
+        [closed(last), opened(last), kept(0), found(0)],
+        [answered(entry, bookie, Holding.ABSENT, **census) for entry in lost for bookie in (1, 2, 3)],
+    )
+    servers = [*boot(2)]
+    for bookie in HOLDERS:
+        at = DIED + bookie
+        servers += [*boot(bookie, killed=at), copied(bookie, at=at + 10), *boot(bookie, 2, began=REBORN)]
+    kills = tuple(killed(number, bookie) for number, bookie in enumerate(HOLDERS, start=1))
+    run = run_facts(wire=True, servers=tuple(servers), faults=kills, allowance=len(lost))
+    return Deaths(history, run, lost)
+
+
+def killed(number: int, bookie: int) -> dict[str, Any]:
+    at = DIED + bookie
+    times = {"planned_ns": at - 2, "injected_ns": at + 20, "confirmed_ns": at + 21, "healed_ns": at + 90}
+    return fault(number, "kill", f"b{bookie}", **times)
+
+
+def moved_ack(case: Deaths, entry: int, at_ns: int, number: int) -> list[Fact]:
+    """The history in which b1 acknowledged the entry at another time, in that boot."""
+    kept_rows = [
+        (table, row)
+        for table, row in case.history
+        if table != "frames" or (row["entry"], row["bookie"]) != (entry, 1)
+    ]
+    return [*kept_rows, took(entry, 1, at_ns, boot=number)]
+
+
+@operator("the boot after the crash gave it: that one never lost it", of=two_deaths)
+def an_ack_moves_past_a_crash(case, dice):
+    """An acknowledgement moves past the crash that explained its loss, or only nearer to it."""
+    entry, past = dice.choice(case.lost), dice.random() < 0.7
+    at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
+    return moved_ack(case, entry, at_ns, number), {"durability/lost"} if past else set()
+
+
+@operator("it was given before the denied read was passed on", of=two_deaths)
+def an_ack_moves_past_a_crash_and_is_denied(case, dice):
+    """An acknowledgement moves past a crash; the boot that gave it then denies the entry."""
+    entry, past = dice.choice(case.lost), dice.random() < 0.7
+    at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
+    denial = said(Message.READ, 1, ASKED, entry=entry, status=Status.ENOENTRY, boot=2, source=READER)
+    broken = {"answers/denied_own_ack", "durability/lost"}
+    return [*moved_ack(case, entry, at_ns, number), denial], broken if past else set()
+
+
+@operator("the disk of a holder, or of any bookie, had an entry that is lost", of=two_deaths)
+def a_disk_held_an_entry_after_all(case, dice):
+    """A disk that was read at a death held one entry more."""
+    entry = dice.randint(0, case.lost[-1])
+    held = on_disk(dice.choice(HOLDERS), entry)
+    return [*case.history, held], {"durability/lost"} if entry in case.lost else set()
+
+
+@operator("always", of=two_deaths)
+def a_death_is_explained_no_more(case, dice):
+    """The kill is no fault of ours, or the disk was not read: then the allowance excuses nothing."""
+    run = dice.choice(
+        [
+            replace(case.run, faults=case.run.faults[1:]),
+            replace(case.run, servers=tuple(r for r in case.run.servers if r["event"] != "disk_read")),
+            replace(case.run, allowance=len(case.lost) - 1),
+        ]
+    )
+    return case.history, {"durability/lost"}, run
+
+
+@operator("the disk had held the entry, and no fault changed it since", of=two_deaths)
+def a_bookie_denies_what_its_disk_held(case, dice):
+    """A bookie that was killed denies an entry that its disk held, or did not hold."""
+    held, wiped = dice.randint(0, case.lost[-1]), dice.random() < 0.3
+    denial = said(Message.READ, 1, ASKED, entry=0, status=Status.ENOENTRY, boot=2, source=READER)
+    wipe = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
+    run = replace(case.run, faults=(*case.run.faults, wipe)) if wiped else case.run
+    broken = {"answers/denied_held"} if held == 0 and not wiped else set()
+    return [*case.history, on_disk(1, held), denial], broken | {"durability/*"}, run
+
+
+@operator("the bookie is protected, and the ledger was not closed", of=two_deaths)
+def a_bookie_in_limbo_denies(case, dice):
+    """A bookie that came back from an unclean end denies an entry where "unknown" was due."""
+    guarded, open_still = dice.random() < 0.6, dice.random() < 0.7
+    status = Status.ENOENTRY if dice.random() < 0.7 else Status.EUNKNOWNLEDGERSTATE
+    said_so = said(Message.READ, 1, ASKED, entry=1, status=status, boot=2, source=READER)
+    history = [
+        fact for fact in case.history if not (open_still and fact[0] == "ledgers" and fact[1]["state"] == 3)
+    ]
+    served = server(1, 1, "answering", 70, 70)
+    names = frozenset({"b1"}) if guarded else frozenset()
+    run = replace(case.run, servers=(*case.run.servers, served), guarded=names)
+    owed = guarded and open_still and status is Status.ENOENTRY
+    return [*history, said_so], ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*"}, run

@@ -1,0 +1,64 @@
+"""What operators do to rows: leave some out, change one, change all of a kind; and how rows are picked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from evidence.codes import Direction, Flag, Holding, Kind
+from tests.histories.story import READER, Fact
+
+Row = dict[str, Any]
+Pick = Callable[[str, Row], bool]
+
+
+def final(row: Row) -> bool:
+    return row["flags"] & Flag.FINAL != 0
+
+
+def without(history: list[Fact], drop: Pick) -> list[Fact]:
+    return [(table, row) for table, row in history if not drop(table, row)]
+
+
+def changed(history: list[Fact], pick: Pick, **columns: Any) -> list[Fact]:
+    """The history with the first row that ``pick`` accepts changed."""
+    copy, done = [], False
+    for table, row in history:
+        hit = not done and pick(table, row)
+        copy.append((table, {**row, **columns} if hit else row))
+        done |= hit
+    assert done
+    return copy
+
+
+def replaced(history: list[Fact], chosen: Row, **columns: Any) -> list[Fact]:
+    """The history with this very row changed."""
+    return changed(history, lambda _, row: row is chosen, **columns)
+
+
+def edited(history: list[Fact], pick: Callable[[Row], bool], **columns: Any) -> list[Fact]:
+    """Every row of ``frames`` that ``pick`` accepts, changed."""
+    return [(table, {**row, **columns} if table == "frames" and pick(row) else row) for table, row in history]
+
+
+def is_final_entry(entry: int) -> Pick:
+    return lambda table, row: (
+        table == "operations" and row["kind"] == Kind.ENTRY and final(row) and row["entry"] == entry
+    )
+
+
+def census_of(entry: int) -> Pick:
+    return lambda table, row: table == "census" and row["entry"] == entry
+
+
+def is_answer(row: Row, kind: int, *, entry: int | None = None, source: int = READER) -> bool:
+    same = row.get("way") == Direction.ANSWER and (row["kind"], row["source"]) == (kind, source)
+    return same and (entry is None or row["entry"] == entry)
+
+
+def denied_by_all(history: list[Fact], entry: int) -> list[Fact]:
+    """Every bookie denies the entry in every pass, and nobody reads it at the end."""
+    gone = {"holding": int(Holding.ABSENT), "origin": 0, "size_bytes": 0}
+    pick = census_of(entry)
+    denied = [(table, {**row, **gone} if pick(table, row) else row) for table, row in history]
+    return without(denied, is_final_entry(entry))

@@ -1,0 +1,115 @@
+"""What was got at the end, and where copies lie: ``availability``, ``replicas`` and ``placement``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+
+from checkers.contract import RunFacts
+from evidence.codes import Flag, Holding, Kind, Outcome
+from tests.histories.lives import boot
+from tests.histories.mutations.edits import Row, replaced, without
+from tests.histories.mutations.registry import operator
+from tests.histories.repairs import CENSUS_NS, quiet, shown
+from tests.histories.story import OBSERVER, Fact, closed, created, facts, kept, opened, operation, run_facts
+
+BOOKIES = {f"b{number}": number for number in range(1, 5)}
+RACKS = {"b1": "r1", "b2": "r1", "b3": "r2", "b4": "r3"}
+ENSEMBLES = (("b1", "b2", "b3"), ("b2", "b3", "b1"), ("b3", "b1", "b2"))
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A closed ledger on b1, b2 and b3; b4 perhaps has copies too. Both passes, an auditor at rest."""
+
+    history: list[Fact]
+    run: RunFacts
+    last: int
+
+    def census(self) -> list[Row]:
+        return [row for table, row in self.history if table == "census"]
+
+
+def repaired(dice: Random) -> Ending:
+    """Every copy is where it belongs, every entry was read between the passes."""
+    last = dice.randint(0, 4)
+    entries = range(last + 1)
+    spare = [entry for entry in entries if dice.random() < 0.5]
+    fragments = {0: dice.choice(ENSEMBLES)}
+    begun, done = CENSUS_NS + 200, CENSUS_NS + 210
+    history = facts(
+        created(earliest_ns=10, latest_ns=12, fragments=fragments),
+        closed(last, earliest_ns=20, latest_ns=22, fragments=fragments),
+        shown({1: entries, 2: entries, 3: entries, 4: spare}, last=last),
+        opened(last, invoked_ns=begun, completed_ns=done),
+        [kept(entry, invoked_ns=begun, completed_ns=done) for entry in entries],
+    )
+    servers = (*quiet(), *(row for number in range(1, 5) for row in boot(number)))
+    run = run_facts(bookies=BOOKIES, servers=servers, racks=RACKS, min_racks=2)
+    return Ending(history, run, last)
+
+
+OF_COPIES = ("replicas",)
+
+
+@operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
+def a_copy_is_taken_away(case, dice):
+    """A copy is taken away: from a bookie that owes it, or from one that does not."""
+    row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
+    history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
+    return history, {"replicas/under_replicated"} if row["bookie"] != 4 else set()
+
+
+@operator("no bookie has it any more", of=repaired, only=OF_COPIES)
+def every_copy_is_taken_away(case, dice):
+    """All copies of an entry are taken away, or all but one on some other bookie."""
+    entry = dice.randint(0, case.last)
+    gone = {"holding": int(Holding.ABSENT), "size_bytes": 0, "origin": 0}
+    history = [
+        (table, {**row, **gone} if table == "census" and row["entry"] == entry else row)
+        for table, row in case.history
+    ]
+    return history, {"replicas/hole"}
+
+
+@operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
+def a_copy_is_another(case, dice):
+    """A copy has another size than the others."""
+    row = dice.choice([r for r in case.census() if r["pass_number"] == 1 and r["holding"] == Holding.PRESENT])
+    return replaced(case.history, row, size_bytes=77), {"replicas/differing"} if row["bookie"] != 4 else set()
+
+
+@operator("never", of=repaired, only=OF_COPIES)
+def a_copy_is_missing_while_repair_goes_on(case, dice):
+    """A copy is missing, but no audit had ended before the census."""
+    row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
+    rows = tuple(one for one in case.run.servers if one["event"] != "audit_ended")
+    history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
+    return history, set(), replace(case.run, servers=rows)
+
+
+@operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))
+def an_entry_that_is_there_is_not_read(case, dice):
+    """The final read of an entry that bookies show ends with "no such entry"."""
+    entry, before = dice.randint(0, case.last), dice.random() < 0.7
+    asked = {"entry": entry, "last": entry, "client": OBSERVER, "flags": Flag.FINAL, "error": -13}
+    times = {"outcome": Outcome.UNKNOWN, "invoked_ns": CENSUS_NS + 205, "completed_ns": CENSUS_NS + 215}
+    history = without(
+        case.history,
+        lambda table, row: (
+            (table == "operations" and row["kind"] == Kind.ENTRY and row["entry"] == entry)
+            or (table == "census" and row["pass_number"] == 1 and not before)
+        ),
+    )
+    denied = operation(Kind.READ, **asked, **times)
+    return [*history, denied], {"availability/unreadable"} if before else set()
+
+
+@operator("the plan wants two racks, and the metadata names bookies of one", of=repaired, only=("placement",))
+def bookies_move_into_one_rack(case, dice):
+    """The bookies of a ledger stand in one rack, or that of a bookie without a share changes."""
+    all_of_them, wanted = dice.random() < 0.6, dice.choice([1, 2, 2, 3])
+    racks = {**RACKS, "b3": "r1"} if all_of_them else {**RACKS, "b4": "r1"}
+    needed = min(wanted, 3) > (1 if all_of_them else 2)
+    run = replace(case.run, racks=racks, min_racks=wanted)
+    return case.history, {"placement/too_few_racks"} if needed else set(), run

@@ -1,0 +1,99 @@
+"""What became of a ledger, changed: its end, its versions, its life."""
+
+from evidence.codes import Kind, Outcome
+from tests.histories.lawful import lawful
+from tests.histories.mutations.edits import denied_by_all, final, replaced, without
+from tests.histories.mutations.registry import operator
+from tests.histories.story import deleted, vanished
+
+
+@operator("it lies below a promise", of=lawful)
+def the_close_is_lower(case, dice):
+    """Illegal only below a promise; the final reads are those of the lower end."""
+    end = dice.randint(-1, case.end)
+    lower = []
+    for table, row in case.history:
+        new = dict(row)
+        if table == "ledgers" and row["state"] == 3:
+            new["last_entry"] = end
+        if table == "operations" and row["kind"] in (Kind.OPEN, Kind.CLOSE):
+            new.update(result=end, lac=min(row["lac"], end))
+        lower.append((table, new))
+    lower = without(
+        lower, lambda t, r: t == "operations" and r["kind"] == Kind.ENTRY and r["entry"] > end and final(r)
+    )
+    told = any(
+        r["kind"] == Kind.ENTRY and not final(r) and r["entry"] > end and not r["flags"]
+        for t, r in lower
+        if t == "operations"
+    )
+    cut = {"durability/lost", "closing/closed_below"}
+    expected = cut if end < case.promised - 1 or told else set()
+    return lower, expected | {"recovery/*"}  # a recoverer was told of the entries above
+
+
+@operator("always", of=lawful)
+def two_recoverers_disagree(case, dice):
+    row = case.operations(Kind.OPEN)[-1]
+    return replaced(case.history, row, result=case.end + 1), {"closing/two_ends"}
+
+
+@operator("never", of=lawful)
+def a_metadata_version_was_not_seen(case, dice):
+    row = dice.choice(case.rows("ledgers")[:-1])
+    return without(case.history, lambda _, other: other is row), set()
+
+
+@operator("always", of=lawful)
+def the_closed_end_moved_later(case, dice):
+    last = case.rows("ledgers")[-1]
+    later = ("ledgers", {**last, "version": last["version"] + 1, "last_entry": case.end + 1})
+    return [*case.history, later], {"metadata/illegal_move", "closing/two_ends", "durability/*"}
+
+
+@operator("the delete failed before it was sent", of=lawful)
+def the_ledger_was_deleted(case, dice):
+    """Whatever is gone after a delete that may have been carried out was released."""
+    outcome = dice.choice(list(Outcome))
+    history = denied_by_all(case.history, 0)
+    sent = outcome is not Outcome.FAIL
+    return [*history, deleted(outcome=outcome, invoked_ns=1)], set() if sent else {"durability/lost"}
+
+
+@operator("nobody invoked a delete", of=lawful)
+def the_metadata_vanished(case, dice):
+    number = len(case.rows("ledgers"))
+    by_delete = dice.random() < 0.5
+    history = [*case.history, vanished(number), *([deleted()] if by_delete else [])]
+    history = without(history, lambda t, r: t == "operations" and final(r))
+    return history, set() if by_delete else {"durability/vanished"}
+
+
+@operator("always", of=lawful)
+def a_closed_ledger_is_open_again(case, dice):
+    """A ledger is resurrected: a version that is OPEN, or in recovery, follows the close."""
+    last = case.rows("ledgers")[-1]
+    again = {**last, "version": last["version"] + 1, "state": dice.choice([1, 2]), "last_entry": -2}
+    return [*case.history, ("ledgers", again)], {"metadata/illegal_move"}
+
+
+@operator("it names other bookies than before", of=lawful)
+def a_version_is_written_twice(case, dice):
+    """One version number gets two contents, or the same one again."""
+    row = dice.choice(case.rows("ledgers"))
+    first, *rest = row["fragments"]
+    other = {**first, "bookies": first["bookies"][::-1]}
+    twin = dice.choice([row, {**row, "fragments": [other, *rest]}])
+    differs = twin["fragments"] != row["fragments"]
+    return [*case.history, ("ledgers", {**twin})], {"metadata/two_versions"} if differs else set()
+
+
+@operator("always", of=lawful)
+def a_version_is_malformed(case, dice):
+    """The last version loses a bookie, names one twice, or begins at another entry than 0."""
+    row = case.rows("ledgers")[-1]
+    first, *rest = row["fragments"]
+    one, two, three = first["bookies"]
+    worse = dice.choice([{"bookies": [one, two]}, {"bookies": [one, two, two]}, {"bookies": [one, three]}])
+    history = replaced(case.history, row, fragments=[{**first, **worse}, *rest])
+    return history, {"metadata/malformed", "durability/*", "recovery/*"}

@@ -1,0 +1,116 @@
+"""What readers got and bookies showed, changed: bytes, places, copies."""
+
+from evidence.codes import Holding, Kind, Proof
+from tests.histories.lawful import lawful
+from tests.histories.mutations.edits import (
+    Row,
+    census_of,
+    changed,
+    denied_by_all,
+    final,
+    is_final_entry,
+    replaced,
+    without,
+)
+from tests.histories.mutations.registry import operator
+
+
+def read_at_the_end(case) -> list[Row]:
+    return [row for row in case.operations(Kind.ENTRY) if final(row)]
+
+
+@operator("never", of=lawful)
+def a_final_read_is_missing(case, dice):
+    entry = dice.randint(0, case.end)
+    return without(case.history, is_final_entry(entry)), set()
+
+
+@operator("the entry is not beyond the end", of=lawful)
+def an_entry_is_dropped_everywhere(case, dice):
+    """An add is dropped: every bookie denies the entry, acknowledged or not."""
+    entry = dice.randint(0, case.tried - 1)
+    return denied_by_all(case.history, entry), {"durability/lost"} if entry <= case.end else set()
+
+
+@operator("never", of=lawful)
+def one_bookie_of_all_does_not_deny_it(case, dice):
+    """An add is dropped, but one bookie in limbo says "unknown"."""
+    entry, bookie = dice.randint(0, case.end), 2  # it is in every ensemble of these histories
+    history = denied_by_all(case.history, entry)
+    return changed(
+        history,
+        lambda t, r: census_of(entry)(t, r) and r["pass_number"] == 2 and r["bookie"] == bookie,
+        holding=int(Holding.UNKNOWN),
+    ), set()
+
+
+@operator("always", of=lawful)
+def a_reader_got_damaged_bytes(case, dice):
+    row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
+    history = replaced(case.history, row, proof=int(Proof.DAMAGED))
+    return history, {"content/damaged"}
+
+
+@operator("the entry was acknowledged", of=lawful)
+def a_reader_got_another_writing(case, dice):
+    """Without an acknowledgement there is nothing to differ from, unless another reader saw it too."""
+    entry = dice.randint(0, case.end)
+    known = entry < case.acked
+    history = changed(case.history, is_final_entry(entry), size_bytes=77)
+    return history, {"content/two_writings"} if known else set()
+
+
+@operator("always", of=lawful)
+def a_reader_skipped_an_entry(case, dice):
+    row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
+    history = replaced(case.history, row, expected=row["entry"] + 1)
+    return history, {"order/read_out_of_order"}
+
+
+@operator("always", of=lawful)
+def one_byte_of_what_was_read_is_changed(case, dice):
+    """One byte is changed: of the header's names (foreign), of its magic (no payload), or of the rest."""
+    proof, kind = dice.choice(
+        [(Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload"), (Proof.DAMAGED, "damaged")]
+    )
+    row = dice.choice(case.operations(Kind.ENTRY))
+    return replaced(case.history, row, proof=int(proof)), {f"content/{kind}"}
+
+
+@operator("on every bookie", of=lawful)
+def one_byte_of_the_copies_is_changed(case, dice):
+    """One byte is changed: in the copies of an entry on all bookies, or on all but one that has it."""
+    entry = dice.randint(0, case.end)
+    shown = [row for row in case.rows("census") if row["entry"] == entry and row["pass_number"] == 2]
+    whole = [row["bookie"] for row in shown if row["holding"] == Holding.PRESENT]
+    spared = dice.choice([0, dice.choice(whole)])
+    history = [
+        (table, {**row, "holding": int(Holding.DAMAGED)} if row in shown and hit(row, spared) else row)
+        for table, row in without(case.history, is_final_entry(entry))
+    ]
+    return history, set() if spared else {"durability/corrupt"}
+
+
+def hit(row: Row, spared: int) -> bool:
+    """Whether the answer shows a copy, of another bookie than the one that is spared."""
+    return row["holding"] == Holding.PRESENT and row["bookie"] != spared
+
+
+@operator("always", of=lawful)
+def two_entries_are_swapped(case, dice):
+    """Two entries are swapped: the last reader gets one in the other's place."""
+    rows = read_at_the_end(case)
+    if len(rows) < 2:
+        return case.history, set()
+    one, two = dice.sample(rows, 2)
+    names = ("entry", "size_bytes", "origin", "digest")
+    history = replaced(case.history, one, **{name: two[name] for name in names})
+    return replaced(history, two, **{name: one[name] for name in names}), {"order/read_out_of_order"}
+
+
+@operator("always", of=lawful)
+def an_entry_is_repeated(case, dice):
+    """An entry is repeated: the last reader gets it a second time, where another was due."""
+    row = dice.choice(read_at_the_end(case))
+    again = {**row, "seq": 700, "expected": row["expected"] + 1}
+    return [*case.history, ("operations", again)], {"order/read_out_of_order"}

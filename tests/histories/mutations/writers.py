@@ -1,0 +1,101 @@
+"""What a writer was told, changed: outcomes, ids, LACs."""
+
+from evidence.codes import Kind, Outcome
+from tests.histories.lawful import lawful
+from tests.histories.mutations.edits import Row, denied_by_all, replaced
+from tests.histories.mutations.registry import operator
+from tests.histories.story import OBSERVER, refused, told
+
+LATER = 1_000_000  # after all that a lawful history tells
+
+
+def acknowledged(case) -> list[Row]:
+    return [row for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.OK]
+
+
+@operator("the close cut the entry off", of=lawful)
+def an_unknown_add_turns_out_ok(case, dice):
+    """Illegal only if the close cut the entry off."""
+    unknown = [r for r in case.operations(Kind.ADD) if r["outcome"] in (Outcome.UNKNOWN, Outcome.PENDING)]
+    if not unknown:
+        return case.history, set()
+    row = dice.choice(unknown)
+    ok = {"outcome": int(Outcome.OK), "result": row["entry"], "expected": row["entry"]}
+    history = replaced(case.history, row, **ok)
+    cut_off = {"durability/lost", "closing/closed_below"}
+    return history, cut_off if row["entry"] > case.end else set()
+
+
+@operator("never", of=lawful)
+def an_ok_add_was_never_told(case, dice):
+    row = dice.choice([r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK])
+    never = {"outcome": int(Outcome.PENDING), "result": -1, "expected": -1, "lac": -1}
+    return replaced(case.history, row, **never), set()
+
+
+@operator("two adds were acknowledged", of=lawful)
+def two_acknowledgements_change_places(case, dice):
+    adds = [r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK]
+    if len(adds) < 2:
+        return case.history, set()
+    one, two = adds[0], adds[-1]
+    history = replaced(case.history, one, result=two["result"])
+    return replaced(history, two, result=one["result"]), {"order/added_out_of_order"}
+
+
+@operator("always", of=lawful)
+def one_id_is_acknowledged_again(case, dice):
+    row = next(r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK)
+    return [*case.history, ("operations", {**row, "seq": 77})], {"order/acked_twice"}
+
+
+@operator("a LAC above 0 was told", of=lawful)
+def a_handles_lac_goes_back(case, dice):
+    adds = [r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK and r["lac"] > 0]
+    if not adds:
+        return case.history, set()
+    row = dice.choice(adds)
+    return replaced(case.history, row, lac=0, lac_before=1), {"lac/went_back"}
+
+
+@operator("always", of=lawful)
+def an_acknowledged_add_is_dropped(case, dice):
+    """An acknowledged add is dropped: no bookie has it, nobody reads it."""
+    row = dice.choice([row for row in acknowledged(case) if row["entry"] < case.promised])
+    return denied_by_all(case.history, row["entry"]), {"durability/lost"}
+
+
+def promised_too_much(case, lac, *, unsent=None):
+    """What a LAC beyond the end breaks; of a ledger that nobody recovered also where an id was never sent."""
+    never = [row["entry"] for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.FAIL]
+    recovered = any(row["state"] == 2 for row in case.rows("ledgers"))
+    covers = any(entry <= lac for entry in ([*never, unsent] if unsent is not None else never))
+    broken = {"durability/lost", "closing/closed_below"}
+    return broken | {"lac/covers_unsent"} if covers and not recovered else broken
+
+
+@operator("always", of=lawful)
+def a_lac_is_forged_beyond_the_end(case, dice):
+    """A LAC is forged: a reader was told one beyond the end before the close."""
+    lac = case.end + dice.randint(1, 3)
+    forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
+    return [*case.history, forged], promised_too_much(case, lac)
+
+
+@operator("the close has a date", of=lawful)
+def a_lac_is_forged_after_the_close(case, dice):
+    """A LAC is forged: somebody who asks after the close is told one beyond the end."""
+    dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers")[-1:])
+    forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
+    promise = promised_too_much(case, case.end + 1)
+    return [*case.history, forged], promise | ({"lac/beyond_close"} if dated else set())
+
+
+@operator("nobody but the writer closed it, and the LAC covers the id", of=lawful)
+def a_lac_covers_an_add_that_was_never_sent(case, dice):
+    """A LAC is forged: it covers an id of which the only add failed before it was sent."""
+    entry = dice.choice([case.tried, case.tried + 1])
+    covers = dice.random() < 0.5
+    lac = told(entry if covers else 0, seq=70, handle=70, invoked_ns=1, completed_ns=2)
+    history = [*case.history, refused(entry, seq=71, handle=71), lac]
+    return history, promised_too_much(case, entry, unsent=entry) if covers else set()

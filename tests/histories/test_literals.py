@@ -1,0 +1,46 @@
+"""Each finding has its small literal history: condemned for that, and its lawful neighbour for nothing."""
+
+import pytest
+
+from checkers.judge import judge
+from checkers.log.models import STRONGEST, forbidden
+from checkers.registry import CHECKERS
+from tests.histories.literals_log import LITERALS
+from tests.histories.story import chunk, convicted
+from tests.histories.test_log_stories import CONVICTED
+
+FINDINGS = [f"{checker.name}/{kind}" for checker in CHECKERS for kind in checker.kinds]
+
+
+def test_every_finding_of_every_checker_has_a_history():
+    assert sorted(LITERALS) == sorted(FINDINGS)
+    assert set(CONVICTED) == set(forbidden(STRONGEST))
+
+
+def test_every_checker_but_the_one_that_convicts_nobody_may_find_something():
+    assert [checker.name for checker in CHECKERS if not checker.kinds] == ["evidence"]
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_a_history_is_condemned_for_what_it_stands_for(name):
+    case = LITERALS[name]
+    assert convicted(judge([chunk(case.history)], case.run)) == case.found
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_its_lawful_neighbour_is_condemned_for_nothing(name):
+    case = LITERALS[name]
+    assert case.acquitted is not None
+    assert not convicted(judge([chunk(case.acquitted)], case.acquitted_run))
+
+
+@pytest.mark.parametrize("name", LITERALS)
+def test_its_verdict_is_an_anomaly_with_a_proof_and_a_count(name):
+    case = LITERALS[name]
+    prop, kind = name.split("/")
+    judgement = judge([chunk(case.history)], case.run).judgements[prop]
+    [finding, *_] = [one for one in judgement.findings if one.kind == kind]
+    assert judgement.verdict.value == "anomaly"
+    assert finding.proof
+    assert finding.count >= 1
+    assert set(judgement.counts) >= {kind} or any(key.startswith(kind) for key in judgement.counts)

@@ -1,0 +1,92 @@
+"""``servers`` against its naive twin, cut at random places, and its mutations."""
+
+import pickle
+from collections import Counter
+from dataclasses import replace
+from functools import reduce
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.servers.checker import Servers
+from evidence.codes import Message, Status
+from tests.histories import twins_servers as twins
+from tests.histories.lives import said
+from tests.histories.mutations.boots import BREAKS, HISTORY, MOVES, STEPS, run_of
+from tests.histories.story import READER, chunk, run_facts
+from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.strategies_servers import random_boots
+
+CHECKERS = (Servers(),)
+SEEDS = st.integers(0, 2**31)
+
+
+def judged(chunks, run):
+    return judge(chunks, run, checkers=CHECKERS).judgements["servers"]
+
+
+def found(judgement):
+    return Counter((finding.kind, finding.ledger) for finding in judgement.findings)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_boots_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block):
+    for seed in range(60 * block, 60 * block + 60):
+        history, run = random_boots(seed)
+        whole = judged([chunk(history)], run)
+        expected, verdict = twins.servers(history, run)
+        assert (found(whole), whole.verdict.value) == (expected, verdict), seed
+        assert judged([chunk(part) for part in random_cuts(seed, history)], run) == whole, seed
+
+
+def test_the_histories_have_everything_that_can_be_told():
+    seen = Counter()
+    for seed in range(600):
+        things, verdict = twins.servers(*random_boots(seed))
+        seen.update({kind for kind, _ in things} | {verdict})
+    kinds = set(judged([], run_facts()).counts)
+    assert len(kinds) == 11
+    assert all(seen[name] >= 4 for name in (*kinds, "valid", "unknown", "anomaly", "not judged")), seen
+
+
+@steady(40)
+@given(st.data(), SEEDS)
+def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed):
+    history, run = random_boots(seed)
+    parts = data.draw(cuts(history))
+    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    place = data.draw(st.integers(0, len(summaries) - 1))
+    merge = lambda left, right: merge_all(left, right, checkers=CHECKERS)  # noqa: E731
+    left = reduce(merge, summaries[: place + 1])
+    total = reduce(merge, summaries[place + 1 :], left)
+    assert conclude_all(total, run, checkers=CHECKERS).judgements["servers"] == judged([chunk(history)], run)
+
+
+def kinds(run, history=HISTORY):
+    return {finding.kind for finding in judged([chunk(history)], run).findings}
+
+
+def test_the_lawful_boot_is_valid():
+    assert judged([chunk(HISTORY)], run_of()).verdict.value == "valid"
+
+
+@pytest.mark.parametrize("gone", list(BREAKS))
+def test_a_step_that_is_missing_is_condemned_where_it_must_be_there(gone):
+    assert kinds(run_of(tuple(one for one in STEPS if one[0] not in gone))) == BREAKS[gone]
+
+
+@pytest.mark.parametrize("move", list(MOVES))
+def test_a_step_at_another_time_is_condemned_where_its_place_is_fixed(move):
+    name, at = move
+    assert kinds(run_of([(one, at if one == name else when) for one, when in STEPS])) == MOVES[move]
+
+
+def test_a_mutation_whose_precondition_fails_yields_nothing():
+    bare = run_of([one for one in STEPS if one[0] not in ("preboot_start", "mark_limbo")])
+    assert not kinds(replace(bare, guarded=frozenset()))
+    assert not kinds(run_of([one for one in STEPS if one[0] != "mark_limbo"]), HISTORY[1:])
+    assert kinds(run_of(ends="stopped")) == {"clean_seen_unclean"}
+    early = [*HISTORY[:3], said(Message.READ, 1, 127, entry=3, status=Status.ENOENTRY, boot=2, source=READER)]
+    assert kinds(run_of(), early) == {"cleared_unrecovered"}

@@ -1,0 +1,25 @@
+"""Valid histories of every source accuse nobody; `scripts/bench valid` judges 10,000 of them."""
+
+import pytest
+from click.testing import CliRunner
+
+from tests.histories.trial.__main__ import trial
+from tests.histories.trial.valid import RUNS, SOURCES
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_nobody_is_accused(source):
+    one, _ = SOURCES[source]
+    verdicts = set()
+    for seed in range(50_000, 50_000 + 3 * len(RUNS)):
+        found, verdict, rows = one(seed)
+        assert not found, seed
+        assert rows
+        verdicts.add(verdict)
+    assert "valid" in verdicts
+
+
+def test_the_command_line_counts_them():
+    result = CliRunner().invoke(trial, ["valid", "--histories", "10", "--first-seed", "5"])
+    assert result.exit_code == 0, result.output
+    assert "0 of 10 valid histories were accused" in result.output

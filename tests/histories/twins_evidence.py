@@ -1,0 +1,36 @@
+"""``evidence`` once more, in obvious lines over lists; shares nothing with the checker but the facts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+
+OF_THE_WIRE_OR_DISKS = ("frames", "holdings")
+
+
+def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
+    """Nothing is ever convicted; the verdict."""
+    done = [row for table, row in history if table == "operations" and row["outcome"] == Outcome.OK]
+    asked = [row for table, row in history if table == "census"]
+    enough = (
+        any(row["kind"] == Kind.ADD for row in done)
+        and any(row["kind"] == Kind.OPEN and row["flags"] & Flag.FINAL for row in done)
+        and any(row["holding"] != Holding.UNKNOWN for row in asked)
+    )
+    spoiled = [what for what in run.damage if what.split(":")[0].split("/")[0] not in OF_THE_WIRE_OR_DISKS]
+    whole = run.complete and not spoiled and not any(_doubtful(fault) for fault in run.faults)
+    return frozenset(), "valid" if enough and whole else "unknown"
+
+
+def _doubtful(fault: Any) -> bool:
+    """A blind recorder, or a fault of which nobody knows that it took effect, or that it ended."""
+    if fault["kind"] == "unplanned":
+        return fault["target"] in ("proxy", "observer")
+    if fault["injected_ns"] == NEVER:
+        return False
+    may_idle = json.loads(fault["params"] or "{}").get("may_idle")
+    return (fault["confirmed_ns"] == NEVER and not may_idle) or (
+        fault["confirmed_ns"] != NEVER and fault["healed_ns"] == NEVER
+    )

@@ -1,0 +1,209 @@
+"""Naive twins of what disks prove: the classes of loss, and denials of what a disk held.
+
+The rules again, one entry at a time over lists of rows. They share no code with the checkers but the
+integer codes, and are right by being read.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+from checkers.contract import RunFacts
+from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
+from tests.histories.story import Fact
+
+Row = dict[str, Any]
+Life = tuple[int, int]
+UNSURE = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
+CHANGES_DISKS = ("wipe", "corrupt")
+ENDS = ("kill", "power_loss")
+
+
+def table(history: list[Fact], name: str) -> list[Row]:
+    return [row for table_name, row in history if table_name == name]
+
+
+def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
+    """Of an entry that is lost in a run without forged answers."""
+    acks = [row for row in table(history, "frames") if is_ack(row, ledger, entry)]
+    lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
+    if any(never_lost(history, run, life, ledger, entry) for life in lives):
+        return "unexplained"
+    if not lives or not all(sure(row) for row in acks) or not all_versions(history, ledger):
+        return "undetermined"
+    if shown(history, ledger, entry) or on_disks(history, ledger, entry):
+        return "undetermined"
+    first = min(death(run, life)[0] for life in lives)
+    repairs = [row for row in run.servers if brings(history, run, row, ledger, entry)]
+    lives |= {(run.bookies[row["server"]], row["boot"]) for row in repairs if row["latest_ns"] < first}
+    if not all(fell(run, life) and was_read(run, life) for life in lives):
+        return "undetermined"
+    first = min(death(run, life)[0] for life in lives)
+    last = max(death(run, life)[1] for life in lives)
+    if any(row["latest_ns"] >= first and row["earliest_ns"] <= last for row in repairs):
+        return "undetermined"
+    if any(start <= last for start in unlogged(run)):
+        return "undetermined"
+    return "undetermined" if replicated(history, ledger, last) else "explained"
+
+
+def is_ack(row: Row, ledger: int, entry: int) -> bool:
+    adds = (Message.ADD, Message.RECOVERY_ADD)
+    said = row["way"] == Direction.ANSWER and row["kind"] in adds and row["status"] == Status.EOK
+    return bool(said and (row["ledger"], row["entry"]) == (ledger, entry))
+
+
+def sure(row: Row) -> bool:
+    return not row["flags"] & UNSURE and row["boot"] > 0 and row["asked_ns"] != NEVER
+
+
+def events(run: RunFacts, life: Life, event: str) -> list[Row]:
+    return [
+        row
+        for row in run.servers
+        if (run.bookies.get(row["server"]), row["boot"], row["event"]) == (*life, event)
+    ]
+
+
+def death(run: RunFacts, life: Life) -> tuple[int, int]:
+    """(earliest, latest) of its end, never for one that lived on."""
+    ends = events(run, life, "exit")
+    return (ends[0]["earliest_ns"], ends[0]["latest_ns"]) if ends else (NEVER, NEVER)
+
+
+def unclean(run: RunFacts, life: Life) -> bool:
+    ends = [json.loads(row["detail"]) for row in events(run, life, "exit")]
+    return any(end["signal"] not in (None, 15) or end["code"] not in (None, 0, 143) for end in ends)
+
+
+def fell(run: RunFacts, life: Life) -> bool:
+    """Whether a fault that ends processes was in course as it died."""
+    early, late = death(run, life)
+    return unclean(run, life) and any(
+        fault["kind"] in ENDS
+        and life[0] in hit(run, fault)
+        and fault["planned_ns"] <= late
+        and early <= max(fault["injected_ns"], fault["confirmed_ns"])
+        for fault in run.faults
+    )
+
+
+def hit(run: RunFacts, fault: Row) -> list[int]:
+    return [run.bookies[name] for name in fault["target"].split(",") if name in run.bookies]
+
+
+def was_read(run: RunFacts, life: Life) -> bool:
+    return bool(events(run, life, "disk_read"))
+
+
+def held_on_disk(history: list[Fact], life: Life, ledger: int, entry: int) -> bool:
+    return life in on_disks(history, ledger, entry)
+
+
+def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Life]:
+    rows = [row for row in table(history, "holdings") if row["ledger"] == ledger]
+    return {(row["bookie"], row["boot"]) for row in rows if row["entry"] <= entry <= row["last"]}
+
+
+def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
+    """Bookies that showed a copy in the last pass."""
+    census = table(history, "census")
+    last = max((row["pass_number"] for row in census), default=0)
+    return {
+        row["bookie"]
+        for row in census
+        if row["pass_number"] == last
+        and row["holding"] == Holding.PRESENT
+        and (row["ledger"], row["entry"]) == (ledger, entry)
+    }
+
+
+def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
+    census = table(history, "census")
+    number = max((row["pass_number"] for row in census), default=0)
+    until = max((row["answered_ns"] for row in census if row["pass_number"] == number), default=NEVER)
+    alive = not (unclean(run, life) and death(run, life)[0] <= until)
+    untouched = not any(life[0] in hit(run, f) for f in run.faults if f["kind"] in CHANGES_DISKS)
+    if (alive and untouched) or life[0] in shown(history, ledger, entry):
+        return True
+    due = life[0] in write_set(chain(history, ledger)[-1], entry, run) if chain(history, ledger) else False
+    return held_on_disk(history, life, ledger, entry) and untouched and due
+
+
+def chain(history: list[Fact], ledger: int) -> list[Row]:
+    rows = [row for row in table(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
+    return sorted(rows, key=lambda row: row["version"])
+
+
+def all_versions(history: list[Fact], ledger: int) -> bool:
+    numbers = [row["version"] for row in chain(history, ledger)]
+    return bool(numbers) and numbers == list(range(len(numbers)))
+
+
+def write_set(version: Row, entry: int, run: RunFacts) -> list[int]:
+    names = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
+    places = [(entry + offset) % version["ensemble"] for offset in range(version["write_quorum"])]
+    return [run.bookies[names[place].split(":")[0]] for place in places]
+
+
+def brings(history: list[Fact], run: RunFacts, row: Row, ledger: int, entry: int) -> bool:
+    """Whether an event of a server is a completed check that may have brought this entry."""
+    if row["event"] != "full_check_complete":
+        return False
+    versions = chain(history, ledger)
+    due = any(run.bookies[row["server"]] in write_set(version, entry, run) for version in versions)
+    return due and row["latest_ns"] >= versions[0]["earliest_ns"]
+
+
+def unlogged(run: RunFacts) -> list[int]:
+    """Starts of guarded boots of which no log was read."""
+    return [
+        row["earliest_ns"]
+        for row in run.servers
+        if row["event"] == "started"
+        and row["server"] in run.guarded
+        and not events(run, (run.bookies[row["server"]], row["boot"]), "log_read")
+    ]
+
+
+def replicated(history: list[Fact], ledger: int, last: int) -> bool:
+    versions = chain(history, ledger)
+    for old, new in pairwise(versions):
+        settled = old["fragments"] if old["state"] == 3 else old["fragments"][:-1]
+        after = {part["first_entry"]: part["bookies"] for part in new["fragments"]}
+        changed = any(after.get(part["first_entry"]) != part["bookies"] for part in settled)
+        if changed and new["earliest_ns"] <= last:
+            return True
+    return False
+
+
+def denied_though_held(
+    history: list[Fact], run: RunFacts, released_ns: dict[int, int]
+) -> set[tuple[int, ...]]:
+    """(bookie, boot, ledger, entry) of denials of what a disk held; ``released_ns`` by ledger, of deletes."""
+    found = set()
+    for row in table(history, "frames"):
+        negative = row["status"] in (Status.ENOENTRY, Status.ENOLEDGER)
+        reads = row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["entry"] >= 0
+        if row["way"] != Direction.ANSWER or not (negative and reads and sure(row)):
+            continue
+        held = on_disks(history, row["ledger"], row["entry"])
+        earlier = any(bookie == row["bookie"] and boot < row["boot"] for bookie, boot in held)
+        if earlier and row["received_ns"] < may_forget_ns(history, run, row, released_ns):
+            found.add((row["bookie"], row["boot"], row["ledger"], row["entry"]))
+    return found
+
+
+def may_forget_ns(history: list[Fact], run: RunFacts, row: Row, released_ns: dict[int, int]) -> int:
+    versions = chain(history, row["ledger"])
+    if [version["version"] for version in versions] != list(range(len(versions))):
+        return 0
+    ends = [released_ns.get(row["ledger"], NEVER)]
+    for version in [one for one in table(history, "ledgers") if one["ledger"] == row["ledger"]]:
+        named = {name.split(":")[0] for part in version["fragments"] for name in part["bookies"]}
+        numbers = {run.bookies[name] for name in named}
+        if version["state"] == 0 or (version["state"] == 3 and row["bookie"] not in numbers):
+            ends.append(version["earliest_ns"])
+    return min(ends)

@@ -1,0 +1,69 @@
+"""Campaigns live: those that are shipped write their files, and a killed one loses no finished run."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.live.running import RUN_TIMEOUT_S, Fencepost, wait_until
+
+THREE_RUNS = """\
+name: short
+runs: [{scenarios: [fencing/figure], modes: [unprotected], seeds: 3, rounds: 1}]
+"""
+
+
+def test_a_night_that_is_killed_goes_on_where_it_was(
+    fencepost: Callable[..., Fencepost], tmp_path: Path
+) -> None:
+    file = tmp_path / "short.yaml"
+    file.write_text(THREE_RUNS, encoding="utf-8")
+    first = fencepost("campaign", str(file))
+
+    def kept() -> dict[str, dict[str, object]]:
+        states = list(first.results.glob("campaigns/short/*/campaign.json"))
+        return dict(json.loads(states[0].read_text())["done"]) if states else {}
+
+    wait_until(lambda: len(kept()) >= 1, "the first run", timeout_s=RUN_TIMEOUT_S)
+    wait_until(lambda: first.look() or len(list(first.results.rglob("harness.log"))) >= 2, "the second run")
+    first.send(signal.SIGKILL)
+    first.finish()
+    first.assert_nothing_left()
+    done = kept()
+    assert 1 <= len(done) < 3  # late on a busy machine, the kill may have come in the third
+    assert {one["came"] for one in done.values()} == {"as expected"}
+
+    again = fencepost("campaign", str(file), "--junit", str(tmp_path / "junit.xml"))
+    code, text = again.finish()
+    assert (code, f"{len(done)} done already" in text) == (0, True), text
+    assert kept() | done == kept(), "what was done is done"
+    assert len(kept()) == 3
+    again.assert_nothing_left()
+    assert len(ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")) == 3
+    (page,) = first.results.glob("campaigns/short/*/summary.md")
+    assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
+
+
+@pytest.mark.parametrize("name", ["gate", "nightly"])
+def test_one_run_of_a_campaign_that_is_shipped_writes_its_files(
+    name: str, fencepost: Callable[..., Fencepost], tmp_path: Path
+) -> None:
+    _, listed = fencepost("campaign", name, "--list").finish()
+    runs = listed.splitlines()
+    place = next(at for at, run in enumerate(runs) if run.startswith("bp46/lost-fence unprotected 4.18.0"))
+    files = {"--junit": tmp_path / "junit.xml", "--markdown": tmp_path / "summary.md"}
+    words = [word for option, file in files.items() for word in (option, str(file))]
+    campaign = fencepost("campaign", name, "--shard", f"{place + 1}/{len(runs)}", "--annotate", *words)
+    code, text = campaign.finish()
+    assert code == 0, text
+    campaign.assert_nothing_left()
+    (case,) = ElementTree.parse(files["--junit"]).getroot().findall(".//testcase")
+    assert (case.get("classname"), list(case)) == ("bp46/lost-fence", [])
+    assert "| bp46/lost-fence | 4.18.0 | unprotected | 1 of 1 |" in files["--markdown"].read_text()
+    (page,) = campaign.results.glob(f"campaigns/{name}-*/*/campaign.html")
+    assert "bp46/lost-fence" in page.read_text()

@@ -1,0 +1,60 @@
+"""``run --pause-on anomaly``, in a terminal: what is told can be used, and Enter goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.running import Fencepost
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_the_cluster_stays_up_until_somebody_has_looked_inside(
+    fencepost: Callable[..., Fencepost], terminal: tuple[int, int], tmp_path: Path
+) -> None:
+    ours, theirs = terminal
+    arguments = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1", "--pause-on", "anomaly")
+    run = fencepost(*arguments, stdin=theirs)
+    try:
+        run.wait_for("Enter ends the pause")
+        told = run.log()
+        assert "PAUSED: 50 of 50 acknowledged entries lost" in told
+        places = re.findall(r"(b\d) +running, boot \d, ([\d.]+):(\d+)", told)
+        assert [name for name, _, _ in places] == ["b1", "b2", "b3"]
+        for _, host, port in places:
+            socket.create_connection((host, int(port)), timeout=60).close()
+        shell = re.search(r"java -cp .* ledgermetadata -ledgerid \d+", told)
+        assert shell is not None
+        metadata = subprocess.run(
+            shell[0], shell=True, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path
+        )
+        assert "CLOSED" in metadata.stdout + metadata.stderr
+    finally:
+        os.write(ours, b"\n")
+    code, text = run.finish()
+    assert code == 0, text
+    run.assert_nothing_left()
+    assert not list(run.results.rglob(".so-far-*"))
+    verdict = json.loads((run.folder / "verdict.json").read_text())
+    assert verdict["verdict"] == "anomaly"
+
+
+def test_without_a_terminal_there_is_no_pause(fencepost: Callable[..., Fencepost]) -> None:
+    code, text = fencepost("run", "bp46/truncation", "--pause-on", "end", stdin=subprocess.DEVNULL).finish()
+    assert code == 2
+    assert "standard input is no terminal" in text

@@ -1,0 +1,139 @@
+"""One real bookie, alone with a writer and the observer: what it has is what nobody else has.
+
+Its adds are journaled, so that a kill leaves them in the journal and an orderly end on the disk too. Every
+test begins and ends with the bookie up; one that damaged it gets it a new one under the old id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import nemesis.corruption
+import nemesis.processes
+import nemesis.sessions
+import nemesis.storage  # noqa: F401  # registers its faults
+from cluster.interface import ProcessState, Refusal
+from cluster.local.backend import LocalBackend
+from cluster.servers.settings import RunSpec
+from cluster.waiting import wait_until
+from evidence.codes import ErrorCode
+from evidence.folder import RunFolder
+from harness.acts.booting import said
+from nemesis.active import Active
+from plans.conditions import Said
+from protocol.addresses import bookie_id
+from protocol.modes import MODES
+from tests.unit.nemesis.fault_stories import Lines, inject, start
+
+ENTRIES = 20
+_TIMEOUT_S = 120
+_CODES: dict[int, str] = {
+    ErrorCode.OK: "present",
+    ErrorCode.NO_SUCH_ENTRY: "no entry",
+    ErrorCode.NO_SUCH_LEDGER: "no ledger",
+}
+
+
+class Lone:
+    """The bookie ``b1``; ``active`` are the faults on it, ``lines`` is their log."""
+
+    def __init__(self, cluster: Any, active: Active, lines: Lines, number: Callable[[], int]) -> None:
+        self.cluster, self.active, self.lines = cluster, active, lines
+        self._number = number
+
+    @property
+    def process(self) -> Any:
+        return self.cluster.process("b1")
+
+    def written(self) -> int:
+        """A new ledger with ``ENTRIES`` acknowledged entries, its writer's handle still open."""
+        self._known(self.cluster.clients["writer"])
+        handle = f"h{self._number()}"
+        shape = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
+        made = self._ask("create", handle=handle, **shape)
+        added = self._ask("append", handle=handle, entries=ENTRIES, entry_bytes=500, outstanding=ENTRIES)
+        assert added["acked"] == ENTRIES
+        return int(made["ledger"])
+
+    def written_after(self, snapshot: str, *, end: str) -> int:
+        """A ledger that was written between the snapshot and that end of the bookie."""
+        self.process.snapshot(snapshot)
+        ledger = self.written()
+        self.end(end)
+        return ledger
+
+    def end(self, how: str) -> None:
+        inject(self.active, how, target="b1")
+
+    def wipe(self, **params: str) -> None:
+        inject(self.active, "wipe", target="b1", **params)
+
+    def corrupt(self, what: str, how: str, **params: Any) -> Mapping[str, Any]:
+        """What it did, as the fault log has it."""
+        inject(self.active, "corrupt", target="b1", what=what, how=how, **params)
+        found: Mapping[str, Any] = next(one for one in self.lines[::-1] if one["phase"] == "injected")
+        return found["proof"]  # type: ignore[no-any-return]
+
+    def boots(self, **step: Any) -> Refusal | None:
+        """Start it, by default until it is ready; how it refused, if that was allowed."""
+        refusal: Refusal | None = start(self.active, target="b1", **step)
+        return refusal
+
+    def settled(self) -> str:
+        """What came of a boot that was not waited for: ``ready``, ``refused`` or ``failed to replay``.
+
+        The last leaves the process there, serving nobody.
+        """
+        stage: Any = SimpleNamespace(cluster=self.cluster)
+
+        def found() -> tuple[bool, str]:
+            if self.process.refusal() is not None:
+                return True, "refused"
+            if said(stage, Said(target="b1", event="journal_failed"))[0]:
+                return True, "failed to replay"
+            registered = "b1" in self.cluster.metadata.registered()
+            return registered and self.cluster.answer("b1", 0, 0) is not None, "ready"
+
+        return wait_until(found, _TIMEOUT_S, "b1 to boot or to fail")
+
+    def holds(self, ledger: int) -> dict[str, int]:
+        """What it answers for each of a ledger's entries, and how often; ``damaged`` are present too."""
+        self._known(self.cluster.observer)
+        span = {"ledger": ledger, "first": 0, "last": ENTRIES - 1, "bookies": ["b1"]}
+        asked = {"pass": self._number(), "ledgers": [span], "outstanding": 10}
+        reply = self.cluster.observer.call("census", timeout_s=_TIMEOUT_S, **asked)
+        assert reply["ok"], reply
+        codes = {_CODES.get(int(code), f"error {code}"): count for code, count in reply["codes"].items()}
+        return codes | ({"damaged": reply["damaged"]} if reply["damaged"] else {})
+
+    def renew(self) -> None:
+        """Put a new bookie in its place."""
+        if self.process.state is not ProcessState.DOWN:
+            self.end("kill")
+        self.wipe(cookie="remove_everywhere")
+        self.boots()
+
+    def _ask(self, do: str, **parameters: Any) -> Any:
+        reply = self.cluster.clients["writer"].call(do, timeout_s=_TIMEOUT_S, **parameters)
+        assert reply["ok"], reply
+        return reply
+
+    def _known(self, client: Any) -> None:
+        def known() -> tuple[bool, str]:
+            return client.call("knows", timeout_s=_TIMEOUT_S, bookie=bookie_id("b1"))["known"], "not known"
+
+        wait_until(known, _TIMEOUT_S, "b1 to be known")
+
+
+@contextmanager
+def lone_bookie(path: Path, **spec: Any) -> Iterator[Any]:
+    """A cluster of one journaled bookie."""
+    folder = RunFolder.create(path, "journal")
+    with LocalBackend(
+        RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",), **spec)
+    ).open() as one:
+        yield one

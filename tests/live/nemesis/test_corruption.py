@@ -1,0 +1,108 @@
+"""Corruption on a real bookie, by what it does at its next boot and answers at the next read.
+
+The bookie is alone, so nobody mends what it serves. It may refuse to boot, deny, err, or hand out an entry
+that does not prove itself; what it must not do, and what these tests exclude, is to be unharmed: then the
+fault would have hit nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from nemesis.active import Active
+from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
+from tests.unit.nemesis.fault_stories import WHOLE, Lines
+
+KEPT = {"present": ENTRIES}
+BITS = 4000
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with lone_bookie(tmp_path_factory.mktemp("corruption")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def number() -> Callable[[], int]:
+    return count(1).__next__
+
+
+@pytest.fixture
+def lone(cluster: Any, number: Callable[[], int]) -> Iterator[Lone]:
+    """New before each test, so that what was corrupted is that test's ledger and nothing of another's."""
+    lines: Lines = []
+    bookie = Lone(cluster, Active(cluster, lambda line: lines.append(dict(line))), lines, number)
+    bookie.renew()
+    lines.clear()
+    yield bookie
+    assert cluster.unplanned() == []
+
+
+@pytest.fixture
+def snapshot(number: Callable[[], int]) -> str:
+    """The name of a snapshot that was not taken yet."""
+    return f"new{number()}"
+
+
+def to(how: str, snapshot: str) -> dict[str, str]:
+    return {"to": snapshot} if how == "roll_back" else {}
+
+
+def told(lone: Lone, ledger: int) -> dict[str, int]:
+    """What its next boot answers, or what became of it when it answers nobody."""
+    lone.boots(expect="any", wait=False)
+    outcome = lone.settled()
+    return lone.holds(ledger) if outcome == "ready" else {outcome: 1}
+
+
+@pytest.mark.parametrize(
+    ("how", "params"), [("flip", {"bits": BITS}), ("truncate", {"cut_share": 0.5}), ("roll_back", {})]
+)
+def test_a_damaged_entry_log_is_an_error_and_no_denial(
+    lone: Lone, snapshot: str, how: str, params: dict[str, Any]
+) -> None:
+    """Also of entries before the cut: each answer carries the LAC, which the last entry tells."""
+    ledger = lone.written_after(snapshot, end="stop")
+    assert lone.corrupt("entry_log", how, **params, **to(how, snapshot))["changed"]
+    assert told(lone, ledger) == {"error -1": ENTRIES}
+    lone.active.heal()
+    assert [line["phase"] for line in lone.lines if line["kind"] == "corrupt"] == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("how", "params"), [("flip", {"bits": 400}), ("truncate", {"cut_share": 1}), ("roll_back", {})]
+)
+def test_a_damaged_index_is_not_noticed_and_what_it_had_is_denied(
+    lone: Lone, snapshot: str, how: str, params: dict[str, Any]
+) -> None:
+    """RocksDB's own log has it all; it is read up to the first damage, and what follows is dropped."""
+    ledger = lone.written_after(snapshot, end="stop")
+    assert lone.corrupt("index", how, **params, **to(how, snapshot))["changed"]
+    answers = told(lone, ledger)
+    assert answers.keys() <= {"no ledger", "no entry"} and sum(answers.values()) == ENTRIES
+
+
+def test_a_journal_is_replayed_up_to_where_it_was_cut(lone: Lone, snapshot: str) -> None:
+    ledger = lone.written_after(snapshot, end="kill")
+    done = lone.corrupt("journal", "truncate", cut_share=0.5)
+    answers = told(lone, ledger)
+    assert answers.keys() == {"present", "no entry"} and sum(answers.values()) == ENTRIES
+    assert done["cut_bytes"] < done["written_bytes"]
+
+
+def test_a_journal_that_was_rolled_back_has_nothing_to_replay(lone: Lone, snapshot: str) -> None:
+    ledger = lone.written_after(snapshot, end="kill")
+    assert lone.corrupt("journal", "roll_back", to=snapshot)["brought_back"] == 1
+    assert told(lone, ledger) == {"no ledger": ENTRIES}
+
+
+def test_a_journal_with_other_bits_is_refused_or_replayed_wrongly(lone: Lone, snapshot: str) -> None:
+    """Its records have no checksum: a wrong length ends the boot, a wrong entry is replayed."""
+    ledger = lone.written_after(snapshot, end="kill")
+    assert lone.corrupt("journal", "flip", bits=BITS)["bits"] == BITS
+    assert told(lone, ledger) != KEPT

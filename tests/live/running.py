@@ -1,0 +1,165 @@
+"""Real runs of the command line, watched from outside: their output, processes and folders."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.live.terminal import as_in_a_terminal
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN_TIMEOUT_S = 900
+LAST = 2000
+"""So much of the end of what a run said is shown when a test fails; its verdicts alone fill pages."""
+_POLL_S = 0.05
+
+
+def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 180) -> None:
+    deadline = time.monotonic() + timeout_s
+    pause = time.sleep
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
+        pause(_POLL_S)
+
+
+def command_line(process: psutil.Process) -> str:
+    """Its command line, empty for one that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return ""
+
+
+def runs(process: psutil.Process) -> bool:
+    """Whether it has not ended; one that nobody has waited for yet has."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def document_in(text: str) -> dict[str, Any]:
+    """What ``--json`` printed; what stands behind it came by standard error."""
+    assert "{" in text, text
+    document: dict[str, Any]
+    document, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+    return document
+
+
+def runs_in(text: str) -> list[dict[str, Any]]:
+    """The runs in what ``--json`` printed."""
+    runs: list[dict[str, Any]] = document_in(text)["runs"]
+    return runs
+
+
+def not_as_stated(runs: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The reasons of each run's modes that came out otherwise, by ``scenario mode``."""
+    return {
+        f"{run['scenario']} {name}": mode["comparison"]["reasons"]
+        for run in runs
+        for name, mode in run["modes"].items()
+        if not mode["comparison"]["met"]
+    }
+
+
+@dataclass
+class Fencepost:
+    """One call of ``fencepost`` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    results: Path
+    seen: set[psutil.Process] = field(default_factory=set)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the only mode that ran."""
+        return next(self.results.rglob("run.json")).parent
+
+    def log(self) -> str:
+        logs = list(self.results.rglob("harness.log"))
+        return logs[0].read_text() if logs else ""
+
+    def wait_for(self, text: str, timeout_s: float = RUN_TIMEOUT_S) -> None:
+        """Wait until the run says ``text``; every process that it has by then is remembered."""
+
+        def said() -> bool:
+            ended = self.process.poll() is not None
+            there = text in self.log()
+            assert there or not ended, self.finish()
+            return there
+
+        wait_until(said, f"{text!r}", timeout_s)
+        self.look()
+
+    def look(self) -> None:
+        try:
+            self.seen.update(psutil.Process(self.process.pid).children(recursive=True))
+        except psutil.NoSuchProcess:
+            return
+
+    def pid_of(self, marker: str) -> int:
+        """The process of the run whose command line has ``marker``.
+
+        One that has just forked shows itself twice, until its child is what it shall be.
+        """
+        pids: set[int] = set()
+
+        def alone() -> bool:
+            self.look()
+            pids.clear()
+            pids.update(one.pid for one in self.seen if marker in command_line(one))
+            return len(pids) == 1
+
+        wait_until(alone, f"one process with {marker}")
+        return pids.pop()
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.process.pid, number)
+
+    def finish(self) -> tuple[int, str]:
+        """Its exit code and all it said."""
+        out, err = self.process.communicate(timeout=RUN_TIMEOUT_S)
+        return self.process.returncode, out + err
+
+    def assert_nothing_left(self) -> None:
+        """Every process that was ever seen of it is gone."""
+        wait_until(
+            lambda: not any(map(runs, self.seen)),
+            "the end of " + ", ".join(str(one) for one in self.seen if runs(one)),
+        )
+
+    def end(self) -> None:
+        """Kill what is left of it."""
+        self.look()
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.communicate()
+        for one in self.seen:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+
+
+def begun(*arguments: str, results: Path, stdin: int | None = None) -> Fencepost:
+    """A call that has just been started."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from harness.cli import main; main()", *arguments],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=as_in_a_terminal,
+        env={**os.environ, "FENCEPOST_RESULTS": str(results), "PYTHONPATH": str(ROOT)},
+    )
+    return Fencepost(process, results)

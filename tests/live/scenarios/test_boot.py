@@ -1,0 +1,30 @@
+"""BP-46's boot live: an unclean end is seen, a clean one is not, and what `servers` saw of it.
+
+In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
+scenarios``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+NAMES = ("unclean-detected", "limbo-late")
+
+
+def test_a_protected_bookie_sees_how_it_ended_and_serves_too_early(
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, runs = as_stated(fencepost, NAMES, "protected")
+    seen, late = (runs[name]["judgements"]["servers"] for name in NAMES)
+    assert (seen["verdict"], seen["seen"]["suspicious"]) == ("valid", 1)
+    assert (seen["seen"]["tried_unclean_unseen"], seen["seen"]["tried_clean_seen_unclean"]) == (1, 1)
+    assert seen["seen"]["marked"] == seen["seen"]["tried_unmarked"] == 2
+    # Asked in time, b1 denies what it lost; asked late, its marks tell that it had served before them.
+    assert (
+        late["counts"]["available_unchecked"] == 1
+        or runs["limbo-late"]["judgements"]["durability"]["findings"]
+    )
+    run.assert_nothing_left()

@@ -1,0 +1,33 @@
+"""Disks that were emptied, replaced or moved live: what cookies refuse, stamp, and cannot tell.
+
+In a quick form: each once, in the mode that says the most. The series with their bounds are those of
+``scripts/bench scenarios``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+VARIANTS = {
+    "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped")),
+    "taken for new ones": ("protected", ("wiped-bookie", "stale-writer-after-wipe")),
+    "journals that do not help": ("journal", ("directories", "replace")),
+}
+
+
+@pytest.mark.parametrize("about", list(VARIANTS))
+def test_each_comes_out_as_stated(
+    about: str,
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    mode, names = VARIANTS[about]
+    run, runs = as_stated(fencepost, names, mode)
+    if "directories" in names:
+        denied = runs["directories"]["judgements"]["answers"]["findings"]
+        assert {one["kind"] for one in denied} == {"denied_held"}
+    run.assert_nothing_left()

@@ -1,0 +1,28 @@
+"""Crashes in the middle of boots and repairs live, and boots that cannot protect.
+
+In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
+scenarios``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+VARIANTS = {
+    "crashes on the way": ("crash-while-booting", "crash-while-repairing", "crash-after-stamping"),
+    "boots that cannot protect": ("wrong-storage", "protection-off"),
+}
+
+
+@pytest.mark.parametrize("about", list(VARIANTS))
+def test_each_comes_out_as_stated(
+    about: str,
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, _ = as_stated(fencepost, VARIANTS[about], "protected")
+    run.assert_nothing_left()

@@ -1,0 +1,21 @@
+"""What a bookie remembers, answers and repairs after a crash live: replay, limbo, the copying of entries.
+
+In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
+scenarios``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+NAMES = ("replay", "limbo-answers", "repair")
+
+
+def test_a_protected_bookie_remembers_fences_answers_unknown_and_repairs_itself(
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, _ = as_stated(fencepost, NAMES, "protected")
+    run.assert_nothing_left()

@@ -1,0 +1,16 @@
+"""A rolling upgrade and the way back live, with a writer at work and no entry in any journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+
+def test_what_one_release_wrote_the_other_serves(
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, runs = as_stated(fencepost, ("upgrade",), "protected")
+    assert runs["upgrade"]["judgements"]["durability"]["verdict"] == "valid"
+    run.assert_nothing_left()

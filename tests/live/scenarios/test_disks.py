@@ -1,0 +1,103 @@
+"""Power loss, full and read-only disks live: the scenarios that rest on them, each once in one mode.
+
+Which disks, mounts and processes a killed keeper leaves (none) is shown by ``tests/unit/cluster`` on real
+file systems; here the same for a whole run, killed while its bookie loses power.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.disks import lacking
+from tests.live.running import (
+    Fencepost,
+    wait_until,
+)
+from tests.live.scenarios.stating import as_stated
+
+Start = Callable[..., Fencepost]
+
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+
+SCENARIO = Path(__file__).parents[3] / "scenarios/bp46/power-loss.yaml"
+BOOT = "  - start: {target: b1}\n"
+NO_BOOT = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
+"""A step that outlasts the test, however late that comes to its kills."""
+VARIANTS = (
+    ("protected", ("power-loss", "lost-marker", "power-loss-together")),
+    ("protected", ("disk-full-stopped", "cookie-trap")),
+    ("unprotected", ("disk-read-only", "disk-full")),
+    ("nosync", ("power-loss-nosync",)),
+    ("journal", ("disk-full-flush", "power-loss-flushed")),
+)
+
+
+@pytest.mark.parametrize(("mode", "names"), VARIANTS)
+def test_each_comes_out_as_stated(
+    mode: str,
+    names: tuple[str, ...],
+    fencepost: Start,
+) -> None:
+    run, _ = as_stated(fencepost, names, mode)
+    run.assert_nothing_left()
+
+
+def test_what_survives_a_kill_survives_a_loss_of_power(
+    fencepost: Start,
+) -> None:
+    run, _ = as_stated(fencepost, ("truncation", "lost-fence"), "protected", "--set", "loss=power")
+    run.assert_nothing_left()
+
+
+def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(
+    fencepost: Start,
+    tmp_path: Path,
+) -> None:
+    scenario = SCENARIO.read_text()
+    assert scenario.count(BOOT) == 1
+    plan = tmp_path / "no-boot-after-power-loss.yaml"
+    plan.write_text(scenario.replace(BOOT, NO_BOOT + BOOT))
+    run = fencepost("run", str(plan), "--mode", "protected")
+    run.wait_for("writer appends to main")
+    images = [*loop_files(run.results)]
+    assert len(images) == 6, images  # two disks for each of three bookies
+    assert any(mounts(run.results))
+    wait_until(lambda: "power_loss" in faults(run), "the power loss to begin")
+    keeper = run.pid_of("keeper.py")
+    os.kill(keeper, signal.SIGSTOP)  # it undoes nothing any more
+    run.send(signal.SIGKILL)
+    run.finish()
+    os.kill(keeper, signal.SIGKILL)
+    run.assert_nothing_left()
+    wait_until(lambda: not any(loop_files(run.results)), "no loop device")
+    wait_until(lambda: not any(mounts(run.results)), "no mount")
+
+
+def faults(run: Fencepost) -> str:
+    return (run.folder / "raw" / "faults" / "faults.jsonl").read_text()
+
+
+def loop_files(folder: Path) -> Iterator[str]:
+    """The files below a folder that are some loop device's."""
+    for device in Path("/sys/block").glob("loop*/loop/backing_file"):
+        try:
+            backing = device.read_text().strip()
+        except OSError:  # it is gone meanwhile
+            continue
+        if backing.startswith(str(folder)):
+            yield backing
+
+
+def mounts(folder: Path) -> Iterator[str]:
+    """What any process sees mounted below a folder, in whatever namespace."""
+    for table in Path("/proc").glob("[0-9]*/mounts"):
+        try:
+            lines = table.read_text().splitlines()
+        except OSError:  # the process is gone meanwhile
+            continue
+        yield from (point for line in lines if (point := line.split()[1]).startswith(str(folder)))

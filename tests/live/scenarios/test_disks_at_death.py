@@ -1,0 +1,43 @@
+"""What disks held at deaths, live: losses that deaths explain, and entries that a journal brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+Start = Callable[..., Fencepost]
+
+
+def test_what_all_holders_lost_at_once_is_explained_and_a_truncation_is_not_excused(
+    fencepost: Start,
+) -> None:
+    run, verdicts = as_stated(fencepost, ["lost-together"], "unprotected")
+    verdict = verdicts["lost-together"]
+    run.assert_nothing_left()
+    assert verdict["headline"].startswith(
+        "valid within allowance: 40 lost of 40 acknowledged entries; closing"
+    )
+    assert losses(verdict) == [("explained", 0, 39)]
+
+
+def test_what_was_journaled_comes_back_and_what_was_not_is_explained(fencepost: Start) -> None:
+    run, verdicts = as_stated(fencepost, ["migration"], "protected")
+    verdict = verdicts["migration"]
+    run.assert_nothing_left()
+    assert losses(verdict) == [("explained", 0, 29)]
+    folder = next(run.results.glob("bp46/migration/*/protected"))
+    for subject, told in (
+        ("before:29", "its disk held it (journal)"),
+        ("during:29", "its disk held it (index)"),
+        ("control:29", "its disk did not hold it"),
+    ):
+        code, story = fencepost("explain", str(folder), subject).finish()
+        assert code == 0 and told in story, story
+
+
+def losses(verdict: dict[str, Any]) -> list[tuple[str, int, int]]:
+    findings = verdict["judgements"]["durability"]["findings"]
+    return [(one["loss"], one["first_entry"], one["last_entry"]) for one in findings if one["kind"] == "lost"]

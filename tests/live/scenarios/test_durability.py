@@ -1,0 +1,49 @@
+"""Scenarios on BP-31's durability contract come out as stated, in a quick form: once, in one mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cluster.disks import lacking
+from tests.live.running import Fencepost
+from tests.live.scenarios.stating import as_stated
+
+
+@pytest.mark.parametrize(
+    ("mode", "names"),
+    [
+        ("unprotected", ["damaged-source"]),
+        ("journal", ["damaged-copy", "metadata-lost"]),
+        ("protected", ["incarnation", "bit-rot", "damage-spreads"]),
+        ("journal", ["write-errors", "placement-repaired"]),
+        ("unprotected", ["deletion"]),
+    ],
+)
+def test_what_endangers_the_contract_comes_out_as_stated(
+    mode: str,
+    names: list[str],
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, _ = as_stated(fencepost, names, mode, document="durability")
+    run.assert_nothing_left()
+
+
+@pytest.mark.parametrize(
+    "soak",
+    [
+        "durable-state",
+        pytest.param(
+            "disk-errors",
+            marks=pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}"),
+        ),
+    ],
+)
+def test_every_copy_is_there_again_when_bookies_failed_at_random(
+    soak: str,
+    fencepost: Callable[..., Fencepost],
+) -> None:
+    run, runs = as_stated(fencepost, [soak], "journal", "--seed", "3", "--set", "for_s=12", document="soak")
+    assert runs[soak]["judgements"]["replicas"]["verdict"] == "valid"
+    run.assert_nothing_left()

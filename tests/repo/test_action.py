@@ -1,0 +1,42 @@
+"""The action for CI says only what the command line knows, and the workflows only call the action."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from harness.commands.campaign import command
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def read(path: Path) -> Any:
+    return YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+
+
+def test_the_action_uses_options_that_there_are() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    known = {option for parameter in command.params for option in parameter.opts}
+    used = set(re.findall(r"(--[a-z]+)\b", text))
+    assert used
+    assert used <= known
+
+
+def test_an_input_reaches_the_shell_as_a_variable_only() -> None:
+    for step in read(ROOT / "action.yml")["runs"]["steps"]:
+        assert "${{" not in step.get("run", ""), "an input in a script could be a script"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_only_calls_the_action_with_inputs_that_it_has(path: Path) -> None:
+    inputs = read(ROOT / "action.yml")["inputs"]
+    for job in read(path)["jobs"].values():
+        checkout, action = job["steps"]
+        assert checkout["uses"].startswith("actions/checkout@")
+        assert action["uses"] == "./"
+        assert set(action["with"]) <= set(inputs)

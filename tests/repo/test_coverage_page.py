@@ -1,0 +1,32 @@
+"""``docs/coverage.md`` names scenarios and checkers that exist, or says what is missing."""
+
+import re
+from pathlib import Path
+
+from checkers.registry import CHECKERS
+
+NAME = re.compile(r"`((?:bp46|closing|durability|fencing|protocol|soak)/[a-z0-9-]+)`")
+
+
+def rows(root: Path) -> list[list[str]]:
+    """The cells of every row of a table on the page, headings left out."""
+    lines = (root / "docs" / "coverage.md").read_text().splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return [row for row in cells if row[0] != "section" and set(row[0]) != {"-"}]
+
+
+def test_every_scenario_that_the_page_names_is_there(root: Path) -> None:
+    named = {name for row in rows(root) for cell in row for name in NAME.findall(cell)}
+    assert named
+    assert sorted(name for name in named if not (root / "scenarios" / f"{name}.yaml").is_file()) == []
+
+
+def test_every_promise_has_a_scenario_and_a_checker_or_says_what_is_missing(root: Path) -> None:
+    checkers = {checker.name for checker in CHECKERS}
+    for section, promise, scenarios, judges in rows(root):
+        if "not yet" in scenarios:
+            assert len(scenarios.partition(":")[2]) > 10, (section, promise)
+            continue
+        assert NAME.search(scenarios), (section, promise)
+        assert set(re.findall(r"`([a-z]+)`", judges)) & checkers, (section, promise)
+        assert set(re.findall(r"`([a-z]+)`", judges)) <= checkers, (section, promise)

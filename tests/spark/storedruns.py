@@ -1,0 +1,69 @@
+"""Simulated runs as stored runs: a real run folder with its tables, in as many buckets as one likes.
+
+What the simulator records are rows, not the raw bytes of clients and proxies, so the tables are written as
+collection writes them, and everything from there on is the ordinary way: Spark reads the folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from checkers.contract import RunFacts
+from evidence.folder import RunFolder
+from evidence.schemas import BUCKETED, TABLES
+from pipeline.facts import run_facts
+from pipeline.tables import Collection, read_collection, read_table, replacing, write_collection, write_parts
+from protocol.modes import DB_STORAGE
+from tests.histories.simulator import Simulation
+from tests.histories.story import Fact
+
+PROTECTED = {
+    "dataIntegrityChecking": "true",
+    "journalWriteData": "false",
+    "ledgerStorageClass": DB_STORAGE,
+}
+
+
+def stored(path: Path, simulation: Simulation, *, buckets: int = 5) -> RunFolder:
+    """The run in a folder of its own, with its tables and without raw evidence."""
+    facts, history = simulation.facts(), simulation.history()
+    folder = RunFolder.create(path, facts.mode)
+    clock = {"wall_ns": 10**18, "monotonic_ns": 0}
+    folder.write_run(
+        {
+            "run_id": str(facts.run_id),
+            "scenario": facts.scenario,
+            "mode": facts.mode,
+            "plan": {"required": list(facts.required)},
+            "bookies": dict(facts.bookies),
+            "clients": dict(facts.clients),
+            "versions": dict.fromkeys(facts.bookies, "4.18.0"),
+            "conf": {"bookie": PROTECTED if facts.guarded else {}},
+            "clock": clock,
+        }
+    )
+    end = {"closed_ns": 10**12, "clock": clock, "complete": True, "histories": {}}
+    folder.write_end(end | {"wire": {"simulated": True}})
+    with replacing(folder) as tables:
+        rows = {name: _write(tables, name, _of(name, history, facts), buckets) for name in TABLES}
+        write_collection(tables, Collection(buckets, dict(sorted(rows.items())), ()))
+    return folder
+
+
+def _of(name: str, history: list[Fact], facts: RunFacts) -> list[dict[str, object]]:
+    small = {"faults": facts.faults, "servers": facts.servers}
+    if name in small:
+        return [dict(row) for row in small[name]]
+    return [row for table, row in history if table == name]
+
+
+def _write(tables: Path, name: str, rows: list[dict[str, object]], buckets: int) -> int:
+    return write_parts(tables, name, pa.Table.from_pylist(rows, schema=TABLES[name]), name, buckets)
+
+
+def rows_of(folder: RunFolder) -> tuple[list[Fact], RunFacts]:
+    """What is stored, as the twins take it: the rows of all tables, and what is known of the run."""
+    history = [(name, row) for name in BUCKETED for row in read_table(folder.tables, name).to_pylist()]
+    return history, run_facts(folder, read_collection(folder))

@@ -1,0 +1,74 @@
+"""A real standalone cluster whose workers know nothing of Fencepost gives the same verdict, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evidence.folder import RunFolder
+from harness.bench.raw.folder import make
+from harness.bench.raw.shape import Shape
+from pipeline.collect import collect
+from pipeline.judge import judge
+from pipeline.session import Session
+from pipeline.workers import ROOMS
+from tests.spark.standalone import Standalone, environment, standalone
+
+ROOT = Path(__file__).resolve().parents[2]
+SHAPE = Shape(1, 140_000, census=True, frames=True)
+"""Enough for several segments, tasks and buckets."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    with standalone(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+def check(folder: Path, master: str, python: Path) -> tuple[int, str]:
+    """``fencepost check --master``: exit code and all that it said."""
+    asked = ["check", str(folder), "--quiet", "--master", master, "--results", str(folder.parent)]
+    done = subprocess.run(
+        [sys.executable, "-c", "from harness.cli import main; main()", *asked],
+        cwd=ROOT,
+        env={**os.environ, "PYSPARK_PYTHON": str(python)},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_cluster_without_fencepost_gives_the_verdict_of_this_machine(
+    session: Session, cluster: Standalone, tmp_path: Path
+) -> None:
+    python = environment(tmp_path / "elsewhere")
+    for room in ROOMS:
+        known = subprocess.run([python, "-I", "-c", f"import {room}"], cwd=tmp_path, capture_output=True)
+        assert known.returncode != 0, room
+    there = make(tmp_path / "run", SHAPE)
+    here = RunFolder(shutil.copytree(there.path, tmp_path / "copy" / "protected"))
+    collect(session, here)
+    judge(session, here)
+    code, text = check(there.path, cluster.url, python)
+    assert code == 4, text  # What was planted is an anomaly.
+    assert there.verdict_json.read_bytes() == here.verdict_json.read_bytes()
+    assert min(cluster.executors()) >= 1
+    assert not [path.name for path in there.path.iterdir() if path.name.startswith(".")]
+
+
+def test_what_workers_lack_is_named_before_they_get_work(cluster: Standalone, tmp_path: Path) -> None:
+    folder = make(tmp_path / "run", Shape(1, 1_000))
+    bare = environment(tmp_path / "bare", without=("numpy",))
+    for python, said in (
+        (bare, "has no numpy, the driver numpy "),
+        (tmp_path / "nowhere" / "python", "the workers have no such Python"),
+    ):
+        code, text = check(folder.path, cluster.url, python)
+        assert (code, said in text) == (1, True), text
+    assert not folder.verdict_json.exists()

@@ -1,0 +1,91 @@
+"""What lacks for containers is said with its remedy, and the plugin is taken where this system has it."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
+
+import engine
+import machine
+import plugin
+
+Says = Callable[[str, int], None]
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Says:
+    """Stands for the ``docker`` command: says one thing on standard error, and ends with a code."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def says(text: str, code: int) -> None:
+        (tmp_path / "docker").write_text(f"#!/bin/sh\necho '{text}' >&2\nexit {code}\n")
+        (tmp_path / "docker").chmod(0o755)
+
+    return says
+
+
+def test_an_engine_that_answers_lacks_nothing(docker: Says) -> None:
+    docker("", 0)
+    assert engine.lacking() is None
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("Cannot connect to the Docker daemon at unix:///x. Is it running?", "service docker start"),
+        ("permission denied while trying to connect", "sudo usermod -aG docker"),
+    ],
+)
+def test_an_engine_that_does_not_answer_is_told_with_a_remedy(docker: Says, said: str, remedy: str) -> None:
+    docker(said, 1)
+    told = engine.lacking() or ""
+    assert said in told
+    assert remedy in told
+
+
+def test_without_a_docker_command_the_package_is_named(docker: Says) -> None:
+    assert "apt-get install docker.io" in (engine.lacking() or "")
+
+
+def test_without_buildx_the_legacy_builder_is_asked_for(docker: Says) -> None:
+    docker("docker: unknown command: docker buildx", 1)
+    assert engine.builder() == {"DOCKER_BUILDKIT": "0"}
+    docker("", 0)
+    assert engine.builder() == {}
+
+
+def system(monkeypatch: pytest.MonkeyPatch, *, packages: dict[str, str], release: str) -> None:
+    """A system whose apt has these packages, name to version, and this release of Debian."""
+
+    def output(argv: list[str]) -> str:
+        if argv[0] == "apt-cache":
+            return f"{argv[2]}:\n  Installed: (none)\n  Candidate: {packages.get(argv[2], '(none)')}\n"
+        return f"Elsewhere stable http://elsewhere/\nDebian {release} http://mirror/debian/\n"
+
+    monkeypatch.setattr(machine, "output", output)
+
+
+def test_debian_12_takes_the_plugin_of_the_following_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    system(monkeypatch, packages={"docker-compose": "1.29.2-3"}, release="bookworm")
+    assert plugin._package() is None
+    assert plugin._mirror() == ("http://mirror/debian/", "trixie")
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [("docker-compose", "2.26.1-4"), ("docker-compose-v2", "2.24.6+ds1-0ubuntu1~22.04.1")],
+)
+def test_a_system_with_a_package_of_it_uses_that(
+    monkeypatch: pytest.MonkeyPatch, name: str, version: str
+) -> None:
+    system(monkeypatch, packages={name: version}, release="forky")
+    assert plugin._package() == name
+
+
+def test_where_there_is_no_package_the_user_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    system(monkeypatch, packages={}, release="forky")
+    with pytest.raises(machine.StopError, match=plugin.VERSION):
+        plugin.bring(tmp_path)

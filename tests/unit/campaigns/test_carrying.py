@@ -1,0 +1,184 @@
+"""What a campaign keeps, runs again, leaves out for want of time, and decides; without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from harness.campaigns.carrying import Pass, each
+from harness.campaigns.conclusion import Conclusion
+from harness.campaigns.decision import decision
+from harness.campaigns.differences import changes
+from harness.campaigns.junit import write_junit
+from harness.campaigns.listing import units_of
+from harness.campaigns.night import begin, nights, unfinished
+from harness.campaigns.outcomes import Came, Outcome, from_json, outcome_of
+from harness.campaigns.page import page
+from harness.campaigns.pruning import prune
+from harness.campaigns.summary import markdown, notices
+from harness.units import Unit
+from plans.campaign import Campaign, load_campaign
+from protocol.errors import UsageError
+
+NOWHERE = Path("/nowhere")
+CAMPAIGN = load_campaign("gate")
+UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
+ENDLESS = Pass(None)
+
+
+def scripted(*came: Came) -> Callable[[Unit], Outcome]:
+    """Carries out nothing; says what it is told, in order."""
+    script: Iterator[Came] = iter(came)
+    return lambda unit: outcome_of(unit, next(script), why="so it is")
+
+
+def carried(came: Sequence[Came], campaign: Campaign = CAMPAIGN, limit: Pass = ENDLESS) -> list[Outcome]:
+    return list(each(UNITS[: len(came)], scripted(*came), campaign, limit))
+
+
+def test_a_run_that_fails_stops_nothing() -> None:
+    came = [Came.ANOMALY, Came.ERROR, Came.HUNG, Came.IMPOSSIBLE, Came.AS_EXPECTED]
+    assert [one.came for one in carried(came)] == came
+
+
+def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
+    carry = scripted(Came.UNKNOWN, Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.UNKNOWN)
+    assert [(one.came, one.tries) for one in each(UNITS[:3], carry, CAMPAIGN, ENDLESS)] == [
+        (Came.AS_EXPECTED, 2),
+        (Came.ANOMALY, 1),
+        (Came.UNKNOWN, 2),
+    ]
+
+
+def test_no_run_begins_that_would_not_end_in_time() -> None:
+    now = [0.0]
+
+    def carry(unit: Unit) -> Outcome:
+        now[0] += 10
+        return outcome_of(unit, Came.AS_EXPECTED)
+
+    done = list(each(UNITS, carry, CAMPAIGN, Pass(35, clock=lambda: now[0])))
+    assert len(done) == 3
+    assert now[0] == 30
+
+
+@pytest.mark.parametrize(
+    ("came", "left", "warns", "code", "said"),
+    [
+        ([Came.AS_EXPECTED], 0, False, 0, "as expected"),
+        ([Came.AS_EXPECTED, Came.IMPOSSIBLE], 0, False, 0, "as expected"),
+        ([Came.AS_EXPECTED], 2, False, 3, "2 runs not carried out for want of time"),
+        ([Came.UNKNOWN, Came.AS_EXPECTED], 0, False, 3, "1 run not proven"),
+        ([Came.UNKNOWN, Came.AS_EXPECTED], 0, True, 0, "as expected"),
+        ([Came.UNKNOWN], 0, True, 3, "no run was carried out to its end"),
+        ([Came.IMPOSSIBLE], 0, False, 3, "no run was carried out to its end"),
+        ([], 0, False, 3, "no run was carried out to its end"),
+        ([Came.HUNG, Came.UNKNOWN], 0, False, 1, "1 run hung"),
+        ([Came.ERROR, Came.UNKNOWN], 0, False, 1, "1 run error"),
+        ([Came.ERROR, Came.ANOMALY, Came.UNKNOWN], 0, True, 4, "1 run anomaly"),
+    ],
+)
+def test_unknown_is_never_a_pass(came: list[Came], left: int, warns: bool, code: int, said: str) -> None:
+    outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
+    found, why = decision(outcomes, left=left, unfinished_fails=True, unknown_warns=warns)
+    assert (found, said in why) == (code, True), why
+
+
+def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+    night = begin(tmp_path, "gate", UNITS)
+    night.add(outcome_of(UNITS[0], Came.ANOMALY, why="lost"))
+    again = unfinished(tmp_path, UNITS)
+    assert again is not None
+    assert again.path == night.path
+    assert again.waiting(UNITS) == UNITS[1:]
+    assert again.outcomes == night.outcomes
+    assert unfinished(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
+    for unit in UNITS[1:]:
+        again.add(outcome_of(unit, Came.AS_EXPECTED))
+    assert unfinished(tmp_path, UNITS) is None
+    assert begin(tmp_path, "gate", UNITS).path != night.path
+
+
+def test_two_campaigns_never_work_in_one_folder(tmp_path: Path) -> None:
+    night = begin(tmp_path, "gate", UNITS)
+    with night.alone(), pytest.raises(UsageError, match="is at work in"), night.alone():
+        pass
+
+
+def test_old_nights_are_removed_and_one_at_work_is_not(tmp_path: Path) -> None:
+    stored = [begin(tmp_path, "gate", UNITS) for _ in range(4)]
+    with stored[0].alone():
+        removed = prune(tmp_path, 2)
+    assert removed == [stored[1].path]
+    assert {night.path for night in nights(tmp_path)} == {stored[0].path, stored[2].path, stored[3].path}
+
+
+def test_what_got_worse_comes_first() -> None:
+    was = [Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.ANOMALY]
+    before = [outcome_of(unit, came) for unit, came in zip(UNITS, was, strict=False)]
+    now = [
+        replace(one, came=came)
+        for one, came in zip(
+            before, [Came.ANOMALY, Came.AS_EXPECTED, Came.ANOMALY, Came.ANOMALY], strict=True
+        )
+    ]
+    found = [
+        (UNITS.index(unit_of(change.now)), change.before, change.worse) for change in changes(now, before)
+    ]
+    assert found == [(0, Came.AS_EXPECTED, True), (2, Came.UNKNOWN, False), (1, Came.ANOMALY, False)]
+
+
+def unit_of(outcome: Outcome) -> Unit:
+    return next(unit for unit in UNITS if unit.key == outcome.key)
+
+
+def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
+    outcomes = [
+        outcome_of(UNITS[0], Came.AS_EXPECTED, took_s=8.0),
+        outcome_of(UNITS[1], Came.ANOMALY, why="lost | twice\nindeed", repeat="fencepost run x"),
+    ]
+    told = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
+    text = markdown(told)
+    assert "# Campaign gate: 1 run anomaly" in text
+    assert "2 runs: 1 anomaly, 1 as expected; 2 runs not carried out for want of time." in text
+    assert f"| {UNITS[1]} | anomaly | lost \\| twice indeed | `fencepost run x` |" in text
+    (notice,) = notices(outcomes, unknown_warns=False)
+    assert notice.startswith(f"::error file=scenarios/{UNITS[1].scenario}.yaml,title=")
+    assert notice.endswith("::anomaly: lost | twice%0Aindeed")
+
+
+def test_the_page_links_to_the_runs_that_are_kept(tmp_path: Path) -> None:
+    outcomes = [
+        outcome_of(UNITS[0], Came.ANOMALY, why="lost <twice>", folder="a/kept", repeat="fencepost run x"),
+        outcome_of(UNITS[1], Came.HUNG, folder="a/removed"),
+        outcome_of(UNITS[2], Came.AS_EXPECTED, folder="a/fine"),
+    ]
+    kept = tmp_path / "runs" / "a" / "kept"
+    kept.mkdir(parents=True)
+    (kept / "report.html").touch()
+    text = page(Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 0, "1 run anomaly"), tmp_path)
+    assert text.count("<a ") == 1
+    assert f'<a href="runs/a/kept/report.html">{UNITS[0]}</a>' in text
+    assert "lost &lt;twice&gt;" in text
+    assert text.index(str(UNITS[0])) < text.index(str(UNITS[1]))
+    assert text.count('class="dot v-valid"') == 1
+
+
+def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path) -> None:
+    came = list(Came)
+    outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
+    write_junit(tmp_path / "junit.xml", "gate", outcomes[:5], UNITS[5:])
+    root = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    cases = root.findall(".//testcase")
+    assert len(cases) == len(UNITS)
+    assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
+
+
+@pytest.mark.parametrize("came", list(Came))
+def test_an_outcome_comes_back_as_it_was_kept(came: Came) -> None:
+    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2)
+    assert from_json(one.as_json()) == one

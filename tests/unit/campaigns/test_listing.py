@@ -1,0 +1,106 @@
+"""What a campaign's file asks for, and what is wrong with one that asks for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.campaigns.listing import shard, units_of
+from plans.campaign import Campaign, campaigns, load_campaign
+from protocol.errors import PlanError, UsageError
+
+NOWHERE = Path("/nowhere")
+Load = Callable[[str], Campaign]
+GATE = units_of(load_campaign("gate"), plans=NOWHERE)
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    def load_it(text: str) -> Campaign:
+        path = tmp_path / "mine.yaml"
+        path.write_text(text, encoding="utf-8")
+        return load_campaign(str(path))
+
+    return load_it
+
+
+@pytest.mark.parametrize("name", campaigns())
+def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) -> None:
+    campaign = load_campaign(name)
+    units = units_of(campaign, plans=tmp_path)
+    assert campaign.name == name
+    assert len({unit.key for unit in units}) == len(units) > 10
+
+
+def test_the_first_seed_of_all_comes_before_the_second_of_any(load: Load) -> None:
+    runs = (
+        "{scenarios: ['bp46/lost-f*', fencing/figure], without: ['*-fence-*'], modes: [protected], seeds: 2}"
+    )
+    units = units_of(load(f"name: mine\nruns: [{runs}]\n"), plans=NOWHERE)
+    assert [(unit.scenario, unit.number) for unit in units] == [
+        ("bp46/lost-fence", 1),
+        ("fencing/figure", 1),
+        ("bp46/lost-fence", 2),
+        ("fencing/figure", 2),
+    ]
+
+
+def test_a_parameter_goes_to_the_plans_that_have_it(load: Load) -> None:
+    named = "scenarios: [bp46/truncation, bp46/cookie-refused], modes: [protected]"
+    campaign = load(f"name: mine\nruns: [{{{named}, set: {{loss: [process, power]}}}}]\n")
+    assert [(unit.scenario, unit.settings) for unit in units_of(campaign, plans=NOWHERE)] == [
+        ("bp46/truncation", (("loss", "process"),)),
+        ("bp46/truncation", (("loss", "power"),)),
+        ("bp46/cookie-refused", ()),
+    ]
+
+
+def test_what_two_entries_name_runs_once(load: Load) -> None:
+    one = "{scenarios: [bp46/truncation], modes: [journal]}"
+    assert len(units_of(load(f"name: mine\nruns: [{one}, {one}]\n"), plans=NOWHERE)) == 1
+
+
+def test_a_release_given_by_the_user_goes_before_those_of_the_file(load: Load) -> None:
+    campaign = load("name: mine\nruns: [{scenarios: [bp46/truncation], versions: ['4.17.3', '4.16.4']}]\n")
+    assert {unit.version for unit in units_of(campaign, version="4.15.1", plans=NOWHERE)} == {"4.15.1"}
+
+
+@given(st.integers(1, 9))
+def test_shards_are_all_units_and_no_unit_twice(of: int) -> None:
+    parts = [shard(GATE, number, of) for number in range(1, of + 1)]
+    assert sorted(unit.key for part in parts for unit in part) == sorted(unit.key for unit in GATE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: mine\nruns: [{scenarios: [bp46/truncatoin]}]", "bp46/truncation"),
+        ("name: mine\nruns: [{scenarios: ['bp47/*']}]", "`bp47/*` is no scenario's name"),
+        ("name: mine\nruns: [{scenarios: [bp46/truncation], modes: [protcted]}]", "protected"),
+        ("name: mine\nruns: [{scenarios: [bp46/truncation], versions: [newest]}]", "no release number"),
+        ("name: mine\nmatrix: {quorums: [5/3/2], lost: [1]}", "E = WQ"),
+        ("name: mine\nrnus: []", "unknown key `rnus`"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(text: str, said: str, load: Load) -> None:
+    with pytest.raises(PlanError) as error:
+        load(text)
+    assert said in str(error.value)
+    assert "mine.yaml:" in str(error.value)
+
+
+def test_a_campaign_without_runs_is_refused(load: Load) -> None:
+    campaign = load("name: mine\nruns: [{scenarios: [bp46/cookie-stamped], modes: [journal]}]")
+    with pytest.raises(UsageError, match="the campaign mine has no run"):
+        units_of(campaign, plans=NOWHERE)
+
+
+def test_a_campaign_that_does_not_exist_is_named_with_its_nearest() -> None:
+    with pytest.raises(PlanError, match="gate"):
+        load_campaign("gaet")
+    with pytest.raises(PlanError, match=r"no campaign file mine\.yaml"):
+        load_campaign("mine.yaml")

@@ -1,0 +1,75 @@
+"""The cells of a matrix: their plans, what the documents say of them, and how the table shows both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.campaigns.listing import units_of
+from harness.campaigns.matrix import Heat, Measured, heat_map, measured, table
+from harness.campaigns.night import begin
+from harness.vocabulary import loads, words
+from plans.campaign import load_campaign
+from plans.load import load
+from plans.matrix import MODES, Cell, Matrix, cells, kept, plan_of
+from plans.writing import plan_text
+from protocol.quorums import Quorums
+
+SHAPES = st.integers(1, 6).flatmap(lambda wide: st.tuples(st.just(wide), st.integers(1, wide)))
+
+
+@given(SHAPES, st.integers(1, 6))
+def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[int, int], lost: int) -> None:
+    """By counting answers: those that have the entries, those that deny them, those that do not know."""
+    write, ack = shape
+    quorums = Quorums(write, write, ack)
+    cell = Cell(quorums, min(lost, ack), "process")
+    have, never = ack - cell.lost, write - ack
+    assert kept(cell, "journal") == "all"
+    closable = never + have >= quorums.coverage  # those who know, of the entry after the last one
+    assert kept(cell, "protected") == ("all" if have and closable else "refused")
+    denied = never + cell.lost >= quorums.coverage
+    assert denied
+    assert kept(cell, "unprotected") == ("perhaps" if have else "none")
+
+
+SMALL = list(cells(Matrix(quorums=("2/2/1", "3/3/2", "4/4/3"), lost=(1, 2, 3))))
+
+
+@pytest.mark.parametrize("cell", SMALL, ids=lambda one: one.name)
+def test_every_plan_loads_and_loses_what_its_cell_says(cell: Cell, tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(plan_text(plan_of(cell)))
+    plan = load(file, words(), workloads=loads())
+    assert [step.name for step in plan.steps].count("kill") == cell.lost
+    assert plan.cluster.bookies == cell.quorums.ensemble
+
+
+def test_no_cell_loses_more_bookies_than_there_are() -> None:
+    assert {cell.lost for cell in cells(Matrix(quorums=("2/2/1",), lost=(1, 2, 3, 4)))} == {1, 2}
+
+
+def test_a_table_says_what_differs_and_what_is_not_proven() -> None:
+    cell = Cell(Quorums(3, 3, 2), 1, "process")
+    row = [
+        Measured(cell, "unprotected", Heat.CUT, "50 cut off", proven=True),
+        Measured(cell, "protected", Heat.CUT, "50 cut off", proven=False),
+        Measured(cell, "journal", Heat.ALL, "all kept", proven=False),
+    ]
+    line = next(line for line in table(row) if line.startswith("| 3/3/2"))
+    told = "50 cut off [kept or cut off] | 50 cut off (!) [all kept] | all kept (?) [all kept]"
+    assert line == f"| 3/3/2 | 1 | process | {told} |"
+    assert heat_map(row).count('class="cut otherwise"') == 1
+
+
+def test_what_was_not_carried_out_is_said(tmp_path: Path) -> None:
+    campaign = load_campaign("matrix")
+    assert campaign.matrix is not None
+    night = begin(tmp_path, "matrix", units_of(campaign, plans=tmp_path / "plans"))
+    found = measured(campaign.matrix, night)
+    assert len(found) == len(night.keys)
+    assert {one.heat for one in found} == {Heat.NOTHING}
+    assert [one.mode for one in found[: len(MODES)]] == list(MODES)

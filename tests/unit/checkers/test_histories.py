@@ -1,0 +1,95 @@
+"""Metadata by ledger: of plain ledgers from columns, of others one by one, and nobody sees the difference."""
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from checkers.facts import plain
+from checkers.facts.histories import histories_of
+from checkers.facts.versions import Versions
+from evidence.schemas import LEDGERS
+
+OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
+HERE, THERE = [("b1:3181", "b2:3181")], [("b1:3181", "b3:3181"), ("b3:3181", "b2:3181")]
+
+
+def version(ledger, number, state=OPEN, end=-2, bookies=HERE, *, put_back=False):
+    """A row of ``ledgers``; a fragment of ten entries for each pair of bookies."""
+    fragments = [{"first_entry": 10 * at, "bookies": list(names)} for at, names in enumerate(bookies)]
+    return {
+        **dict.fromkeys(LEDGERS.names, 0),
+        "ledger": ledger,
+        "version": number,
+        "zxid": 100 * ledger + number,
+        "state": state,
+        "last_entry": end,
+        "ensemble": 2,
+        "write_quorum": 2,
+        "ack_quorum": 1,
+        "fragments": fragments,
+        "put_back": put_back,
+    }
+
+
+def versions(*rows):
+    return Versions((pa.Table.from_pylist(list(rows), LEDGERS),))
+
+
+CLOSED_TWICE = [
+    version(4, 0),
+    version(4, 1, IN_RECOVERY, bookies=THERE),
+    version(4, 2, CLOSED, 7),
+    version(4, 3, CLOSED, 8),
+]
+
+
+def test_of_a_plain_ledger_everything_is_known_without_an_object():
+    histories = histories_of(versions(*reversed(CLOSED_TWICE), version(9, 0)))
+    assert not histories.odd and histories.ends == {4: 8}
+    assert [one.version for one in histories.of[4]] == [0, 1, 2, 3] and histories.chains[4] == (
+        histories.of[4],
+    )
+    assert histories.closes[4].last_entry == 8 and list(histories.closes) == [4] and 9 not in histories.closes
+    assert histories.of[4][1].fragments == ((0, ("b1:3181", "b3:3181")), (10, ("b3:3181", "b2:3181")))
+    assert histories.seen_whole(9) and not histories.gaps(4) and list(histories.of) == [4, 9]
+
+
+@pytest.mark.parametrize(
+    ("rows", "seen"),
+    [
+        ([version(4, 0), version(4, 2, CLOSED, 7)], False),
+        ([version(4, 1), version(4, 2, CLOSED, 7)], False),
+        ([version(4, 0), version(4, 0, bookies=THERE), version(4, 1, CLOSED, 7)], True),
+        ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 2, state=0)], True),
+        ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 1, CLOSED, 7, put_back=True)], False),
+    ],
+)
+def test_a_ledger_with_anything_odd_is_looked_at_by_itself(rows, seen):
+    histories = histories_of(versions(*rows, version(5, 0), version(5, 1, CLOSED, 3)))
+    assert {one.ledger for one in histories.odd} == {4}
+    assert histories.seen_whole(4) is seen and histories.seen_whole(5)
+    assert histories.ends == {4: 7, 5: 3} and sorted(histories.closes) == [4, 5]
+
+
+def test_rows_come_in_any_parts_and_travel():
+    whole = versions(*CLOSED_TWICE)
+    parts = [versions(row) for row in CLOSED_TWICE]
+    joined = parts[2] | parts[0] | Versions() | parts[3] | parts[1]
+    again = pickle.loads(pickle.dumps(joined))
+    assert histories_of(again).of[4] == histories_of(whole).of[4]
+    assert parts[0] | parts[1] is parts[0] | parts[1]
+
+
+@pytest.mark.parametrize("alike", [False, True])
+def test_fragments_have_one_number_exactly_when_they_are_equal(monkeypatch, alike):
+    if alike:  # then every row has the sum of every other
+        monkeypatch.setattr(plain, "_sums", lambda column: np.zeros(len(column), dtype=np.uint64))
+    swapped = [("b2:3181", "b1:3181")]
+    kinds = [HERE, THERE, swapped, THERE, HERE, list(reversed(THERE)), []]
+    histories = histories_of(versions(*(version(one, 0, bookies=pairs) for one, pairs in enumerate(kinds))))
+    for one, pairs in enumerate(kinds):
+        assert [names for _, names in histories.of[one][0].fragments] == pairs
+    numbers = histories.plain.columns["fragments"].tolist()
+    assert numbers[0] == numbers[4] and numbers[1] == numbers[3] and len(set(numbers)) == 5

@@ -1,0 +1,159 @@
+"""Metadata that a fault of ours put back in time: named, and nobody's anomaly for that alone."""
+
+from __future__ import annotations
+
+import json
+
+from evidence.codes import NEVER, Kind
+from evidence.findings import Verdict
+from tests.histories.story import (
+    acked,
+    closed,
+    convicted,
+    created,
+    found,
+    judged,
+    kept,
+    kinds,
+    lost,
+    metadata,
+    opened,
+    operation,
+    recovered,
+    recovering,
+    vanished,
+)
+
+RESTORED = {
+    "fault": 3,
+    "kind": "restore_metadata",
+    "target": "zk1",
+    "params": "{}",
+    "planned_ns": 1,
+    "injected_ns": 2,
+    "confirmed_ns": 3,
+    "healed_ns": 4,
+    "proof": json.dumps({"injected": {"zxid": hex(100)}}),
+}
+THREE_ACKED = [acked(entry) for entry in range(3)]
+
+
+def back(number: int, state: int = 1, *, zxid: int = 100, **columns):
+    """The row of a ledger that was put back to that version."""
+    return metadata(number, state, zxid=zxid, put_back=True, **columns)
+
+
+def later(version, zxid: int):
+    """A version that was made after the store had been put back."""
+    table, row = version
+    return table, {**row, "zxid": zxid}
+
+
+def verdict_on(*parts, **run):
+    return judged(*parts, faults=(RESTORED,), **run)
+
+
+def test_versions_that_a_restore_undid_are_no_move_of_bookkeeper() -> None:
+    judgement = verdict_on(created(), recovering(1), closed(4, 2), back(1, 2)).judgements["metadata"]
+    assert (judgement.verdict, judgement.findings) == (Verdict.VALID, ())
+    assert judgement.seen["put_back"] == 1
+    assert judgement.notes == (
+        "ledger 1: metadata put back from version 2 to version 1 by fault 3 (restore_metadata zk1)",
+    )
+
+
+def test_what_follows_from_there_is_judged_like_any_other() -> None:
+    legal = [created(), recovering(1), closed(4, 2), back(1, 2), later(closed(3, 2), 101)]
+    assert not verdict_on(legal).judgements["metadata"].findings
+    wrong = [created(), recovering(1), closed(4, 2), back(1, 2), later(metadata(2, 1), 101)]
+    (finding,) = verdict_on(wrong).judgements["metadata"].findings
+    assert finding.kind == "illegal_move"
+    twice = [created(), closed(4, 1), later(closed(5, 1), 50), back(0)]
+    (finding,) = verdict_on(twice).judgements["metadata"].findings
+    assert finding.kind == "two_versions"
+
+
+def test_a_version_that_is_missing_behind_a_restore_is_not_seen() -> None:
+    history = [created(), recovering(1), back(0), later(closed(4, 2), 101)]
+    (put_back, unseen) = reversed(verdict_on(history).judgements["metadata"].notes)
+    assert unseen == "ledger 1: metadata versions 1 not seen"
+    assert put_back.startswith("ledger 1: metadata put back")
+
+
+def test_a_close_upon_metadata_that_is_behind_accuses_nobody() -> None:
+    grown = {"fragments": {0: ("b1", "b2", "b3"), 1: ("b1", "b2", "b4")}}
+    history = [
+        THREE_ACKED,
+        *(created(), metadata(1, 1, **grown)),
+        *(back(0), later(recovering(1), 101), later(closed(0, 2), 102)),
+        *(opened(0), kept(0), found(0), lost(1), lost(2)),
+    ]
+    verdict = verdict_on(history)
+    assert verdict.judgements["closing"].verdict is Verdict.VALID
+    (finding,) = verdict.judgements["durability"].findings
+    assert (finding.kind, finding.loss, finding.count) == ("lost", "put_back", 2)
+    assert any("put back from version 1 to version 0" in note for note in verdict.judgements["closing"].notes)
+
+
+def test_a_close_before_the_restore_still_convicts() -> None:
+    history = [THREE_ACKED, created(), closed(0), back(0), later(closed(2, 1), 101), opened(2)]
+    assert kinds(verdict_on(history), "closing") == [("closed_below", 1, 2)]
+
+
+def test_a_close_convicts_again_once_the_metadata_is_what_it_had_been() -> None:
+    history = [
+        THREE_ACKED,
+        *(created(), back(1, 0), back(0, zxid=200), later(recovering(1), 201), later(closed(-1, 2), 202)),
+        *(opened(-1), lost(0), lost(1), lost(2)),
+    ]
+    verdict = verdict_on(history)
+    assert kinds(verdict, "closing") == [("closed_below", 0, 2)]
+    (finding,) = verdict.judgements["durability"].findings
+    assert (finding.kind, finding.loss) == ("lost", "put_back")
+
+
+def test_two_ends_of_two_lives_are_no_contradiction_and_two_of_one_are() -> None:
+    one = [created(), closed(2, 1), back(0), later(closed(1, 1), 101)]
+    assert not verdict_on(one).judgements["closing"].findings
+    two = [created(), closed(2, 1), closed(1, 2), back(0)]
+    assert ("two_ends", 2, 2) in kinds(verdict_on(two), "closing")
+
+
+def test_what_clients_were_told_of_two_lives_is_no_contradiction() -> None:
+    lives = [created(), closed(2, 1), back(0), later(closed(1, 1), 101)]
+    writer = operation(Kind.CREATE, handle=1), operation(Kind.CLOSE, handle=1, result=1, seq=70)
+    assert not verdict_on(lives, writer, recovered(1)).judgements["closing"].findings
+    assert verdict_on(lives[:2], writer).judgements["closing"].findings
+    assert verdict_on(lives[:2], recovered(1)).judgements["closing"].findings
+
+
+def test_a_ledger_that_our_fault_removed_is_an_explained_loss() -> None:
+    history = [THREE_ACKED, created(), back(1, 0), acked(0, ledger=2), created(ledger=2), closed(0, ledger=2)]
+    ending = [opened(0, ledger=2), kept(0, ledger=2), found(0, ledger=2)]
+    verdict = verdict_on(history, ending)
+    (finding,) = verdict.judgements["durability"].findings
+    assert (finding.kind, finding.loss, finding.count) == ("vanished", "explained", 3)
+    assert finding.proof[0] == "ledger 1: removed from the metadata by fault 3 (restore_metadata zk1)"
+    assert verdict.judgements["closing"].verdict is Verdict.VALID
+    excused = verdict_on(history, ending, allowance=3)
+    assert excused.headline.startswith("valid within allowance: 3 lost of 4 acknowledged entries")
+    assert verdict_on(history, ending, allowance=2).verdict is Verdict.ANOMALY
+
+
+def test_an_empty_ledger_that_our_fault_removed_is_only_named() -> None:
+    history = [created(), back(1, 0), acked(0, ledger=2), created(ledger=2), closed(0, ledger=2)]
+    verdict = verdict_on(history, opened(0, ledger=2), kept(0, ledger=2), found(0, ledger=2))
+    durability = verdict.judgements["durability"]
+    assert durability.verdict is Verdict.VALID
+    assert any("removed from the metadata by fault 3" in note for note in durability.notes)
+
+
+def test_a_ledger_that_somebody_else_removed_is_vanished_as_ever() -> None:
+    history = [acked(0), created(), vanished(1), later(created(ledger=2), 11), back(1, 0, ledger=2)]
+    (finding,) = verdict_on(history, allowance=10).judgements["durability"].findings
+    assert (finding.kind, finding.loss, finding.ledger) == ("vanished", "", 1)
+
+
+def test_an_add_after_a_close_that_was_undone_is_no_lost_fence() -> None:
+    history = [created(), closed(0, 1, latest_ns=100), back(0, latest_ns=NEVER), acked(3, invoked_ns=200)]
+    assert not {one for one in convicted(verdict_on(history)) if one.startswith("fencing/")}

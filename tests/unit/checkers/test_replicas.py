@@ -1,0 +1,255 @@
+"""Replicas, as stories of a ledger, its bookies, and an auditor that was quiet or not."""
+
+from checkers.judge import judge
+from checkers.replicas.checker import Replicas
+from evidence.codes import Holding
+from tests.histories.lives import boot, fault
+from tests.histories.repairs import audit, elected, event, marked, quiet, shown, unmarked
+from tests.histories.story import (
+    chunk,
+    closed,
+    created,
+    deleted,
+    facts,
+    opened,
+    run_facts,
+    told,
+    vanished,
+)
+
+BOOKIES = {f"b{number}": number for number in range(1, 5)}
+ALL = range(10)
+QUIET = quiet()
+BEFORE = {"earliest_ns": 10, "latest_ns": 12}
+
+
+def judged(*parts, servers=QUIET, **run):
+    verdict = judge(
+        [chunk(facts(*parts))],
+        run_facts(bookies=BOOKIES, servers=tuple(servers), **run),
+        checkers=(Replicas(),),
+    )
+    return verdict.judgements["replicas"]
+
+
+def ledger(last=9, fragments=None, **columns):
+    """A ledger that was created and closed long before the census."""
+    shape = {"fragments": fragments or {0: ("b1", "b2", "b3")}, **columns}
+    return facts(created(**BEFORE, **shape), closed(last, earliest_ns=20, latest_ns=22, **shape))
+
+
+def whole():
+    return shown({1: ALL, 2: ALL, 3: ALL}, last=9)
+
+
+def told_of(judgement):
+    return [(one.kind, one.first_entry, one.last_entry) for one in judgement.findings]
+
+
+def test_a_ledger_that_is_everywhere_is_valid():
+    judgement = judged(ledger(), whole())
+    assert (judgement.verdict, told_of(judgement)) == ("valid", [])
+    assert judgement.seen == {"ledgers": 1, "entries": 10, "copies": 30, "marked_ledgers": 0}
+
+
+def test_a_copy_that_is_missing_convicts_and_names_who_lacks_it_and_since_when():
+    lives = boot(2, began=1, killed=500) + boot(2, 2, began=600)
+    judgement = judged(
+        ledger(), shown({1: ALL, 2: range(4), 3: ALL}, last=9), servers=(*quiet(), *lives), began_ns=0
+    )
+    assert told_of(judgement) == [("under_replicated", 4, 9)]
+    assert judgement.counts == {"under_replicated": 6, "hole": 0, "differing": 0}
+    assert judgement.findings[0].text == "ledger 1: entries 4..9: b2 lacks a copy"
+    assert judgement.findings[0].proof == (
+        "metadata version 1: WQ 3, from entry 0 on b1, b2, b3",
+        "census pass 1: b2 showed none of entries 4..9, b1, b3 a copy",
+        "b2 boot 1 was killed at 0.000000500 s",
+        "the ledger was never marked under-replicated",
+    )
+
+
+def test_a_damaged_copy_is_none():
+    history = shown({1: ALL, 2: range(4), 3: ALL}, last=9, holding=Holding.DAMAGED)
+    assert told_of(judged(ledger(), history)) == [("under_replicated", 4, 9)]
+
+
+def test_an_entry_on_none_of_its_bookies_is_a_hole():
+    missing = {bookie: (*range(5), *range(6, 10)) for bookie in (1, 2, 3)}
+    assert told_of(judged(ledger(), shown(missing, last=9))) == [("hole", 5, 5)]
+    elsewhere = shown({**missing, 4: (5,)}, last=9)
+    assert told_of(judged(ledger(), elsewhere)) == [("under_replicated", 5, 5)]
+
+
+def test_only_the_write_set_of_an_entry_owes_it():
+    two = {"write_quorum": 2, "ack_quorum": 2}
+    held = {1: (0, 2, 3, 5), 2: (0, 1, 3, 4), 3: (1, 2, 4, 5)}
+    assert judged(ledger(5, **two), shown(held, last=5)).verdict == "valid"
+    held[3] = (1, 2, 4)
+    assert told_of(judged(ledger(5, **two), shown(held, last=5))) == [("under_replicated", 5, 5)]
+
+
+def test_only_the_fragment_of_an_entry_owes_it():
+    fragments = {0: ("b1", "b2", "b3"), 6: ("b1", "b4", "b3")}
+    held = {1: ALL, 2: range(6), 3: ALL, 4: range(6, 10)}
+    assert judged(ledger(fragments=fragments), shown(held, last=9)).verdict == "valid"
+
+
+def test_the_bookie_that_took_anothers_place_owes_what_the_other_had():
+    before = ledger()
+    after = closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
+    held = {1: ALL, 2: ALL, 3: ALL, 4: range(3)}
+    assert told_of(judged(before, after, shown(held, last=9))) == [("under_replicated", 3, 9)]
+
+
+def test_a_change_while_the_census_asks_convicts_neither_the_old_nor_the_new_bookie():
+    after = closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=1050, latest_ns=1060)
+    held = {1: ALL, 2: ALL, 3: (), 4: ()}
+    assert told_of(judged(ledger(), after, shown(held, last=9))) == []
+
+
+def test_a_bookie_owes_during_a_change_only_what_it_owes_before_and_after():
+    fragments = {0: ("b1", "b2", "b3"), 5: ("b1", "b4", "b3")}
+    moved = {0: ("b1", "b2", "b3"), 5: ("b2", "b4", "b3")}
+    after = closed(9, number=2, fragments=moved, earliest_ns=1050, latest_ns=1060)
+    held = {1: range(5), 2: range(5), 3: ALL, 4: range(5, 10)}
+    assert told_of(judged(ledger(fragments=fragments), after, shown(held, last=9))) == []
+
+
+def test_an_open_ledger_owes_what_its_lac_covers_not_what_the_final_open_found():
+    history = facts(created(**BEFORE), told(4), shown({1: ALL, 2: ALL, 3: range(6)}, last=9))
+    late = facts(opened(9), closed(9, earliest_ns=1500, latest_ns=1502))
+    judgement = judged(history, late)
+    assert (judgement.verdict, judgement.seen["entries"]) == ("valid", 5)
+    assert told_of(judged(history, late, told(7, seq=51))) == [("under_replicated", 6, 7)]
+
+
+def test_the_first_of_the_two_last_passes_counts():
+    healed = [
+        (table, row if row["pass_number"] == 1 else {**row, "holding": int(Holding.PRESENT)})
+        for table, row in shown({1: ALL, 2: range(4), 3: ALL}, last=9)
+    ]
+    assert told_of(judged(ledger(), healed)) == [("under_replicated", 4, 9)]
+    early = [(table, {**row, "pass_number": row["pass_number"] + 1}) for table, row in whole()]
+    lacking = [fact for fact in shown({1: ALL, 2: range(4), 3: ALL}, last=9) if fact[1]["pass_number"] == 1]
+    assert judged(ledger(), lacking, early).verdict == "valid"
+
+
+def test_different_copies_convict():
+    history = [
+        (table, {**row, "size_bytes": 64} if row["bookie"] == 2 and row["entry"] == 3 else row)
+        for table, row in whole()
+    ]
+    assert told_of(judged(ledger(), history)) == [("differing", 3, 3)]
+
+
+def test_a_copy_that_nobody_owes_may_differ():
+    history = [
+        (table, {**row, "size_bytes": 64} if row["bookie"] == 4 else row)
+        for table, row in shown({1: ALL, 2: ALL, 3: ALL, 4: ALL}, last=9)
+    ]
+    assert judged(ledger(), history).verdict == "valid"
+
+
+def test_a_bookie_that_is_down_is_named_and_not_convicted():
+    lives = boot(1, began=1) + boot(2, began=1) + boot(3, began=1, stopped=500)
+    history = shown({1: ALL, 2: ALL, 3: ()}, last=9, holding=Holding.UNKNOWN)
+    judgement = judged(ledger(), history, servers=(*quiet(), *lives))
+    assert (judgement.verdict, told_of(judgement)) == ("unknown", [])
+    assert judgement.notes == ("ledger 1: b3 was down for 10 entries from 0 on",)
+
+
+def test_a_bookie_that_was_not_asked_has_proved_nothing():
+    judgement = judged(ledger(), shown({1: ALL, 2: ALL}, last=9), servers=(*quiet(), *boot(3)))
+    assert judgement.verdict == "unknown"
+    assert judgement.notes == ("ledger 1: b3 gave no answer for 10 entries from 0 on",)
+
+
+def test_a_ledger_that_was_deleted_owes_nothing():
+    lacking = shown({1: ALL, 2: (), 3: ()}, last=9)
+    assert told_of(judged(ledger(), lacking, deleted())) == []
+    assert told_of(judged(ledger(), lacking, vanished(earliest_ns=30, latest_ns=31))) == []
+
+
+def test_a_version_that_nobody_saw_leaves_its_ledger_open():
+    late = closed(9, number=2, earliest_ns=20, latest_ns=22)
+    judgement = judged(created(**BEFORE), late, shown({1: ALL, 2: (), 3: ()}, last=9))
+    assert judgement.verdict == "unknown"
+    assert judgement.notes == ("ledger 1: a version of its metadata was not seen",)
+
+
+def lacking_copies():
+    return facts(ledger(), shown({1: ALL, 2: (), 3: ALL}, last=9))
+
+
+def assert_unrest(servers, note, **run):
+    """Nobody is convicted; a plan that requires the property learns that it is unknown."""
+    judgement = judged(lacking_copies(), servers=servers, **run)
+    assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
+    assert judgement.notes == (note,)
+    assert judged(lacking_copies(), servers=servers, required=("replicas",), **run).verdict == "unknown"
+
+
+def test_without_autorecovery_nothing_is_judged():
+    assert_unrest((), "no auditor was elected: nobody repaired")
+
+
+def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():
+    lives = boot(2, killed=500)
+    unseen = "no audit was begun and ended after b2 was lost"
+    assert_unrest((elected(), *lives, *audit(499, 510)), unseen)
+    assert_unrest((elected(), *lives, *audit(600, 1000)), unseen)
+    assert_unrest((elected(), *lives), unseen)
+    assert_unrest((elected(),), "no audit was begun and ended")
+    assert told_of(judged(lacking_copies(), servers=(elected(), *lives, *audit(501, 999))))
+
+
+def test_an_audit_has_to_begin_after_a_fault_has_acted():
+    wiped = fault(kind="wipe", target="b2", confirmed_ns=940, healed_ns=950)
+    assert_unrest(quiet(), "no audit was begun and ended after fault 1 (wipe b2)", faults=(wiped,))
+    cut = fault(kind="cut", target="writer-b2", confirmed_ns=10, healed_ns=940)
+    assert_unrest(quiet(), "no audit was begun and ended after fault 1 (cut writer-b2)", faults=(cut,))
+    assert told_of(judged(lacking_copies(), faults=({**cut, "healed_ns": 899},)))
+
+
+def test_a_mark_that_is_still_there_leaves_everything_open():
+    note = "ledger 1 was still marked under-replicated, lacking b2"
+    assert_unrest((*quiet(), marked(600, "b2")), note)
+    assert_unrest((*quiet(), marked(600, "b2"), unmarked(700), marked(800, "b2")), note)
+    late = (*quiet(), marked(600, "b2"), event(1005, "zk1", "ledger_unmarked", ledgerId=1, within_ns=10))
+    assert_unrest(late, "ledger 1 was perhaps still marked under-replicated")
+
+
+def test_repair_that_is_switched_off_promises_nothing():
+    off, on = event(600, "zk1", "repair_disabled"), event(700, "zk1", "repair_enabled")
+    assert_unrest((*quiet(), off), "repair was switched off at 0.000000600 s")
+    assert told_of(judged(lacking_copies(), servers=(*quiet(), off, on)))
+
+
+def test_the_time_to_full_replication_runs_from_the_first_death_to_the_last_mark_that_vanishes():
+    ms = 1_000_000
+    second = 1_000 * ms
+    rows = [
+        *boot(1, began=1, stopped=2 * ms),  # died before, and was not repaired
+        *boot(2, began=1, killed=10 * ms),
+        elected(),
+        *audit(15 * ms, 16 * ms),
+        marked(20 * ms, "b2"),
+        marked(25 * ms, "b2", ledger=2),
+        unmarked(40 * ms),
+        unmarked(73 * ms, ledger=2),
+        *audit(80 * ms, 81 * ms),
+    ]
+    history = [
+        (table, {**row, "asked_ns": row["pass_number"] * second, "answered_ns": row["pass_number"] * second})
+        for table, row in whole()
+    ]
+    judgement = judged(ledger(), history, servers=rows)
+    assert judgement.seen["full_replication_ms"] == 63
+    assert judgement.seen["marked_ledgers"] == 2
+
+
+def test_damaged_evidence_convicts_nobody():
+    for damage in ("census: torn", "ledgers: changed", "servers: torn", "faults: torn"):
+        judgement = judged(lacking_copies(), damage=(damage,))
+        assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
+        assert judgement.notes == (f"damaged evidence: {damage}",)

@@ -1,0 +1,60 @@
+"""Rules by which packets are dropped, in a network stack of the test's own where it may make one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from cluster.docker import packets
+from cluster.packets import Direction
+from protocol.errors import ServerError
+
+
+def test_what_is_there_is_replaced_in_one_step() -> None:
+    lines = packets.rules([Direction.OUTGOING]).splitlines()
+    assert lines[:2] == ["add table inet fencepost", "delete table inet fencepost"]
+    assert "hook output" in lines[-2]
+    assert lines[-1] == 'add rule inet fencepost outgoing oifname != "lo" counter name "outgoing" drop'
+    assert packets.rules([]).splitlines() == lines[:2]
+
+
+def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert packets.lacking() == "dropping packets in a container's network needs root"
+
+
+def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(packets, "SYSTEM_PATH", "/nowhere")
+    assert packets.lacking() == "nft and nsenter missing: apt-get install nftables util-linux"
+
+
+def test_a_stack_that_is_gone_is_an_error() -> None:
+    with pytest.raises(ServerError, match="nft in /nowhere failed"):
+        packets.drop("/nowhere", [Direction.INCOMING])
+
+
+@pytest.fixture
+def stack() -> Iterator[str]:
+    """A network stack of its own, as the file that names it."""
+    with subprocess.Popen(
+        ["unshare", "--net", "sh", "-c", "echo; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield f"/proc/{process.pid}/ns/net"
+        process.kill()
+
+
+@pytest.mark.skipif(packets.lacking() is not None, reason=f"no packets can be dropped: {packets.lacking()}")
+def test_ways_are_closed_and_opened_again(stack: str) -> None:
+    assert packets.dropped(stack) == {}
+    packets.drop(stack, list(Direction))
+    assert packets.dropped(stack) == dict.fromkeys(Direction, 0)
+    packets.drop(stack, [Direction.INCOMING])
+    assert packets.dropped(stack) == {Direction.INCOMING: 0}
+    packets.drop(stack, [])
+    assert packets.dropped(stack) == {}

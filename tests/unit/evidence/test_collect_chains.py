@@ -1,0 +1,58 @@
+"""The lists of logs' ledgers, from ZooKeeper's transactions."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from evidence.collect.chains import FOLDER, collect_chains
+from evidence.collect.clock import WallClock
+
+CLOCK = WallClock.of({"wall_ns": 0, "monotonic_ns": 0}, {"wall_ns": 0, "monotonic_ns": 0})
+
+
+def change(
+    op: str, zxid: int, ledgers: list[int] | None, *, version: int = 0, name: str = "events"
+) -> dict[str, Any]:
+    data = None if ledgers is None else base64.b64encode(json.dumps({"ledgers": ledgers}).encode()).decode()
+    return {
+        "op": op,
+        "path": FOLDER + name,
+        "zxid": hex(zxid),
+        "time_ms": 1000 + zxid,
+        "version": version,
+        "data": data,
+    }
+
+
+def test_each_version_of_a_list_is_a_row() -> None:
+    lines = [
+        change("create", 5, [1]),
+        {"op": "create", "path": "/ledgers/x"},
+        change("set", 9, [1, 4], version=1),
+    ]
+    found = collect_chains(lines, CLOCK)
+    assert not found.damage
+    first, second = found.table.to_pylist()
+    assert (first["ledgers"], first["born"], first["zxid"], first["version"]) == ([1], 5, 5, 0)
+    assert (second["ledgers"], second["born"], second["zxid"], second["version"]) == ([1, 4], 5, 9, 1)
+    assert first["earliest_ns"] < second["earliest_ns"] <= 1009 * 10**6
+
+
+def test_what_came_after_a_content_that_was_put_back_is_gone() -> None:
+    back = {"op": "put_back", "path": "/", "zxid": "0xa", "from": "0x7"}
+    found = collect_chains([change("create", 5, [1]), change("set", 9, [1, 4], version=1), back], CLOCK)
+    assert [row["ledgers"] for row in found.table.to_pylist()] == [[1]]
+
+
+def test_a_change_that_cannot_be_read_is_damage_of_its_table() -> None:
+    unborn, taken, torn = (
+        change("set", 5, [1]),
+        change("delete", 6, None),
+        change("create", 7, [1]) | {"data": "?"},
+    )
+    found = collect_chains([unborn, taken, torn], CLOCK)
+    assert found.table.num_rows == 0
+    assert [one.split(":")[0] for one in found.damage] == ["chains"] * 3
+    assert "nobody takes a log away" in found.damage[1]

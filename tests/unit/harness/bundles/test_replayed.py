@@ -1,0 +1,20 @@
+"""A bundle names itself where a command for it is told, for what it was unpacked to is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evidence.folder import RunFolder
+from harness.exploring.again import Again
+from plans.models import Plan
+
+
+def test_a_bundle_is_named_with_its_mode_and_a_folder_by_itself(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "protected")
+    plan = Plan.model_construct()
+    again = Again(folder, plan, 1, "protected", "4.18.0", frozenset(), measured=True)
+    assert again.words == (str(folder.path),)
+    bundled = Again(
+        folder, plan, 1, "protected", "4.18.0", frozenset(), measured=True, bundle=tmp_path / "b.zip"
+    )
+    assert bundled.words == (str(tmp_path / "b.zip"), "--mode", "protected")

@@ -1,0 +1,73 @@
+"""What a boot has said, and whether it refused, as conditions see it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cluster.interface import Exit, Refusal
+from harness.acts.booting import refused, said
+from protocol.errors import UsageError
+
+LINE = (
+    "0 1795279559568 INFO  [main] DataIntegrityCheckImpl - Marking ledger {event=MARK_LIMBO, ledgerId=%d}\n"
+)
+
+
+class Booting:
+    """A process in its second boot, that ended like this."""
+
+    name, boot, state = "b1", 2, "running"
+
+    def __init__(self, ending: Refusal | None = None) -> None:
+        self._ending = ending
+
+    def allow_refusal(self) -> None:
+        raise AssertionError("nobody starts it")
+
+    allow_end = allow_refusal
+
+    def refusal(self) -> Refusal | None:
+        return self._ending
+
+
+def stage_with(process: object, log: Path) -> Any:
+    return SimpleNamespace(cluster=SimpleNamespace(process=lambda name: process, log=lambda name: log))
+
+
+def asked(event: str, times: int = 1) -> Any:
+    return SimpleNamespace(target="b1", event=event, times=times)
+
+
+def test_an_event_is_said_as_often_as_the_log_tells_it(tmp_path: Path) -> None:
+    log = tmp_path / "boot-2.log"
+    stage = stage_with(Booting(), log)
+    assert said(stage, asked("mark_limbo")) == (False, "b1 boot 2 has said nothing")
+    log.write_text(LINE % 0)
+    assert said(stage, asked("mark_limbo")) == (True, "b1 boot 2 has said mark_limbo")
+    assert said(stage, asked("mark_limbo", 2)) == (False, "b1 boot 2 has said mark_limbo (1)")
+    log.write_text(LINE % 0 + LINE % 1)
+    assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 has said mark_limbo 2 times")
+    assert not said(stage, asked("preboot_end"))[0]
+
+
+def test_that_a_log_could_be_read_is_nothing_said(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(LINE % 0)
+    assert not said(stage_with(Booting(), tmp_path / "log"), asked("log_read"))[0]
+
+
+def test_a_refusal_is_told_with_its_reason(tmp_path: Path) -> None:
+    refusal = Refusal(Exit("b1", 2, 2, None, 9), ("ERROR no cookie", "more"))
+    assert refused(stage_with(Booting(refusal), tmp_path), asked("")) == (
+        True,
+        "b1 (boot 2) refused with exit code 2: ERROR no cookie",
+    )
+    assert refused(stage_with(Booting(), tmp_path), asked("")) == (False, "b1 boot 2 is running")
+
+
+def test_a_backend_that_cannot_tell_refusals_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="whether b1 refuses cannot be seen"):
+        refused(stage_with(object(), tmp_path), asked(""))

@@ -1,0 +1,84 @@
+"""What a search counts: kinds of failures, rates, and what was exercised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from evidence.findings import Finding, Judgement, Verdict
+from harness.durations import DURATION
+from harness.exploring import running
+from harness.exploring.coverage import FAULTS, PAIRS, Coverage, whom
+from harness.exploring.kinds import kinds
+from harness.exploring.replay import rate
+from harness.exploring.running import Ended
+
+
+def lost(count: int, loss: str) -> Judgement:
+    finding = Finding("durability", "lost", count=count, loss=loss)
+    counts = {"gone": count, f"lost_{loss}": count, "acknowledged_gone": count}
+    return Judgement("durability", Verdict.ANOMALY, "", findings=[finding], counts=counts)
+
+
+def test_a_kind_is_the_property_and_what_was_found() -> None:
+    closed = Judgement("closing", Verdict.ANOMALY, "", findings=[Finding("closing", "closed_below")])
+    valid = Judgement("order", Verdict.VALID, "")
+    assert kinds([lost(2, "unexplained"), closed, valid], 0) == {"durability/lost", "closing/closed_below"}
+
+
+def test_what_the_allowance_excuses_is_no_failure() -> None:
+    assert kinds([lost(2, "explained")], 10) == frozenset()
+    assert kinds([lost(2, "explained")], 1) == {"durability/lost"}
+
+
+def test_a_run_without_a_verdict_is_an_error_or_unknown() -> None:
+    assert Ended(Path("r"), (), "the disk is full", 1.0).verdict == "error"
+    assert Ended(Path("r"), (), "", 1.0).verdict == "unknown"
+    assert Ended(Path("r"), (), "the disk is full", 1.0).headline == "the disk is full"
+
+
+def test_kinds_stay_known_when_the_folder_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([{}])
+    mode: Any = SimpleNamespace(
+        verdict=SimpleNamespace(judgements={"durability": lost(2, "unexplained")}),
+        folder=SimpleNamespace(run=lambda: next(looks)),
+    )
+    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
+    ended = Ended(Path("gone"), (mode,), "", 1.0)
+    assert ended.kinds == ended.kinds == {"durability/lost"}
+
+
+def test_a_rate_is_quoted_with_its_bounds() -> None:
+    assert rate(5, 5) == "in 5 of 5 runs, between 47 % and 100 % with 95 % confidence"
+    assert rate(0, 0) == "in no run that says something"
+
+
+def test_coverage_counts_runs_and_times() -> None:
+    coverage = Coverage()
+    coverage.add({FAULTS: {"kill bookie": 3}, PAIRS: {"cut + kill": 1}})
+    coverage.add({FAULTS: {"kill bookie": 1}})
+    assert coverage.runs == 2
+    assert coverage.seen[FAULTS] == {"kill bookie": (2, 4)}
+    assert coverage.seen[PAIRS] == {"cut + kill": (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("b1", "bookie"),
+        ("b1,b2", "bookies"),
+        ("w1-b2", "client-bookie"),
+        ("b1-zk1", "bookie-zookeeper"),
+        ("ar1", "autorecovery"),
+    ],
+)
+def test_targets_are_told_by_what_they_are(target: str, told: str) -> None:
+    assert whom(target) == told
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1.5h", 5400), ("7", 7)])
+def test_durations_have_units(text: str, seconds: float) -> None:
+    assert DURATION.convert(text, None, None) == seconds

@@ -1,0 +1,194 @@
+"""Admin commands as steps, and when all is replicated: what is asked, and how it is judged."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cluster.interface import Exit, ProcessState
+from cluster.operating import Administered
+from evidence.codes import Outcome
+from harness.acts.admin import admin
+from harness.acts.repair import marked, replicated
+from plans.conditions import Marked, Replicated
+from plans.steps import Admin
+from protocol.errors import UsageError
+from protocol.shell import ShellCommand
+
+RUNNING, DOWN = ProcessState.RUNNING, ProcessState.DOWN
+
+
+class Operated:
+    """A cluster of three bookies with one auditor, whose log and marks the test writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.bookies = {name: SimpleNamespace(state=RUNNING) for name in ("b1", "b2", "b3")}
+        self.autorecovery: dict[str, Any] = {"ar1": SimpleNamespace(boot=1)}
+        self.present = {"b1", "b2", "b3"}
+        self.marks: list[int] = []
+        self.locks: list[int] = []
+        self.metadata = SimpleNamespace(registered=lambda: frozenset(self.present))
+        self.ends_with: Exit | None = Exit("admin", 1, 0, None, 1)
+        self.says = "done"
+        self.given: list[tuple[str, str | None]] = []
+
+    def auditor(self) -> str:
+        return "ar1"
+
+    def under_replicated(self) -> list[int]:
+        return self.marks
+
+    def under_repair(self) -> list[int]:
+        return self.locks
+
+    def process(self, name: str) -> Any:
+        return self.bookies[name]
+
+    def log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def audit(self, *, began: bool = True, ended: bool = True, what: str = "auditBookies") -> None:
+        """Write an audit into the log, as of now."""
+        with self.log("ar1").open("a") as log:
+            for wanted, words in ((began, f"Starting {what}"), (ended, f"Completed {what}")):
+                if wanted:
+                    log.write(
+                        f"{time.monotonic_ns()} {time.time_ns() // 10**6} INFO  [A] Task - {words} {{}}\n"
+                    )
+
+    def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
+        self.given.append((command.name, target))
+        output = self.folder / "servers" / "admin" / "boot-1.log"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(self.says)
+        return Administered(self.ends_with, output)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Operated:
+    return Operated(tmp_path)
+
+
+@pytest.fixture
+def stage(cluster: Operated, tmp_path: Path) -> Any:
+    return SimpleNamespace(
+        cluster=cluster,
+        folder=SimpleNamespace(path=tmp_path),
+        ledgers=SimpleNamespace(id={"main": 7}.__getitem__),
+    )
+
+
+def test_all_is_replicated_after_an_audit_that_began_since(stage: Any, cluster: Operated) -> None:
+    cluster.audit()
+    look, step = replicated(stage, Replicated()), Replicated()
+    assert look(stage, step)[0] is False, "that audit was before"
+    cluster.audit(ended=False)
+    assert look(stage, step)[0] is False, "it goes on"
+    cluster.audit(began=False)
+    assert look(stage, step)[0] is True
+
+
+def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(stage: Any, cluster: Operated) -> None:
+    step = Replicated(audit="ledgers")
+    look = replicated(stage, step)
+    look(stage, step)
+    cluster.audit()
+    assert look(stage, step) == (
+        False,
+        "no audit of ledgers has ended that began since; the auditor is ar1",
+    )
+    cluster.audit(what="checkAllLedgers")
+    assert look(stage, step)[0] is True
+
+
+def test_an_auditor_that_has_ended_is_told(
+    stage: Any, cluster: Operated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, step = replicated(stage, Replicated()), Replicated()
+    cluster.autorecovery["ar1"] = SimpleNamespace(boot=1, state=DOWN)
+    monkeypatch.setattr(cluster, "auditor", lambda: None)
+    assert look(stage, step) == (
+        False,
+        "no audit of bookies has ended that began since; nobody is the auditor; ended: ['ar1']",
+    )
+
+
+@pytest.mark.parametrize("what", ["marks", "locks"])
+def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
+    stage: Any, cluster: Operated, what: str
+) -> None:
+    look, step = replicated(stage, Replicated()), Replicated()
+    look(stage, step)
+    cluster.audit()
+    getattr(cluster, what).append(7)
+    assert look(stage, step)[0] is False
+    getattr(cluster, what).clear()
+    assert look(stage, step)[0] is True
+
+
+def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
+    stage: Any, cluster: Operated
+) -> None:
+    look, step = replicated(stage, Replicated()), Replicated()
+    look(stage, step)
+    cluster.bookies["b1"].state = DOWN
+    assert look(stage, step) == (
+        False,
+        "registered though not running: ['b1']; running and not registered: []",
+    )
+    cluster.audit()  # It may have taken b1 for alive.
+    cluster.present.remove("b1")
+    assert look(stage, step)[0] is False
+    cluster.audit()
+    assert look(stage, step)[0] is True
+
+
+def test_without_autorecovery_the_plan_is_wrong(stage: Any, cluster: Operated) -> None:
+    cluster.autorecovery.clear()
+    with pytest.raises(UsageError, match="no autorecovery"):
+        replicated(stage, Replicated())
+
+
+@pytest.mark.parametrize(
+    ("marks", "wanted", "holds"), [([7], True, True), ([], True, False), ([], False, True)]
+)
+def test_a_mark_is_asked_for_or_its_absence(
+    stage: Any, cluster: Operated, marks: list[int], wanted: bool, holds: bool
+) -> None:
+    cluster.marks = marks
+    assert marked(stage, Marked.model_validate({"ledger": "main", "is": wanted}))[0] is holds
+
+
+@pytest.mark.parametrize(
+    ("ended", "said", "outcome"),
+    [
+        (Exit("admin", 1, 0, None, 1), "done", Outcome.OK),
+        (Exit("admin", 1, 255, None, 1), "0 1 ERROR no", Outcome.FAIL),
+        (Exit("admin", 1, None, 9, 1), "", Outcome.FAIL),
+        (Exit("admin", 1, 0, None, 1), "java.io.IOException: lock\n-- Done --", Outcome.FAIL),
+        (None, "waiting", Outcome.UNKNOWN),
+    ],
+)
+def test_a_command_is_judged_by_its_end_and_its_words(
+    stage: Any, cluster: Operated, ended: Exit | None, said: str, outcome: Outcome
+) -> None:
+    cluster.bookies["b1"].state = DOWN
+    cluster.ends_with, cluster.says = ended, said
+    done = admin(stage, Admin(command="rebuild_index", target="b1"))
+    assert done.outcome is outcome, done.text
+    assert done.facts["output"] == "servers/admin/boot-1.log"
+
+
+def test_a_command_that_wants_its_bookie_down_is_given_otherwise_only_anyway(
+    stage: Any, cluster: Operated
+) -> None:
+    with pytest.raises(UsageError, match="wants b1 to be down, and it is running"):
+        admin(stage, Admin(command="rebuild_index", target="b1"))
+    assert cluster.given == []
+    admin(stage, Admin(command="rebuild_index", target="b1", anyway=True))
+    assert cluster.given == [("rebuild_index", "b1")]

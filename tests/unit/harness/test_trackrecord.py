@@ -1,0 +1,107 @@
+"""The track record: its rows agree with their scenarios, and runs are counted for what they show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidence.findings import Finding, Judgement, RunVerdict, Verdict
+from harness.trackrecord import carrying
+from harness.trackrecord.bugs import Bug, bugs
+from harness.trackrecord.counting import Showing, Side, showing, table
+from harness.vocabulary import loads, words
+from plans.expectations import Breaks, Defect, applicable
+from plans.load import find, load
+from protocol.errors import UsageError
+
+BUG = Bug(
+    name="b",
+    bug="It forgets",
+    upstream="#1",
+    scenario="bp46/truncation",
+    mode="protected",
+    property="closing",
+    kind="closed_below",
+    ledger="main",
+    bad="4.14.7",
+    good="4.15.0",
+)
+
+
+@pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
+def test_the_scenario_states_the_finding_for_the_bad_release_alone(bug: Bug) -> None:
+    plan = load(find(bug.scenario), words(), workloads=loads())
+    assert bug.mode in plan.modes
+
+    def stated(release: str) -> set[tuple[str, str, str | None]]:
+        entries = applicable(plan.expect, bug.mode, release)
+        return {(one.property, one.kind, one.ledger) for one in entries if isinstance(one, Breaks | Defect)}
+
+    assert (bug.property, bug.kind, bug.ledger) in stated(bug.bad)
+    assert (bug.property, bug.kind, bug.ledger) not in stated(bug.good)
+
+
+def test_names_are_unique_and_chosen_by_name() -> None:
+    names = [bug.name for bug in bugs()]
+    assert len(set(names)) == len(names)
+    assert [bug.name for bug in bugs(names[:1])] == names[:1]
+    with pytest.raises(UsageError, match="idle-checkpoint"):
+        bugs(["idle-checkpont"])
+
+
+def shown(*found: tuple[str, int], as_stated: bool) -> Showing:
+    findings = [Finding("closing", kind, ledger=ledger) for kind, ledger in found]
+    judgements = {"closing": Judgement("closing", Verdict.ANOMALY, "", findings=findings)}
+    verdict = RunVerdict("s", "protected", Verdict.ANOMALY, "", judgements)
+    return showing(BUG, verdict, {1: "main", 2: "control"}, as_stated=as_stated)
+
+
+def test_found_is_the_finding_on_its_ledger_and_absent_takes_a_run_as_stated() -> None:
+    assert shown(("closed_below", 1), as_stated=True) is Showing.FOUND
+    assert shown(("closed_below", 1), as_stated=False) is Showing.FOUND
+    assert shown(("closed_below", 2), ("two_ends", 1), as_stated=True) is Showing.ABSENT
+    assert shown(("closed_below", 2), ("two_ends", 1), as_stated=False) is Showing.UNKNOWN
+    assert showing(BUG, RunVerdict("s", "m", Verdict.VALID, "", {}), {}, as_stated=False) is Showing.UNKNOWN
+
+
+def sides(bad: list[Showing], good: list[Showing]) -> list[Side]:
+    return [Side(BUG, True, bad), Side(BUG, False, good)]
+
+
+def test_the_table_has_a_row_for_each_bug() -> None:
+    lines = table(sides([Showing.FOUND] * 5, [Showing.ABSENT] * 4 + [Showing.UNKNOWN]))
+    assert lines[2:] == [
+        "| It forgets (#1) | 4.14.7: 5 of 5 | 4.15.0: 0 of 5 (1 unknown) | `fencepost trackrecord b` |"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "good", "code"),
+    [
+        (Showing.FOUND, Showing.ABSENT, carrying.EXIT_AS_RECORDED),
+        (Showing.ABSENT, Showing.ABSENT, carrying.EXIT_OTHERWISE),
+        (Showing.FOUND, Showing.FOUND, carrying.EXIT_OTHERWISE),
+        (Showing.FOUND, Showing.UNKNOWN, carrying.EXIT_UNKNOWN),
+        (Showing.ABSENT, Showing.UNKNOWN, carrying.EXIT_OTHERWISE),
+    ],
+)
+def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showing, code: int) -> None:
+    assert carrying._concluded(sides([bad], [good])) == code
+
+
+def test_one_run_otherwise_is_not_as_recorded() -> None:
+    assert not Side(BUG, True, [Showing.FOUND, Showing.ABSENT]).as_recorded
+    assert not Side(BUG, True, []).as_recorded
+
+
+def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
+    from harness.reports.marks import between, put
+
+    document = tmp_path / "README.md"
+    document.write_text("# R\n\n<!-- track record: begin -->\n<!-- track record: end -->\nrest\n")
+    put(document, carrying.MARK, ["| a |"])
+    assert between(document, carrying.MARK) == ["", "| a |", ""][1:2]
+    assert document.read_text().endswith("<!-- track record: end -->\nrest\n")
+    with pytest.raises(UsageError, match="no place for the other"):
+        put(document, "other", [])

@@ -1,0 +1,162 @@
+"""Corruption: what changes, what does not, and what proves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cluster.servers.snapshots import Snapshots
+from nemesis.active import Active
+from nemesis.corruption import _written
+from nemesis.registry import FAULTS
+from protocol.errors import FaultError, UsageError
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+
+FILES = {
+    "journal/current/1.txn": b"\x01" * 100 + bytes(900),
+    "journal/current/VERSION": b"cookie",
+    "ledgers/current/0.log": b"\x02" * 50,
+    "ledgers/current/1.log": b"\x03" * 50,
+    "ledgers/current/lastMark": b"mark",
+    "ledgers/current/locations/1.sst": b"\x04" * 64,
+    "ledgers/current/locations/2.log": b"",
+    "ledgers/current/locations/CURRENT": b"MANIFEST-1",
+    "ledgers/current/ledgers/7.log": b"\x05" * 32,
+}
+ENTRY_LOGS = {"ledgers/current/0.log", "ledgers/current/1.log"}
+INDEX = {"ledgers/current/locations/1.sst", "ledgers/current/ledgers/7.log"}
+JOURNAL = {"journal/current/1.txn"}
+
+
+@pytest.fixture
+def disk(cluster: Any, tmp_path: Path, active: Active) -> Path:
+    """What b1 had stored when it was killed; it can copy that."""
+    root = tmp_path / "data"
+    for name, data in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+    b1, snapshots = cluster.process("b1"), Snapshots(tmp_path / "snapshots")
+    b1.places = lambda: {name: root / name for name in ("journal", "ledgers")}
+    b1.snapshot = lambda name: snapshots.take(name, b1.places())
+    b1.snapshots = snapshots.all
+    inject(active, "kill", target="b1")
+    return root
+
+
+def content(disk: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(disk)): path.read_bytes() for path in disk.rglob("*") if path.is_file()}
+
+
+def bits(before: bytes, after: bytes) -> int:
+    assert len(before) == len(after)
+    return sum((left ^ right).bit_count() for left, right in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("what", "meant"), [("entry_log", ENTRY_LOGS), ("index", INDEX), ("journal", JOURNAL)]
+)
+def test_just_so_many_bits_flip_and_only_where_something_was_written(
+    disk: Path, active: Active, lines: Lines, what: str, meant: set[str]
+) -> None:
+    inject(active, "corrupt", target="b1", what=what, how="flip", bits=40)
+    after = content(disk)
+    flipped = {name: bits(data, after[name]) for name, data in FILES.items() if data != after[name]}
+    assert (sum(flipped.values()), set(flipped) <= meant) == (40, True)
+    assert set(proof(lines, "injected", 2)["changed"]) == set(flipped)
+    assert after["journal/current/1.txn"][100:] == bytes(900)
+    active.heal()
+    assert (content(disk), phases(lines, 2)) == (after, WHOLE)
+
+
+def test_the_newest_file_loses_its_end(disk: Path, active: Active, lines: Lines) -> None:
+    inject(active, "corrupt", target="b1", what="entry_log", how="truncate", cut_bytes=20)
+    changed = {name for name, data in content(disk).items() if data != FILES[name]}
+    assert changed == {"ledgers/current/1.log"}
+    assert content(disk)["ledgers/current/1.log"] == b"\x03" * 30
+
+
+def test_of_a_journal_a_share_of_what_was_written_is_cut(disk: Path, active: Active) -> None:
+    inject(active, "corrupt", target="b1", what="journal", how="truncate", cut_share=0.5)
+    assert content(disk)["journal/current/1.txn"] == b"\x01" * 50
+
+
+def test_an_index_goes_back_whole_and_nothing_else_does(disk: Path, cluster: Any, active: Active) -> None:
+    cluster.process("b1").snapshot("before")
+    (disk / "ledgers/current/locations/1.sst").unlink()
+    (disk / "ledgers/current/locations/9.sst").write_bytes(b"newer")
+    (disk / "ledgers/current/0.log").write_bytes(b"newer")
+    inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+    assert content(disk) == FILES | {"ledgers/current/0.log": b"newer"}
+
+
+def test_what_is_as_it_was_was_not_corrupted(disk: Path, cluster: Any, active: Active) -> None:
+    cluster.process("b1").snapshot("before")
+    with pytest.raises(FaultError, match="no file of b1's journal is another than before"):
+        inject(active, "corrupt", target="b1", what="journal", how="roll_back", to="before")
+
+
+def test_there_must_be_enough_to_flip(disk: Path, active: Active) -> None:
+    with pytest.raises(FaultError, match="b1's journal has 800 bits, too few to flip 801"):
+        inject(active, "corrupt", target="b1", what="journal", how="flip", bits=801)
+
+
+def test_a_snapshot_that_nobody_took_is_refused(disk: Path, active: Active) -> None:
+    with pytest.raises(UsageError, match="b1 has no snapshot 'before'"):
+        inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+
+
+def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, active: Active) -> None:
+    inject(active, "corrupt", target="b1", what="journal", how="flip")
+    first = content(disk)
+    for name, data in FILES.items():
+        (disk / name).write_bytes(data)
+    with Active(cluster, lambda line: None) as again:
+        again._numbered = 1
+        inject(again, "corrupt", target="b1", what="journal", how="flip")
+    assert content(disk) == first
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"how": "truncate"},
+        {"how": "truncate", "cut_bytes": 1, "cut_share": 0.5},
+        {"how": "flip", "cut_bytes": 1},
+        {"how": "roll_back"},
+        {"how": "flip", "to": "before"},
+    ],
+)
+def test_each_way_takes_its_own_parameters(params: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        FAULTS["corrupt"].params(target="b1", what="journal", **params)
+
+
+def test_zeros_at_the_end_were_not_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\0a\0\0")
+    assert _written(tmp_path / "file") == b"\0a"
+
+
+@pytest.mark.parametrize("way", [{"how": "flip", "bits": 8}, {"how": "truncate", "cut_bytes": 20}])
+def test_what_was_copied_at_the_death_stays_as_it_was(
+    disk: Path, active: Active, tmp_path: Path, way: dict[str, Any]
+) -> None:
+    """The copy may be a link to the file."""
+    copy, journal = tmp_path / "copy.txn", "journal/current/1.txn"
+    copy.hardlink_to(disk / journal)
+    inject(active, "corrupt", target="b1", what="journal", **way)
+    assert copy.read_bytes() == FILES[journal] != (disk / journal).read_bytes()
+
+
+def test_the_index_of_every_ledger_directory_goes_back(disk: Path, cluster: Any, active: Active) -> None:
+    b1, newer = cluster.process("b1"), disk / "more/current/locations/1.sst"
+    newer.parent.mkdir(parents=True)
+    newer.write_bytes(b"old")
+    b1.places = lambda: {name: disk / name for name in ("journal", "ledgers", "more")}
+    b1.snapshot("before")
+    newer.write_bytes(b"new")
+    (disk / "more/current/0.log").write_bytes(b"stays")
+    inject(active, "corrupt", target="b1", what="index", how="roll_back", to="before")
+    assert (newer.read_bytes(), (disk / "more/current/0.log").read_bytes()) == (b"old", b"stays")

@@ -1,0 +1,118 @@
+"""Full and read-only disks: on real file systems where this machine has them, else on a fake one."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.disks import lacking
+from cluster.interface import Exit, ProcessState, Refusal
+from cluster.keeping import Keeper
+from cluster.servers.disks import ImageDisk, disks_of
+from nemesis.active import Active
+from plans.disks import Disks
+from protocol.errors import FaultError, UsageError
+from tests.unit.nemesis.fake_disks import give_disks
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
+
+real = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+
+
+@pytest.fixture
+def disk(cluster: Any, tmp_path: Path) -> Iterator[ImageDisk]:
+    """A real disk of b1."""
+    with Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as keeper:
+        keeper.own_mounts()
+        disks = disks_of(tmp_path, Disks(size_mb=64), keeper)
+        disks["data"].make()
+        cluster.process("b1").disks = lambda: disks
+        yield disks["data"]
+
+
+@real
+def test_a_full_disk_takes_no_byte_until_it_is_healed(disk: ImageDisk, active: Active, lines: Lines) -> None:
+    inject(active, "fill", target="b1")
+    with pytest.raises(OSError) as refused:
+        (disk.path / "more").write_bytes(bytes(1 << 20))
+    assert refused.value.errno == errno.ENOSPC
+    (disk.path / "more").unlink()
+    active.heal()
+    (disk.path / "more").write_bytes(bytes(1 << 20))
+    assert phases(lines) == WHOLE
+    assert proof(lines, "confirmed")["spare_bytes"]["data"] < 64 << 10
+
+
+@real
+def test_a_read_only_disk_is_healed_by_a_boot_upon_a_new_mount(
+    cluster: Any, disk: ImageDisk, active: Active, lines: Lines
+) -> None:
+    with (disk.path / "open").open("wb"):
+        inject(active, "read_only", target="b1")
+    with pytest.raises(OSError) as refused:
+        (disk.path / "more").write_bytes(b"more")
+    assert refused.value.errno == errno.EROFS
+    active.heal()
+    (disk.path / "more").write_bytes(b"more")
+    assert (phases(lines), proof(lines, "healed")["killed"]) == (WHOLE, True)
+    assert (cluster.process("b1").state, cluster.process("b1").boot) == (ProcessState.RUNNING, 2)
+
+
+@real
+def test_the_disk_of_a_dead_bookie_comes_back_before_the_bookie_does(
+    cluster: Any, disk: ImageDisk, active: Active
+) -> None:
+    inject(active, "read_only", target="b1")
+    inject(active, "kill", target="b1")
+    assert active.heal() == ["read_only b1", "kill b1"]
+    assert (disk.sound, cluster.process("b1").boot) == (True, 2)
+
+
+def test_a_rest_is_left_and_a_bookie_that_goes_on_is_not_restarted(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "ledgers", "journal")
+    inject(active, "fill", target="b1", disk="ledgers", rest_kb=128)
+    disks = cluster.process("b1").disks()
+    assert disks["ledgers"].spare_bytes() == 128 << 10
+    assert disks["journal"].spare_bytes() == 1 << 20
+    active.heal()
+    assert (disks["ledgers"].spare_bytes(), cluster.process("b1").boot) == (1 << 20, 1)
+    assert phases(lines) == WHOLE
+
+
+def test_what_a_living_bookie_gives_back_meanwhile_is_taken_too(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    disk = cluster.process("b1").disks()["data"]
+    disk.gives_back = [512 << 10]
+    inject(active, "fill", target="b1", rest_kb=128)
+    assert disk.spare_bytes() == 128 << 10
+    assert proof(lines, "confirmed")["spare_bytes"]["data"] == 128 << 10
+
+
+def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Active, tmp_path: Path) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "fill", target="b1", rest_kb=64)
+    b1 = cluster.process("b1")
+    assert b1.allowed == [1]
+    b1.state = ProcessState.DOWN
+    b1.refusal = lambda: Refusal(Exit("b1", 1, 3, None, 0), ("no space left",))
+    active.heal()
+    assert (b1.state, b1.boot) == (ProcessState.RUNNING, 2)
+
+
+def test_a_disk_that_stays_writable_is_no_full_disk(cluster: Any, active: Active, tmp_path: Path) -> None:
+    give_disks(cluster, tmp_path, "data")
+    with pytest.raises(FaultError, match=r"is not full: .*writing 1048576 bytes was taken"):
+        inject(active, "fill", target="b1")
+
+
+@pytest.mark.parametrize("name", ["fill", "read_only"])
+def test_without_a_disk_it_is_refused(active: Active, name: str) -> None:
+    with pytest.raises(UsageError, match="b1 has no disk of its own"):
+        inject(active, name, target="b1")

@@ -1,0 +1,102 @@
+"""A process without its network, or half of it: only where it has one, confirmed, back when it is healed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from cluster.packets import Direction
+from nemesis.active import Active
+from protocol.errors import FaultError, UsageError
+from tests.unit.nemesis.fake_cluster import FakeCluster
+from tests.unit.nemesis.fault_stories import Lines, inject, proof
+
+
+class FakeNetworks:
+    """Who is off its network, and whose packets are lost; nothing changes for those that are ``stuck``."""
+
+    def __init__(self, *stuck: str, lacking: str | None = None) -> None:
+        self.off: set[str] = set()
+        self.lost: dict[str, dict[Direction, int]] = {}
+        self.stuck = set(stuck)
+        self.lacking = lacking
+
+    def disconnect(self, name: str) -> None:
+        self.off |= {name} - self.stuck
+
+    def connect(self, name: str) -> None:
+        self.off -= {name}
+
+    def connected(self, name: str) -> bool:
+        return name not in self.off
+
+    def lacks_for_dropping(self) -> str | None:
+        return self.lacking
+
+    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+        if name not in self.stuck:
+            self.lost[name] = dict.fromkeys(ways, 7)
+
+    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+        return self.lost.get(name, {})
+
+
+@pytest.mark.parametrize("fault", ["disconnect", "blackhole"])
+def test_where_processes_share_a_network_it_is_not_available(active: Active, fault: str) -> None:
+    with pytest.raises(UsageError, match="no network of their own on this backend"):
+        inject(active, fault, target="b2")
+
+
+def test_it_is_off_until_it_is_healed(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks()
+    inject(active, "disconnect", target="b2")
+    assert cluster.networks.off == {"b2"}
+    active.heal()
+    assert cluster.networks.off == set()
+    assert "wait_ready b2" in cluster.orders.given
+
+
+def test_one_that_stays_connected_is_no_fault(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks("b2")
+    with pytest.raises(FaultError, match="b2 is still on its network"):
+        inject(active, "disconnect", target="b2")
+
+
+@pytest.mark.parametrize("fault", ["disconnect", "blackhole"])
+@pytest.mark.parametrize("target", ["observer", "proxy"])
+def test_the_record_of_the_run_is_never_hit(
+    active: Active, cluster: FakeCluster, target: Any, fault: str
+) -> None:
+    cluster.networks = FakeNetworks()
+    with pytest.raises(UsageError, match="is never hit"):
+        inject(active, fault, target=target)
+
+
+@pytest.mark.parametrize(
+    ("way", "lost"),
+    [("incoming", {"incoming"}), ("outgoing", {"outgoing"}), ("both", {"incoming", "outgoing"})],
+)
+def test_packets_are_lost_one_way_or_both(
+    active: Active, cluster: FakeCluster, lines: Lines, way: str, lost: set[str]
+) -> None:
+    cluster.networks = FakeNetworks()
+    inject(active, "blackhole", target="b2", way=way)
+    assert proof(lines, "confirmed")["dropped"] == dict.fromkeys(lost, 7)
+    active.heal()
+    assert proof(lines, "healed")["dropped"] == dict.fromkeys(lost, 7)
+    assert cluster.networks.dropped_packets("b2") == {}
+    assert "wait_ready b2" in cluster.orders.given
+
+
+def test_packets_that_still_pass_are_no_fault(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks("b2")
+    with pytest.raises(FaultError, match="b2 loses no packets, not incoming"):
+        inject(active, "blackhole", target="b2", way="incoming")
+
+
+def test_where_no_packets_can_be_dropped_it_says_why(active: Active, cluster: FakeCluster) -> None:
+    cluster.networks = FakeNetworks(lacking="nft missing")
+    with pytest.raises(UsageError, match="nft missing"):
+        inject(active, "blackhole", target="b2")

@@ -1,0 +1,140 @@
+"""Power loss: one instant for all, proven on every disk, healed by the boots of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cluster.interface import ProcessState, Way
+from nemesis.active import Active
+from nemesis.registry import FAULTS
+from protocol.errors import FaultError, ServerError, UsageError
+from tests.unit.nemesis.fake_disks import give_disks
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof, start
+
+BOTH = ("b1", "b2")
+GONE = {"synced": True, "unsynced": False}
+
+
+def test_all_are_paused_before_one_disk_is_shut_down_and_mounted_after_all_are_dead(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    took = give_disks(cluster, tmp_path, "data")
+    inject(active, "power_loss", targets=BOTH)
+    assert took == [
+        *("write b1/data", "write b2/data", "lose_power b1/data", "lose_power b2/data"),
+        *("mount b1/data", "mount b2/data"),
+    ]
+    disk = cluster.process("b2").disks()["data"]
+    assert disk.seen == ["write: paused", "lose_power: paused", "mount: down"]
+    orders = [order for order in cluster.orders.given if order.split()[0] in ("pause", "kill", "cut", "heal")]
+    assert orders[:2] == ["pause b1", "pause b2"]
+    assert orders.index("cut writer-b1") < orders.index("kill b1") < orders.index("heal writer-b1")
+    assert phases(lines) == WHOLE[:3]
+    assert proof(lines, "confirmed")["probes"] == {name: {"data": GONE} for name in BOTH}
+
+
+def test_it_is_healed_when_the_last_of_them_is_started(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "power_loss", targets=BOTH)
+    start(active, target="b2")
+    assert (cluster.process("b2").boot, phases(lines)) == (2, WHOLE[:3])
+    start(active, target="b1")
+    assert (cluster.process("b1").boot, phases(lines), active.in_force()) == (2, WHOLE, [])
+
+
+def test_healing_starts_all_of_them(cluster: Any, active: Active, tmp_path: Path) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "power_loss", targets=BOTH)
+    assert active.heal() == ["power_loss b1,b2"]
+    assert {cluster.process(name).state for name in BOTH} == {ProcessState.RUNNING}
+
+
+def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
+    cluster: Any, active: Active, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "cut", **{"from": "writer", "to": "b1"})
+    inject(active, "hold", **{"from": "recoverer", "to": "b1"}, way="answers")
+    before = {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()}
+    inject(active, "power_loss", targets=["b1"])
+    assert {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()} == before
+    assert cluster.links.state("recoverer", "b1").held == (Way.ANSWERS,)
+    assert not [order for order in cluster.orders.given if "observer" in order]
+
+
+def test_one_disk_alone_may_lose_power(cluster: Any, active: Active, tmp_path: Path) -> None:
+    took = give_disks(cluster, tmp_path, "ledgers", "journal")
+    inject(active, "power_loss", targets=["b1"], disk="journal")
+    assert took == ["write b1/journal", "lose_power b1/journal", "mount b1/journal"]
+    assert cluster.process("b1").state is ProcessState.DOWN
+
+
+def test_the_level_of_a_process_leaves_the_file_systems_alone(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    took = give_disks(cluster, tmp_path, "data")
+    inject(active, "power_loss", targets=["b1"], level="process")
+    assert took == ["write b1/data"]
+    assert proof(lines, "confirmed")["probes"] == {"b1": {"data": {"synced": True, "unsynced": True}}}
+    assert cluster.process("b1").state is ProcessState.DOWN
+
+
+def test_a_file_that_should_be_gone_and_is_there_refutes_it(
+    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    cluster.process("b2").disks()["data"].loses = False
+    with pytest.raises(FaultError, match=r"b2 did not lose power on disk data.*the unsynced one there"):
+        inject(active, "power_loss", targets=BOTH)
+    assert phases(lines) == ["planned", "injected", "failed", "healed"]
+    assert cluster.process("b2").state is ProcessState.RUNNING
+
+
+def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power(
+    cluster: Any, active: Active, tmp_path: Path
+) -> None:
+    took = give_disks(cluster, tmp_path, "data")
+
+    def broken() -> None:
+        raise ServerError("no such device")
+
+    cluster.process("b2").disks()["data"].lose_power = broken
+    with pytest.raises(FaultError, match="no such device"):
+        inject(active, "power_loss", targets=BOTH)
+    assert took[-1] == "mount b1/data"
+    assert [cluster.process(name).boot for name in BOTH] == [2, 1]
+    assert {cluster.process(name).state for name in BOTH} == {ProcessState.RUNNING}
+    assert not any(cluster.links.state(*pair).cut for pair in cluster.links.pairs())
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"targets": ["b3"]}, "b3 has no disk of its own"),
+        ({"targets": ["b1"], "disk": "journal"}, "b1 has no disk 'journal'; it has data"),
+    ],
+)
+def test_it_is_refused_without_the_disk(
+    cluster: Any, active: Active, tmp_path: Path, params: dict[str, Any], said: str
+) -> None:
+    give_disks(cluster, tmp_path, "data")
+    with pytest.raises(UsageError, match=said):
+        inject(active, "power_loss", **params)
+
+
+def test_it_is_refused_while_one_of_them_is_down(cluster: Any, active: Active, tmp_path: Path) -> None:
+    give_disks(cluster, tmp_path, "data")
+    inject(active, "kill", target="b2")
+    with pytest.raises(UsageError, match="b2 is down already"):
+        inject(active, "power_loss", targets=BOTH)
+
+
+def test_a_bookie_is_named_once() -> None:
+    with pytest.raises(ValidationError, match="named twice"):
+        FAULTS["power_loss"].params(targets=["b1", "b1"])

@@ -1,0 +1,78 @@
+"""Starting as a plan expects it: ready, refused, either, or not waited for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cluster.interface import ProcessState
+from nemesis.active import Active
+from protocol.errors import FaultError, ServerError, UsageError
+from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
+
+
+@pytest.fixture
+def b1(cluster: Any, active: Active) -> Any:
+    """b1, which was killed."""
+    inject(active, "kill", target="b1")
+    return cluster.process("b1")
+
+
+@pytest.mark.parametrize("expect", ["refuses", "any"])
+def test_a_boot_that_was_to_refuse_leaves_the_kill_in_force(
+    b1: Any, active: Active, lines: Lines, expect: str
+) -> None:
+    b1.refusing = True
+    refusal = start(active, target="b1", expect=expect)
+    assert str(refusal) == "b1 (boot 2) refused with exit code 2: no cookie"
+    assert b1.allowed == [2]
+    assert phases(lines) == ["planned", "injected", "confirmed", "failed"]
+    assert "refused with exit code 2" in proof(lines, "failed")["healing"]
+    b1.refusing = False
+    assert start(active, target="b1") is None
+    assert phases(lines)[-1] == "healed"
+
+
+def test_a_boot_that_was_to_refuse_and_gets_ready_is_an_error(b1: Any, active: Active) -> None:
+    with pytest.raises(FaultError, match="b1 got ready in boot 2, and was to refuse"):
+        start(active, target="b1", expect="refuses")
+
+
+def test_a_boot_that_may_do_either_heals_when_it_is_ready(b1: Any, active: Active, lines: Lines) -> None:
+    assert start(active, target="b1", expect="any") is None
+    assert phases(lines)[-1] == "healed"
+
+
+def test_nobody_may_refuse_unasked(b1: Any, active: Active) -> None:
+    b1.refusing = True
+    with pytest.raises(FaultError, match="ended by itself"):
+        start(active, target="b1")
+    assert b1.allowed == []
+
+
+def test_a_refusal_is_told_where_nothing_was_to_be_healed(cluster: Any, active: Active, lines: Lines) -> None:
+    b2 = cluster.process("b2")
+    b2.kill()
+    b2.refusing = True
+    assert start(active, target="b2", expect="refuses") is not None
+    assert lines == []
+    with pytest.raises(ServerError):
+        start(active, target="b2")
+
+
+def test_a_start_without_waiting_asks_for_no_readiness(
+    cluster: Any, b1: Any, active: Active, lines: Lines
+) -> None:
+    assert start(active, target="b1", wait=False) is None
+    assert "wait_ready b1" not in cluster.orders.given
+    assert (b1.state, proof(lines, "healed")["ready"]) == (ProcessState.RUNNING, False)
+    inject(active, "kill", target="b1")  # in the middle of its boot
+    assert phases(lines, 2) == ["planned", "injected", "confirmed"]
+
+
+def test_what_cannot_tell_refusals_cannot_be_expected_to_refuse(cluster: Any, active: Active) -> None:
+    cluster.petrify("zk1")
+    cluster.process("zk1").state = ProcessState.DOWN
+    with pytest.raises(UsageError, match="whether zk1 refuses cannot be seen"):
+        start(active, target="zk1", expect="refuses")

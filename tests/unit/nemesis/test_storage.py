@@ -1,0 +1,159 @@
+"""Wiping: which files go, which stay, and when it is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from nemesis.active import Active
+from nemesis.registry import FAULTS
+from protocol.errors import FaultError, UsageError
+from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof, start
+
+FILES = (
+    "journal/current/VERSION",
+    "journal/current/1.txn",
+    "ledgers/current/VERSION",
+    "ledgers/current/DIRTY",
+    "ledgers/current/0.log",
+    "ledgers/current/ledgers/CURRENT",
+    "ledgers/current/locations/CURRENT",
+    "ledgers/lost+found/inode",
+)
+COOKIES = {"journal/current/VERSION", "ledgers/current/VERSION"}
+FOUND = "ledgers/lost+found/inode"
+
+
+class Cookies(dict[str, bytes]):
+    """A metadata store that keeps cookies."""
+
+    cookie = dict.get
+
+    def forget_cookie(self, bookie: str) -> None:
+        del self[bookie]
+
+
+@pytest.fixture
+def disk(cluster: Any, tmp_path: Path) -> Path:
+    """What b1 has stored; it was not stopped yet."""
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("bytes")
+    places = {name: tmp_path / name for name in ("journal", "ledgers")}
+    cluster.process("b1").places = lambda: places
+    cluster.metadata = Cookies(b1=b"cookie", b2=b"cookie")
+    return tmp_path
+
+
+def left(disk: Path) -> set[str]:
+    return {str(path.relative_to(disk)) for path in disk.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("params", "stay"),
+    [
+        ({}, {FOUND}),
+        ({"cookie": "keep"}, {FOUND, *COOKIES}),
+        ({"what": "journal"}, {name for name in FILES if "journal" not in name}),
+        ({"what": "ledgers", "cookie": "keep"}, {*FILES[:3], FOUND}),
+        ({"what": "index", "cookie": "keep"}, {name for name in FILES if "/CURRENT" not in name}),
+    ],
+)
+def test_what_is_gone_and_what_stays(
+    disk: Path, active: Active, lines: Lines, params: dict[str, str], stay: set[str]
+) -> None:
+    inject(active, "kill", target="b1")
+    inject(active, "wipe", target="b1", **params)
+    assert left(disk) == stay
+    empty = {path.name for path in disk.glob("*/**/*") if path.is_dir() and not any(path.iterdir())}
+    assert empty == ({"ledgers", "locations"} if params.get("what") == "index" else set())
+    assert proof(lines, "injected", 2)["files"] == len(FILES) - len(stay)
+    active.heal()
+    assert left(disk) == stay
+    assert phases(lines, 2) == WHOLE
+
+
+def test_the_cookie_is_forgotten_everywhere_only_when_asked(
+    disk: Path, cluster: Any, active: Active, lines: Lines
+) -> None:
+    inject(active, "kill", target="b1")
+    inject(active, "wipe", target="b1")
+    assert set(cluster.metadata) == {"b1", "b2"}
+    inject(active, "wipe", target="b1", cookie="remove_everywhere")
+    assert set(cluster.metadata) == {"b2"}
+    assert (proof(lines, "injected", 3)["files"], proof(lines, "injected", 3)["cookie_forgotten"]) == (
+        0,
+        True,
+    )
+    with pytest.raises(FaultError, match="there was nothing to wipe of b1's all"):
+        inject(active, "wipe", target="b1", cookie="remove_everywhere")
+
+
+def test_what_the_disk_held_at_the_death_is_recorded_before_it_is_gone(
+    disk: Path, cluster: Any, active: Active
+) -> None:
+    seen: list[set[str]] = []
+    inject(active, "kill", target="b1")
+    cluster.process("b1").disk_settled = lambda: seen.append(left(disk))
+    inject(active, "wipe", target="b1")
+    assert seen == [set(FILES)]
+
+
+def test_files_that_are_still_there_are_no_wipe(
+    disk: Path, active: Active, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inject(active, "kill", target="b1")
+    monkeypatch.setattr(Path, "unlink", lambda path: None)
+    with pytest.raises(FaultError, match=r"7 files are still there, such as .*1\.txn"):
+        inject(active, "wipe", target="b1")
+
+
+def test_a_bookie_that_was_started_meanwhile_was_not_wiped(disk: Path, cluster: Any, active: Active) -> None:
+    inject(active, "kill", target="b1")
+    cluster.process("b1").places, places = (
+        (lambda: start(active, target="b1") or places()),
+        (cluster.process("b1").places),
+    )
+    with pytest.raises(FaultError, match="started"):
+        inject(active, "wipe", target="b1")
+
+
+def test_a_running_bookie_keeps_its_files(disk: Path, active: Active, lines: Lines) -> None:
+    with pytest.raises(UsageError, match="b1 is running, and its files are its own until it is down"):
+        inject(active, "wipe", target="b1")
+    assert (left(disk), lines) == (set(FILES), [])
+
+
+def test_files_out_of_reach_are_refused(disk: Path, active: Active) -> None:
+    with pytest.raises(UsageError, match="the files of b2 cannot be reached"):
+        inject(active, "wipe", target="b2")
+
+
+def test_the_index_has_no_cookie() -> None:
+    with pytest.raises(ValidationError, match="write `cookie: keep`"):
+        FAULTS["wipe"].params(target="b1", what="index")
+
+
+@pytest.mark.parametrize(
+    ("what", "gone"),
+    [
+        ("all", {"more/current/0.log", "more/current/locations/CURRENT"}),
+        ("ledgers", {"more/current/0.log", "more/current/locations/CURRENT"}),
+        ("index", {"more/current/locations/CURRENT"}),
+        ("journal", set()),
+    ],
+)
+def test_every_ledger_directory_is_meant(
+    disk: Path, cluster: Any, active: Active, what: str, gone: set[str]
+) -> None:
+    for name in ("more/current/0.log", "more/current/locations/CURRENT"):
+        (disk / name).parent.mkdir(parents=True, exist_ok=True)
+        (disk / name).write_text("bytes")
+    cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "more", "ledgers")}
+    before = left(disk)
+    inject(active, "kill", target="b1")
+    inject(active, "wipe", target="b1", what=what, cookie="keep")
+    assert {name for name in before - left(disk) if name.startswith("more/")} == gone

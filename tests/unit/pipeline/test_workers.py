@@ -1,0 +1,108 @@
+"""What workers are asked, in this process: the folder they see, their packages, and the code they get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import probe
+from pipeline.workers import PACKAGES, check_folder, check_workers, code_zip, is_local, own_address
+from protocol.errors import JudgementError
+
+MASTER = "spark://127.0.0.1:7077"
+
+
+class Context:
+    """A cluster of as many workers as answers are given."""
+
+    defaultParallelism = 2  # noqa: N815  # Spark's name
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = answers
+
+    def parallelize(self, _: Any, __: int) -> Context:
+        return self
+
+    def mapPartitions(self, function: Any) -> Context:  # noqa: N802  # Spark's name
+        if not self.answers:
+            self.answers = tuple(function(iter(())))
+        return self
+
+    def collect(self) -> list[Any]:
+        if isinstance(self.answers[0], Exception):
+            raise self.answers[0]
+        return list(self.answers)
+
+
+def test_workers_like_this_process_are_accepted(tmp_path: Path) -> None:
+    check_workers(Context(), MASTER)
+    check_folder(Context(), MASTER, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (("3.9.1", {}), "runs Python 3.9.1, the driver"),
+        ((sys.version.split()[0], {"numpy": "1.0"}), "has numpy 1.0, the driver numpy"),
+        ((sys.version.split()[0], {"pyarrow": ""}), "has no pyarrow, the driver pyarrow"),
+    ],
+)
+def test_a_worker_that_differs_is_named(told: tuple[str, dict[str, str]], said: str) -> None:
+    python, packages = told
+    other = probe.about(PACKAGES)._replace(host="w2", python=python)
+    other = other._replace(packages={**other.packages, **packages})
+    with pytest.raises(JudgementError, match=f"^worker w2 .*{said}") as raised:
+        check_workers(Context(probe.about(PACKAGES), other), MASTER)
+    assert raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version", "of another version"),
+        ('Cannot run program "python9": error=2', "no such Python"),
+        ("Caused by: java.lang.IllegalStateException: odd", "odd"),
+    ],
+)
+def test_workers_that_run_nothing_are_named(error: str, said: str) -> None:
+    with pytest.raises(JudgementError, match=said):
+        check_workers(Context(RuntimeError(error)), MASTER)
+
+
+def test_a_folder_that_a_worker_does_not_see_or_sees_otherwise_is_named(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("ours")
+    assert probe.sees(str(tmp_path), "token", "ours")[1] == ""
+    assert probe.sees(str(tmp_path), "token", "others")[1] == "sees another folder under that path"
+    assert "No such file" in probe.sees(str(tmp_path / "nowhere"), "token", "ours")[1]
+    with pytest.raises(JudgementError, match="worker w2 cannot use it") as raised:
+        check_folder(Context(("w2", "cannot use it")), MASTER, tmp_path)
+    assert "--results must name a folder" in raised.value.remedy
+    with pytest.raises(JudgementError, match="what workers write there is not seen here"):
+        check_folder(Context(("w2", "")), MASTER, tmp_path)
+
+
+def test_the_code_travels_whole_and_alone(tmp_path: Path) -> None:
+    path = code_zip(tmp_path)
+    first = path.read_bytes()
+    assert code_zip(tmp_path).read_bytes() == first
+    assert "pipeline/worker.py" in zipfile.ZipFile(path).namelist()
+    modules = ", ".join(f"pipeline.{name}" for name in ("segments", "wires", "buckets", "holdings", "worker"))
+    script = f"import sys; sys.path.insert(0, {str(path)!r}); import {modules}; print(pipeline.__file__)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert str(path) in done.stdout, done.stderr
+
+
+def test_masters_are_told_apart() -> None:
+    assert [is_local(one) for one in ("local", "local[*]", "local-cluster[2,1,1024]", MASTER)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert own_address(MASTER) == own_address("local[2]") == own_address("yarn") == "127.0.0.1"

@@ -1,0 +1,238 @@
+"""Plans drawn from a seed: the same again, all of them plans, and never more lost than the limit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.vocabulary import loads, words
+from plans.document import parse
+from plans.exploring.generate import Asked, draw, generate, left_out
+from plans.exploring.limit import LOSING, REPAIRING
+from plans.exploring.profile import DEFAULT, Profile, load_profile
+from plans.exploring.strokes import KINDS
+from plans.load import load_tree
+from plans.models import StepSpec, Together
+from plans.resolve import resolve
+from plans.rounds import every
+from plans.steps import faults_in
+from plans.walk import MODIFIERS, raw_steps
+from plans.writing import plan_text
+from protocol.addresses import ZOOKEEPER
+from protocol.errors import PlanError
+from protocol.modes import MODES
+
+PROFILE = load_profile()
+EVERY_FAULT = frozenset(faults_in(words()))
+any_time = settings(deadline=None, max_examples=60)
+
+
+@st.composite
+def asked(draw_one: Callable[..., Any]) -> Asked:
+    """Any mode, and perhaps more lost copies than it promises to survive."""
+    mode = draw_one(st.sampled_from(sorted(MODES)))
+    return Asked(EVERY_FAULT, mode, None, draw_one(st.integers(0, 2)))
+
+
+@st.composite
+def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[Asked, dict[str, Any]]:
+    """What ``explore`` may generate, with choices that Hypothesis makes and shrinks."""
+    wish = draw_one(asked())
+    random: Random = draw_one(st.randoms(use_true_random=False))
+    return wish, draw(profile, lambda _: random, wish, told="Hypothesis")
+
+
+@given(st.integers(0, 2**63 - 1), asked())
+@any_time
+def test_the_same_seed_gives_the_same_plan(seed: int, wish: Asked) -> None:
+    assert generate(PROFILE, seed, wish) == generate(PROFILE, seed, wish)
+
+
+def test_other_seeds_give_other_plans() -> None:
+    wish = Asked(EVERY_FAULT, "protected")
+    assert len({repr(generate(PROFILE, seed, wish)["steps"]) for seed in range(50)}) == 50
+
+
+@given(trees())
+@any_time
+def test_whatever_is_drawn_is_a_plan(drawn: tuple[Asked, dict[str, Any]]) -> None:
+    wish, tree = drawn
+    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+    assert plan.modes == (wish.mode,)
+    assert resolve(plan, 1, plan.modes[0]).plan == plan, "something was left for the seed to decide"
+    assert [step.name for step in every(plan.steps)].count("heal") >= 1
+
+
+@given(trees())
+@any_time
+def test_a_written_plan_is_read_back_the_same(drawn: tuple[Asked, dict[str, Any]]) -> None:
+    _, tree = drawn
+    text = plan_text(tree, comment="Drawn.")
+    assert parse(text, "written.yaml").tree == tree
+
+
+def lost_at_most(tree: dict[str, Any], mode: str) -> int:
+    """The most bookies that have lost copies at a time: killed, or without power, and not repaired yet."""
+    lost: set[str] = set()
+    most = 0
+    for step in raw_steps(tree):
+        if step.name in LOSING[mode]:
+            named = step.params.get("targets", [step.params.get("target")])
+            lost |= {name for name in named if name.startswith("b")}
+        elif mode in REPAIRING and step.params.get("condition") == "quiet":
+            lost.clear()
+        most = max(most, len(lost))
+    return most
+
+
+@given(trees())
+@any_time
+def test_never_more_copies_are_lost_than_the_mode_promises_to_survive(
+    drawn: tuple[Asked, dict[str, Any]],
+) -> None:
+    wish, tree = drawn
+    created = next(step.params for step in raw_steps(tree) if step.name == "create")
+    assert wish.mode is not None
+    assert lost_at_most(tree, wish.mode) <= created["ack_quorum"] - 1 + wish.beyond
+
+
+def test_a_plan_beyond_the_limit_has_an_allowance_and_no_other_has() -> None:
+    within = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected"))
+    beyond = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected", beyond=1))
+    assert "allowance" not in within
+    assert beyond["allowance"] > 0
+
+
+def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() -> None:
+    def most(beyond: int) -> int:
+        wish = Asked(EVERY_FAULT, "unprotected", beyond=beyond)
+        return max(lost_at_most(generate(PROFILE, seed, wish), "unprotected") for seed in range(60))
+
+    assert most(0) == 2, "the ack quorum 3 allows two"
+    assert most(1) == 3
+
+
+def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
+    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+    for step in plan.steps:
+        if isinstance(step, Together):
+            yield from step.branches
+
+
+@given(trees())
+@any_time
+def test_what_a_lane_breaks_it_mends(drawn: tuple[Asked, dict[str, Any]]) -> None:
+    _, tree = drawn
+    for lane in lanes(tree):
+        down: set[str] = set()
+        for step in every(lane):
+            target = getattr(step.params, "target", None)
+            if step.name in ("kill", "stop", "pause"):
+                assert target not in down, f"{target} is hit while it is down"
+                down.add(str(target))
+            elif step.name == "power_loss":
+                down |= set(getattr(step.params, "targets", ()))
+            elif step.name in ("start", "resume"):
+                down.remove(str(target))
+        assert not down
+
+
+def paused_and_needed(lane: Iterable[StepSpec]) -> tuple[set[str], set[str]]:
+    """Whom a lane pauses, and who has to read for the links that it slows down or holds."""
+    paused: set[str] = set()
+    needed: set[str] = set()
+    for step in lane:
+        params = step.params
+        if step.name == "pause":
+            paused.add(getattr(params, "target", ""))
+        elif step.name == "slow":
+            needed |= {getattr(params, "source", ""), getattr(params, "to", "")}
+        elif step.name == "isolate" and getattr(params, "by", "") == "hold":
+            needed |= {getattr(params, "target", ""), ZOOKEEPER}
+    return paused, needed
+
+
+def test_no_lane_pauses_whom_the_links_of_another_need() -> None:
+    for seed in range(80):
+        tree = generate(PROFILE, seed, Asked(EVERY_FAULT, "protected"))
+        plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+        for burst in (step for step in plan.steps if isinstance(step, Together)):
+            for one, other in permutations([paused_and_needed(every(lane)) for lane in burst.branches], 2):
+                assert not one[0] & other[1], f"seed {seed}"
+
+
+@given(trees())
+@any_time
+def test_times_of_a_lane_never_go_back(drawn: tuple[Asked, dict[str, Any]]) -> None:
+    _, tree = drawn
+    for lane in lanes(tree):
+        times = [step.at_s for step in every(lane) if step.at_s is not None]
+        assert times == sorted(times)
+
+
+def test_what_this_machine_lacks_is_not_drawn_and_named() -> None:
+    here = EVERY_FAULT - {"power_loss", "expire"}
+    wish = Asked(here, "protected")
+    drawn = {step.name for seed in range(80) for step in raw_steps(generate(PROFILE, seed, wish))}
+    assert not drawn & {"power_loss", "expire"}
+    assert left_out(PROFILE, here) == ["power_loss", "expire_bookie"]
+
+
+def test_every_kind_of_fault_of_the_default_profile_is_drawn_some_time() -> None:
+    wish = Asked(EVERY_FAULT, "protected")
+    drawn = {step.name for seed in range(150) for step in raw_steps(generate(PROFILE, seed, wish))}
+    assert {KINDS[name].needs for name in PROFILE.faults} <= drawn
+    assert set(PROFILE.faults) == set(KINDS)
+
+
+def test_a_weight_of_zero_never_comes() -> None:
+    quiet = PROFILE.model_copy(update={"faults": {"cut": 1.0, "kill_bookie": 0.0}})
+    for seed in range(40):
+        names = {step.name for step in raw_steps(generate(quiet, seed, Asked(EVERY_FAULT, "journal")))}
+        assert "slow" not in names
+        assert "pause" not in names
+
+
+def test_modifiers_stand_behind_the_step_they_belong_to() -> None:
+    text = plan_text({"steps": [{"heal": {}, "at_s": 1.5, "note": "why: so"}]})
+    assert text == 'steps:\n  - heal: {}\n    at_s: 1.5\n    note: "why: so"\n'
+    assert set(MODIFIERS) >= {"at_s", "note"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("kill_bookie: 8", "kil_bookie: 8", "unknown fault `kil_bookie`; did you mean `kill_bookie`?"),
+        ("[3/3/2, 3/3/2", "[3/2/3, 3/3/2", "quorums must satisfy E >= WQ >= AQ >= 1, not E=3 WQ=2 AQ=3"),
+        ("lasts_s: [0.5, 4]", "lasts_s: [4, 0.5]", "[4, 0.5] must be [lowest, highest]"),
+        ("at_most_down: 2", "at_most_down: none", "`at_most_down` must be a whole number"),
+        ("modes: [protected]", "modes: [protectd]", "did you mean `protected`?"),
+        ("bursts: [1, 1, 2]", "burst: [1, 1, 2]", "unknown key `burst`; did you mean `bursts`?"),
+    ],
+)
+def test_a_mistake_in_a_profile_is_told_with_its_place(tmp_path: Path, old: str, new: str, told: str) -> None:
+    text = DEFAULT.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "mine.yaml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    line = 1 + text[: text.index(old)].count("\n")
+    with pytest.raises(PlanError) as caught:
+        load_profile(path)
+    assert told in str(caught.value)
+    assert f"mine.yaml:{line}:" in str(caught.value)
+
+
+def test_a_profile_without_any_weight_is_refused(tmp_path: Path) -> None:
+    text = DEFAULT.read_text(encoding="utf-8").partition("faults:")[0]
+    path = tmp_path / "mine.yaml"
+    path.write_text(text + textwrap.dedent("faults: {cut: 0}\n"), encoding="utf-8")
+    with pytest.raises(PlanError, match="no fault has a weight above 0"):
+        load_profile(path)

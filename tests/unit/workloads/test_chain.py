@@ -1,0 +1,141 @@
+"""The chain load on clients that keep ledgers, and the lists of logs, in memory."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import workloads.chain  # noqa: F401  # registers its load
+from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
+from tests.unit.workloads.running import Running, load_of
+from workloads.registry import WORKLOADS
+
+CHAIN = WORKLOADS["chain"]
+
+
+def running(cluster: Any, **params: Any) -> AbstractContextManager[Running]:
+    quick = {"writers": ["w1", "w2"], "entries_per_ledger": 10, "patience_s": 0.2, "read_every_s": 0.01}
+    return load_of(CHAIN, cluster, 1, {**quick, **params})
+
+
+def hang(client: Any) -> None:
+    """Its adds go on without an acknowledgement."""
+    client.script["await_acked"] = {**NOT_YET, "acked": 0}
+
+
+def test_one_leads_and_each_ledger_is_in_the_list_before_anything_is_added() -> None:
+    cluster = fake_cluster("w1", "w2")
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 4)
+        totals = load.end()
+    commands = [do for do, _ in cluster.clients["w1"].asked]
+    assert commands[:4] == ["chain_list", "create", "chain_extend", "append"]
+    assert not cluster.clients["w2"].asked
+    assert totals["closed"] >= 4
+    assert (totals["takeovers"], totals["deposed"]) == (0, 0)
+
+
+def test_whoever_takes_over_recovers_the_last_ledger_and_puts_its_own_behind_it() -> None:
+    cluster = fake_cluster("w1", "w2")
+    hang(cluster.clients["w1"])
+    with running(cluster) as load:
+        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
+        totals = load.end()
+    assert cluster.ledgers.state[1] == "recovered"
+    assert cluster.ledgers.chains["log"][0] == 1
+    assert totals["takeovers"] >= 1
+    assert "w2 takes over log log" in load.said
+
+
+def test_without_recovery_the_old_leaders_ledger_stays_as_it_is() -> None:
+    cluster = fake_cluster("w1", "w2")
+    hang(cluster.clients["w1"])
+    with running(cluster, recover=False) as load:
+        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
+        load.end()
+    assert not cluster.clients["w2"].did("open")
+
+
+def test_a_leader_whose_ledger_is_fenced_leads_no_longer_until_it_takes_over_again() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first = cluster.clients["w1"]
+    first.script["await_acked"] = [{**FENCED, "acked": 4}]
+    first.script["stop"] = [{**FENCED, "acked": 4, "unknown": 6, "failed": 0, "outstanding": 0}]
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
+        totals = load.end()
+    assert totals["rolled"] >= 1
+    assert totals["takeovers"] >= 1
+    assert "w1: ledger 1 broke: LedgerFenced (-101)" in load.said
+
+
+def test_who_loses_the_compare_and_set_leads_no_longer_and_adds_nothing() -> None:
+    cluster = fake_cluster("w1", "w2")
+    first = cluster.clients["w1"]
+    first.script["chain_extend"] = [{"ok": False, "error": "MetadataVersion", "code": -17}]
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: cluster.ledgers.chains.get("log"))
+        totals = load.end()
+    assert 1 not in cluster.ledgers.chains["log"]
+    assert totals["deposed"] == 1
+    assert cluster.ledgers.entries[1] == 0
+
+
+@pytest.mark.parametrize("refusal", ["chain_list", "open"])
+def test_a_takeover_that_is_refused_is_tried_again(refusal: str) -> None:
+    cluster = fake_cluster("w1", "w2")
+    hang(cluster.clients["w1"])
+    cluster.clients["w2"].script[refusal] = [NO_BOOKIES, NO_BOOKIES]
+    with running(cluster) as load:
+        load.until(lambda: len(cluster.ledgers.chains.get("log", ())) > 1)
+        load.end()
+    assert any("NotEnoughBookies (-6)" in line for line in load.said)
+
+
+def test_a_dead_leader_is_replaced_at_once() -> None:
+    cluster = fake_cluster("w1", "w2")
+    cluster.clients["w1"].script["await_acked"] = [BREAK]
+    with running(cluster, patience_s=30) as load:
+        load.until(lambda: cluster.clients["w2"].did("create"))
+        load.end()
+
+
+def test_readers_pass_through_the_log_again_and_again_also_after_a_refusal_and_a_death() -> None:
+    cluster = fake_cluster("w1", "w2", "r1", "r2")
+    first, second = cluster.clients["r1"], cluster.clients["r2"]
+    first.script["chain_read"] = [NO_BOOKIES]
+    second.script["chain_read"] = [BREAK]
+    with running(cluster, readers=["r1", "r2"], patience_s=30) as load:
+        load.until(lambda: len(first.did("chain_read")) > 3)
+        second.restart()
+        load.until(lambda: len(second.did("chain_read")) > 3)
+        totals = load.end()
+    assert totals["passes"] > 4
+    assert "r1: log log is not read to its end: NotEnoughBookies (-6)" in load.said
+
+
+def test_a_load_ends_although_a_reader_is_silent() -> None:
+    cluster = fake_cluster("w1", "w2", "r1")
+    cluster.clients["r1"].script["chain_read"] = SILENCE
+    with running(cluster, readers=["r1"]) as load:
+        load.until(lambda: cluster.clients["r1"].did("chain_read"))
+        cluster.clients["r1"].die()
+        cluster.clients["r1"].resume()
+        load.end()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"writers": ["w1"]}, "at least 2"),
+        ({"readers": ["r1", "r1"]}, "a client is named twice: r1, r1"),
+        ({"log": "a/b"}, "should match pattern"),
+        ({"read_every_s": 0}, "greater than 0"),
+    ],
+)
+def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        CHAIN.params(**{"writers": ["w1", "w2"], **params})
