@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -86,6 +87,8 @@ def _run() -> int:
     if not (Path(__file__).resolve().parent.parent / "pyproject.toml").is_file():
         print("fencepost: runs only from a checkout; use scripts/setup there", file=sys.stderr)
         return EXIT_USAGE
+    # What ends a run in order: Ctrl-C, and what a supervisor or a CI service sends instead.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = fencepost.main(standalone_mode=False)
         return code if isinstance(code, int) else 0
