@@ -25,14 +25,17 @@ _SMALL = {
     "lasts_s: [0.5, 4]": "lasts_s: [0.5, 1]",
     "loads: {none: 8, append: 3,": "loads: {none: 8, append: 0,",
     "recovery: 2, failover: 1, striped: 1, forced: 1, churn: 1": "recovery: 0",
-    "quiet_ledgers: [4, 6, 8]": "quiet_ledgers: [16]",
+    "quiet_ledgers: [4, 6, 8]": "quiet_ledgers: [20]",
     "quiet_entries: [2, 10, 50]": "quiet_entries: [2]",
+    "recovered_fraction: 0.35": "recovered_fraction: 1",
+    "written_again_fraction: 0.2": "written_again_fraction: 0",
 }
 """Two bookies that both must have an entry: one crash denies what the other still has.
 
-Whose answer a recovery hears first is chance, about one in two for a ledger; of many one is nearly
-always cut off.
+Whose answer a recovery hears first is chance, and of twenty ledgers one may well be cut off.
 """
+_SEED = 4
+"""Draws a recoverer that cannot reach the one bookie while the other has crashed: no chance is in that."""
 
 
 def small_profile(folder: Path) -> Path:
@@ -49,7 +52,7 @@ def test_a_loss_without_the_journal_is_found_repeated_and_made_smaller(
     fencepost: Start, tmp_path: Path
 ) -> None:
     profile = str(small_profile(tmp_path))
-    search = ("explore", "--mode", "unprotected", "--seed", "1", "--for", "900s", "--profile", profile)
+    search = ("explore", "--mode", "unprotected", "--seed", f"{_SEED}", "--for", "900s", "--profile", profile)
     code, text = fencepost(*search, "--json").finish()
     assert code == 4, text
     found = document_in(text)
@@ -88,7 +91,7 @@ def smaller_and_smaller(shrinking: Fencepost) -> list[int]:
 def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Path) -> None:
     search = fencepost("explore", "--profile", str(small_profile(tmp_path)), "--runs", "5", "--seed", "1")
     search.wait_for("idler creates q1")
-    search.send(signal.SIGINT)
+    search.send(signal.SIGTERM)
     code, text = search.finish()
     assert code == 130, text
     assert "interrupted after" in text
