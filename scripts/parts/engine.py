@@ -15,6 +15,7 @@ import machine
 import steps
 
 ENGINE = machine.Gap("a Docker engine", ("docker.io",))
+PACKETS = machine.Gap("nft in containers' networks", ("nftables", "util-linux"))
 _ASK_TIMEOUT_S = 60
 _START_TIMEOUT_S = 60
 

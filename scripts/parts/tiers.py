@@ -183,6 +183,8 @@ def docker_lacking() -> str | None:
             steps.system([engine.ENGINE])
         elif unanswered is not None and os.geteuid() != 0:
             return unanswered.replace("\n", "; ")
+        if shutil.which("nft") is None and machine.may_install():
+            steps.system([engine.PACKETS])
         if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
             plugin.bring(plugin.FOLDER)
     except machine.StopError as stop:
