@@ -30,6 +30,7 @@ VARIANTS = {
             "lost-fence-refused",
             "lost-limbo",
             "damaged-key",
+            "never-boots",
         ),
     ),
 }
