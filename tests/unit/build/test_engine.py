@@ -89,3 +89,20 @@ def test_where_there_is_no_package_the_user_is_told(monkeypatch: pytest.MonkeyPa
     system(monkeypatch, packages={}, release="forky")
     with pytest.raises(machine.StopError, match=plugin.VERSION):
         plugin.bring(tmp_path)
+
+
+def test_where_no_service_can_start_it_the_engine_is_begun_by_hand(
+    docker: Says, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A root that may not raise limits: the service's script ends with an error before it starts anything."""
+    docker("Cannot connect to the Docker daemon", 1)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    (tmp_path / "service").write_text("#!/bin/sh\necho 'ulimit: error setting limit' >&2\nexit 2\n")
+    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nprintf '#!/bin/sh\\n' >{tmp_path}/docker\n")
+    for name in ("service", "dockerd"):
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(engine, "_LOG", tmp_path / "log")
+    monkeypatch.setattr(engine.os, "geteuid", lambda: 0)
+    engine.install_and_start()
+    assert engine.lacking() is None
+    assert "begun by hand" in capsys.readouterr().out
