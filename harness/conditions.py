@@ -14,7 +14,7 @@ from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from harness.acts.registry import Done, act
 from harness.stage import Stage
-from plans.conditions import Elapsed
+from plans.conditions import Elapsed, Quiet
 from protocol.errors import NotReadyError
 from protocol.wire import EOK, NO_ENTRY, NO_LEDGER, UNKNOWN_STATE
 
@@ -34,6 +34,10 @@ _MEANING = {
     NO_ENTRY: "no such entry",
     UNKNOWN_STATE: "limbo",
 }
+
+
+class StepsOverError(NotReadyError):
+    """A condition did not come, and the plan says that its other steps are left out then."""
 
 
 def condition(name: str) -> Callable[[Condition], Condition]:
@@ -62,7 +66,12 @@ def wait_for(stage: Stage, step: Any) -> Done:
     if isinstance(step, Elapsed):
         time.sleep(step.for_s)
         return Done(f"{step.for_s:g} s go by")
-    return Done(f"{step.condition}: {await_condition(stage, step, step.timeout_s)}")
+    try:
+        return Done(f"{step.condition}: {await_condition(stage, step, step.timeout_s)}")
+    except NotReadyError as error:
+        if isinstance(step, Quiet) and step.otherwise == "finish":
+            raise StepsOverError(str(error)) from error
+        raise
 
 
 def await_condition(stage: Stage, asked: Any, timeout_s: float) -> str:

@@ -16,6 +16,8 @@ from harness.conditions import alive_and, quiet
 from harness.stage import Stage
 from protocol.errors import ClientError, NotReadyError
 
+NOT_QUIET = "not quiet"
+"""The record among the steps that says why the cluster did not become quiet at the end."""
 _OBSERVATION_TIMEOUT_S = 1800
 _CENSUS_OUTSTANDING = 500
 _FINAL_ATTEMPTS = 20
@@ -38,7 +40,7 @@ def heal_everything(stage: Stage) -> None:
         stage.narrator.event(f"quiet: {await_quiet(stage)}")
     except NotReadyError as error:
         stage.narrator.event(f"not quiet: {error}", style="yellow")
-        stage.steps.write({"step": "quiet", "error": str(error)})
+        stage.steps.write({"step": NOT_QUIET, "error": str(error)})
 
 
 def await_quiet(stage: Stage) -> str:

@@ -147,9 +147,14 @@ class Known(Condition):
 
 
 class Quiet(Condition):
-    """Every bookie is up, registered and answering, and none is in limbo or repairing."""
+    """Every bookie is up, registered and answering, and none is in limbo or repairing.
+
+    Where that does not come, ``otherwise: finish`` leaves out the steps that are left: the run is healed,
+    observed and judged as it is.
+    """
 
     condition: Literal["quiet"] = "quiet"
+    otherwise: Literal["error", "finish"] = "error"
 
 
 class Replicated(Condition):

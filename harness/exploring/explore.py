@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evidence.findings import Verdict
 from harness.exploring.coverage import Coverage, exercised
 from harness.exploring.offers import lacking, offered_faults
 from harness.exploring.running import ERROR, Ended, carry_out
@@ -243,9 +244,10 @@ def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
 
 
 def _code(found: Found) -> tuple[int, str]:
-    anomalies = [one for one in found.ended if one.kinds]
-    if anomalies:
-        return EXIT_ANOMALY, f"found {', '.join(sorted(anomalies[0].kinds))} in {anomalies[0].path}"
+    for code, verdict in ((EXIT_ANOMALY, Verdict.ANOMALY), (EXIT_UNKNOWN, Verdict.UNKNOWN)):
+        for one in found.ended:
+            if one.kinds and one.verdict == verdict:
+                return code, f"found {', '.join(sorted(one.kinds))} in {one.path}"
     silent = sum(one.verdict != "valid" for one in found.ended)
     if silent or not found.ended:
         return EXIT_UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"

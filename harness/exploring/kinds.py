@@ -1,4 +1,8 @@
-"""The kinds of anomaly that a run showed, ``durability/lost``: what makes two failures the same one."""
+"""The kinds of what a run showed, ``durability/lost``: what makes two failures the same one.
+
+Anomalies, and one that no checker convicts: that the cluster did not become quiet when everything was healed.
+How long that may take is promised nowhere, so it is no anomaly; who searches looks for it all the same.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,11 @@ from checkers.verdict import within_allowance
 from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder, read_json
 from evidence.names import ledger_names
+from evidence.recorders import read_lines
+from harness.finals import NOT_QUIET
 from protocol.errors import EvidenceError
+
+NEVER_QUIET = "quiet/never"
 
 
 def kinds(judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
@@ -23,8 +31,14 @@ def kinds(judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
 
 
 def stored_kinds(folder: RunFolder, allowance: int) -> frozenset[str]:
-    """The same of a run that was judged; ``EvidenceError`` for one that was not."""
-    return kinds(_judgements(folder), allowance)
+    """The kinds of a run that was judged; ``EvidenceError`` for one that was not."""
+    return kinds(_judgements(folder), allowance) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+
+
+def not_quiet(folder: RunFolder) -> str:
+    """Why the cluster did not become quiet at the end of a run; empty when it did, or nobody waited."""
+    told = (record["error"] for record in read_lines(folder.steps).records if record.get("step") == NOT_QUIET)
+    return str(next(told, ""))
 
 
 def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:

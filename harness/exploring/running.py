@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run
-from harness.exploring.kinds import kinds
+from harness.exploring.kinds import NEVER_QUIET, kinds, not_quiet
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
@@ -33,7 +33,7 @@ class Ended:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """The kinds of anomaly that were found, ``durability/lost``; none that the allowance excuses.
+        """The kinds of what was found, ``durability/lost``; none that the allowance excuses.
 
         Looked up once, so that they are known when the run's folder is gone.
         """
@@ -41,18 +41,24 @@ class Ended:
 
     @property
     def verdict(self) -> str:
-        """``anomaly`` of any mode before ``error`` before ``unknown`` before ``valid``."""
+        """``anomaly`` of any mode before ``error`` before ``unknown`` before ``valid``.
+
+        A run that was never quiet is ``unknown``, whatever its entries say.
+        """
         verdicts = {str(mode.verdict.verdict) for mode in self.modes}
         if Verdict.ANOMALY in verdicts:
             return str(Verdict.ANOMALY)
         if self.error:
             return ERROR
-        return str(Verdict.UNKNOWN if Verdict.UNKNOWN in verdicts or not verdicts else Verdict.VALID)
+        doubtful = Verdict.UNKNOWN in verdicts or not verdicts or NEVER_QUIET in self.kinds
+        return str(Verdict.UNKNOWN if doubtful else Verdict.VALID)
 
     @property
     def headline(self) -> str:
         """What the verdict says, or the error."""
-        told = "; ".join(mode.verdict.headline for mode in self.modes)
+        told = "; ".join(
+            text for mode in self.modes for text in (_never_quiet(mode), mode.verdict.headline) if text
+        )
         return f"{self.error}{f' ({told})' if told else ''}" if self.error else told
 
     @property
@@ -62,7 +68,13 @@ class Ended:
 
 
 def _kinds(mode: ModeResult) -> frozenset[str]:
-    return kinds(mode.verdict.judgements.values(), from_json(mode.folder.run()).plan.allowance)
+    found = kinds(mode.verdict.judgements.values(), from_json(mode.folder.run()).plan.allowance)
+    return found | ({NEVER_QUIET} if not_quiet(mode.folder) else frozenset())
+
+
+def _never_quiet(mode: ModeResult) -> str:
+    told = not_quiet(mode.folder)
+    return f"never quiet: {told}" if told else ""
 
 
 def carry_out(prepared: Prepared, judge: Judge, watch: Callable[[str], None]) -> Ended:

@@ -95,8 +95,8 @@ def _lane(planned: Sequence[Timed]) -> list[Tree]:
 
 
 def quiet() -> Tree:
-    """The wait for a cluster in which every bookie is up and has repaired itself."""
-    return {"wait_for": {"condition": "quiet", "timeout_s": QUIET_S}}
+    """The wait for a cluster in which every bookie is up and repaired; without that no more faults."""
+    return {"wait_for": {"condition": "quiet", "timeout_s": QUIET_S, "otherwise": "finish"}}
 
 
 def last_kills(bookies: Sequence[str], limit: Limit) -> list[Tree]:

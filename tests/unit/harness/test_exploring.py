@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from evidence.findings import Finding, Judgement, Verdict
+from evidence.folder import RunFolder
+from evidence.recorders import Recorder
 from harness.durations import DURATION
 from harness.exploring import running
 from harness.exploring.coverage import FAULTS, PAIRS, Coverage, whom
-from harness.exploring.kinds import kinds
+from harness.exploring.explore import Found, _code
+from harness.exploring.kinds import NEVER_QUIET, kinds
 from harness.exploring.replay import rate
 from harness.exploring.running import Ended
+from harness.finals import NOT_QUIET
 
 
 def lost(count: int, loss: str) -> Judgement:
@@ -44,11 +48,29 @@ def test_kinds_stay_known_when_the_folder_is_gone(monkeypatch: pytest.MonkeyPatc
     looks = iter([{}])
     mode: Any = SimpleNamespace(
         verdict=SimpleNamespace(judgements={"durability": lost(2, "unexplained")}),
-        folder=SimpleNamespace(run=lambda: next(looks)),
+        folder=SimpleNamespace(run=lambda: next(looks), steps=Path("none")),
     )
     monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
     ended = Ended(Path("gone"), (mode,), "", 1.0)
     assert ended.kinds == ended.kinds == {"durability/lost"}
+
+
+def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = RunFolder.create(tmp_path, "protected")
+    with Recorder(folder.steps) as steps:
+        steps.write({"step": "kill", "error": "something else"})
+        steps.write({"step": NOT_QUIET, "error": "b1 answers limbo for ledger 3"})
+    verdict = SimpleNamespace(verdict=Verdict.VALID, judgements={}, headline="0 of 9 entries lost")
+    mode: Any = SimpleNamespace(verdict=verdict, folder=folder)
+    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
+    monkeypatch.setattr(RunFolder, "run", lambda self: {})
+    ended = Ended(tmp_path, (mode,), "", 1.0)
+    assert ended.kinds == {NEVER_QUIET}
+    assert ended.verdict == "unknown"
+    assert ended.headline == "never quiet: b1 answers limbo for ledger 3; 0 of 9 entries lost"
+    assert _code(Found([ended])) == (3, f"found quiet/never in {tmp_path}")
 
 
 def test_a_rate_is_quoted_with_its_bounds() -> None:

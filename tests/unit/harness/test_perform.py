@@ -10,8 +10,10 @@ import pytest
 from evidence.codes import Outcome
 from harness import perform as performing
 from harness.acts.registry import Done
+from harness.conditions import CONDITIONS, StepsOverError, wait_for
 from harness.perform import perform
 from harness.stage import Stage
+from plans.conditions import Quiet
 from plans.executed import begins
 from plans.models import StepSpec, Together
 from plans.names import Params
@@ -67,6 +69,19 @@ def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
     perform((recovery(outcome),), stage(records))
     assert records[0]["outcome"] == Outcome.UNKNOWN.name.lower()
     assert "no reply" in records[0]["text"]
+
+
+@pytest.mark.parametrize(("otherwise", "kind"), [("finish", StepsOverError), ("error", NotReadyError)])
+def test_a_cluster_that_is_not_quiet_ends_the_steps_or_the_run(
+    records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, otherwise: Any, kind: type[NotReadyError]
+) -> None:
+    monkeypatch.setattr(performing, "ACTS", {"wait_for": wait_for})
+    monkeypatch.setitem(CONDITIONS, "quiet", lambda stage, step: (False, "b1 is checking its entries"))
+    waiting = StepSpec(name="wait_for", params=Quiet(timeout_s=0.01, otherwise=otherwise))
+    with pytest.raises(NotReadyError, match="b1 is checking") as raised:
+        perform((waiting, spec("kill")), stage(records))
+    assert raised.type is kind
+    assert [record["step"] for record in records] == ["wait_for"]
 
 
 def test_an_act_that_must_succeed_and_hears_nothing_ends_the_run(records: list[dict[str, Any]]) -> None:

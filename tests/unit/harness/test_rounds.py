@@ -12,6 +12,7 @@ from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from evidence.recorders import Recorder
 from harness import rounds
+from harness.conditions import StepsOverError
 from harness.stage import Ledgers, Stage
 from plans.models import StepSpec
 from plans.names import Params
@@ -52,6 +53,23 @@ def test_faults_are_healed_and_the_cluster_waited_for_between_rounds(played: Any
 def test_without_faults_nothing_is_waited_for(played: Any) -> None:
     assert played((CREATE,), 2) == ["begin 1", "perform 1", "heal", "begin 2", "perform 2"]
     assert played((CREATE, KILL), 1) == ["begin 1", "perform 1"]
+
+
+def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
+    played: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def over(steps: object, on: object) -> None:
+        raise StepsOverError("waited 90 s for condition 'quiet'")
+
+    stage = SimpleNamespace(
+        plan=SimpleNamespace(plan=SimpleNamespace(steps=(KILL,), rounds=3)),
+        ledgers=SimpleNamespace(begin_round=lambda one: None),
+        narrator=SimpleNamespace(event=lambda text, style="": told.append(text)),
+    )
+    told: list[str] = []
+    monkeypatch.setattr(rounds, "perform", over)
+    rounds.carry_out(cast("Stage", stage))
+    assert told == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 
 
 def test_each_round_has_its_own_ledgers_and_handles(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from harness.exploring import shrink as shrinking
 from harness.exploring.again import Again
+from harness.exploring.kinds import NEVER_QUIET
 from harness.exploring.running import Ended
 from harness.exploring.shrink import Shrinker, TimeIsUpError, Wish, scenario_text
 from harness.exploring.status import Status
@@ -155,6 +156,18 @@ def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..
     one.again = replace(one.again, kinds=frozenset({KIND, "closing/closed_below"}))
     plan = read(parse(scenario_text(one, []), "s.yaml"), words(), workloads=loads(), modes=tuple(MODES))
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect", "defect"]
+
+
+def test_a_plan_that_leaves_the_cluster_in_trouble_is_a_scenario_that_states_nothing_of_it(
+    shrinker: Callable[..., Shrinker],
+) -> None:
+    one = shrinker()
+    reduced(one)
+    one.kind, one.again = NEVER_QUIET, replace(one.again, kinds=frozenset({NEVER_QUIET}))
+    text = scenario_text(one, [])
+    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    assert "What is left shows quiet/never" in " ".join(text.split())
+    assert [entry.says for entry in plan.expect["unprotected"]] == ["holds"]
 
 
 def test_the_scenario_of_what_shows_sometimes_says_so(shrinker: Callable[..., Shrinker]) -> None:
