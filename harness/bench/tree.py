@@ -33,31 +33,38 @@ class Cost:
 def costing(act: Callable[[], Result]) -> tuple[Result, Cost]:
     """What ``act`` returns, and what it cost; looking at the memory costs nothing."""
     done, peak, looking_s = threading.Event(), [memory_gb()], [0.0]
+    before, used = processor_times(), {}
 
     def sample() -> None:
         while not done.wait(_EVERY_S):
             peak.append(memory_gb())
+            used.update(processor_times())
             looking_s[0] = time.thread_time()
 
     sampler = threading.Thread(target=sample, name="memory-sampler", daemon=True)
-    wall, cpu = time.monotonic(), processor_s()
+    wall = time.monotonic()
     sampler.start()
     try:
         result = act()
-        wall, cpu = time.monotonic() - wall, processor_s() - cpu - looking_s[0]
+        wall = time.monotonic() - wall
+        used.update(processor_times())
     finally:
         done.set()
         sampler.join()
+    cpu = sum(seconds - before.get(process, 0.0) for process, seconds in used.items()) - looking_s[0]
     return result, Cost(wall, cpu, max(peak))
 
 
-def processor_s() -> float:
-    """Processor time of the tree so far, with that of processes which ended."""
-    used = 0.0
+def processor_times() -> dict[psutil.Process, float]:
+    """Processor seconds of each process of the tree so far, each for itself.
+
+    One that ends is known by when it was last seen: its parent need not count it (an idle worker of Spark's).
+    """
+    used = {}
     for process in _tree():
         with suppress(psutil.NoSuchProcess):
             times = process.cpu_times()
-            used += times.user + times.system + times.children_user + times.children_system
+            used[process] = times.user + times.system
     return used
 
 
