@@ -86,14 +86,15 @@ class RunFacts:
     """What every task knows of the run: small, broadcast once.
 
     ``bookies`` maps a bookie's name to its number, ``clients`` a client's name to its number;
-    ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence
-    was closed in order; ``damage`` names what is torn or missing, by table; ``required`` are
-    the properties without which the plan accepts no ``valid``; ``allowance`` is the number of
-    explained losses the plan accepts. ``wire`` says that a wire log was kept; ``guarded`` names
-    the bookies that run under BP-46's protection (no journaled data, integrity checking on, a
-    release and a storage that have it), so that limbo is due after an unclean end. ``began_ns`` is
-    when the run began; findings count their times from it. ``racks`` maps bookies to their failure
-    domains, of which the plan wants ``min_racks`` in every write set; none where it gives none.
+    ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
+    closed in order, ``left_out`` why steps of the plan were not carried out; ``damage`` names what
+    is torn or missing, by table; ``required`` are the properties without which the plan accepts no
+    ``valid``; ``allowance`` is the number of explained losses the plan accepts. ``wire`` says that
+    a wire log was kept; ``guarded`` names the bookies that run under BP-46's protection (no
+    journaled data, integrity checking on, a release and a storage that have it), so that limbo is
+    due after an unclean end. ``began_ns`` is when the run began; findings count their times from
+    it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
+    every write set; none where it gives none.
     ``chains`` are the logs made of ledgers.
     """
 
@@ -108,6 +109,7 @@ class RunFacts:
     required: tuple[str, ...] = ()
     allowance: int = 0
     complete: bool = True
+    left_out: str = ""
     wire: bool = False
     guarded: frozenset[str] = frozenset()
     began_ns: int = 0

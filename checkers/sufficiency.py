@@ -1,7 +1,7 @@
 """Evidence: whether this run can prove anything at all.
 
-A run whose evidence was not closed, whose faults were not confirmed, in which nothing was
-acknowledged or nobody looked afterwards is never ``valid``, however clean the rest looks.
+A run whose evidence was not closed, whose steps were left out, whose faults were not confirmed, in which
+nothing was acknowledged or nobody looked afterwards is never ``valid``, however clean the rest looks.
 Convicts nobody: its verdict is ``valid`` or ``unknown``.
 """
 
@@ -71,13 +71,13 @@ class Sufficiency:
 
     def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
-        lacking = [*shortcomings(run, BASIC), *_too_little(summary), *_faults(run)]
+        lacking = [*shortcomings(run, BASIC), *_left_out(run), *_too_little(summary), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
             needed=(
-                "evidence closed and undamaged, an acknowledged add, a census, final reads, every fault "
-                "confirmed and healed, the proxy and the observer alive to the end"
+                "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
+                "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
             ),
             seen={
                 "operations": summary.operations,
@@ -91,6 +91,11 @@ class Sufficiency:
             },
             notes=(*lacking, *_unplanned(run)),
         )
+
+
+def _left_out(run: RunFacts) -> Iterator[str]:
+    if run.left_out:
+        yield f"steps of the plan were left out: {run.left_out}"
 
 
 def _too_little(amounts: Amounts) -> Iterator[str]:

@@ -78,7 +78,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
                     faults.write(_unplanned_fault(number, death))
             narrator.event("stopping everything")
         transactions(folder)
-        folder.write_end(_end(folder, finals, wire, unplanned))
+        folder.write_end(_end(stage, finals, wire, unplanned))
     if unplanned:
         raise UnplannedDeathError(
             "; ".join(map(told, unplanned)),
@@ -179,7 +179,7 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
 
 
 def _end(
-    folder: RunFolder,
+    stage: Stage,
     finals: dict[str, Any] | None,
     wire: Mapping[str, Any] | None,
     unplanned: list[Exit],
@@ -187,9 +187,10 @@ def _end(
     return {
         **({} if wire is None else {"wire": wire}),
         "complete": finals is not None,
+        **({"left_out": stage.left_out} if stage.left_out else {}),
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
-        "histories": _histories(folder),
+        "histories": _histories(stage.folder),
         "unplanned": [told(death) for death in unplanned],
         "finals": {"ledgers": finals or {}},
     }

@@ -24,6 +24,7 @@ def carry_out(stage: Stage) -> None:
         try:
             perform(plan.steps, stage)
         except StepsOverError as over:
+            stage.left_out = str(over)
             stage.narrator.event(f"the steps behind are left out: {over}", style="yellow")
             return
 

@@ -115,7 +115,7 @@ class Load:
 
 @dataclass
 class Stage:
-    """Everything an act may use; ``round`` counts from 1."""
+    """Everything an act may use; ``round`` counts from 1, ``left_out`` says why steps were left out."""
 
     cluster: Cluster
     faults: Active
@@ -127,6 +127,7 @@ class Stage:
     loads: dict[str, Load] = field(default_factory=dict)
     censuses: int = 0
     round: int = 1
+    left_out: str = ""
 
     def client(self, name: str) -> Client:
         """A client of the plan by name."""

@@ -28,6 +28,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         required=tuple(plan.get("required") or ()),
         allowance=int(plan.get("allowance") or 0),
         complete=bool(end and end.get("complete")),
+        left_out=str((end or {}).get("left_out", "")),
         wire=is_logged(folder.frames, end),
         guarded=guarded_bookies(run),
         began_ns=int(run["clock"]["monotonic_ns"]),

@@ -45,6 +45,7 @@ def test_too_little(history, said):
     ("run", "said"),
     [
         ({"complete": False}, "not closed in order"),
+        ({"left_out": "waited 90 s for condition 'quiet'"}, "left out: waited 90 s"),
         ({"damage": ("faults: line 3",)}, "faults: line 3"),
         ({"faults": (fault(confirmed_ns=NEVER),)}, "fault 1 (kill b1) was injected and never confirmed"),
         ({"faults": (fault(healed_ns=NEVER),)}, "fault 1 (kill b1) was never healed"),

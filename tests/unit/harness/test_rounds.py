@@ -35,6 +35,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
             round=0,
         )
         monkeypatch.setattr(rounds, "perform", lambda steps, on: told.append(f"perform {on.round}"))
+        monkeypatch.setattr(rounds, "FAULTS", {"kill": "a fault"})
         monkeypatch.setattr(rounds, "await_quiet", lambda on: told.append("quiet") or "quiet")
         rounds.carry_out(cast("Stage", stage))
         return told
@@ -69,6 +70,7 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
     told: list[str] = []
     monkeypatch.setattr(rounds, "perform", over)
     rounds.carry_out(cast("Stage", stage))
+    assert stage.left_out == "waited 90 s for condition 'quiet'"
     assert told == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 
 
