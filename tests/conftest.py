@@ -1,9 +1,15 @@
-"""Marks every test by its folder: tests/unit is `unit`, tests/live is `live`, and so on."""
+"""Marks every test by its folder: tests/unit is `unit`, tests/live is `live`, and so on.
+
+Properties have no deadline: how long an example takes on a shared machine says nothing of the code.
+"""
 
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("fencepost", deadline=None)
+settings.load_profile("fencepost")
 HERE = Path(__file__).parent
 TIERS = {"unit", "spark", "live", "docker", "browser", "histories", "repo"}
 

@@ -61,8 +61,10 @@ class _Clock:
 
 
 def _step(one: Row, clock: _Clock) -> Bar:
-    kind = "step" if one["outcome"] == one["planned"] or one["planned"] == "any" else "step odd"
-    return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(one["text"])]
+    """A step that could not be carried out has an error where others have an outcome and a text."""
+    outcome, text = one.get("outcome"), one.get("error") or one.get("text", "")
+    kind = "step" if outcome and one["planned"] in (outcome, "any") else "step odd"
+    return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(text)]
 
 
 def _fault(row: Row, clock: _Clock) -> Bar:
