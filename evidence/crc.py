@@ -47,8 +47,9 @@ def _word(behind: int) -> NDArray[np.uint32]:
 def _byte(behind: int) -> NDArray[np.uint32]:
     """What each value of a byte adds to the checksum of zeros, where so many bytes follow."""
     if behind:
-        nearer = _byte(behind - 1)
-        return _byte(0)[nearer & np.uint32(0xFF)] ^ (nearer >> _EIGHT)
+        nearer: NDArray[np.uint32] = _byte(behind - 1)
+        table: NDArray[np.uint32] = _byte(0)[nearer & np.uint32(0xFF)] ^ (nearer >> _EIGHT)
+        return table
     table = _BYTES.copy()
     for _ in range(8):
         table = np.where(table & _ONE, (table >> _ONE) ^ _POLYNOMIAL, table >> _ONE)
