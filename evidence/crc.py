@@ -18,6 +18,8 @@ _BYTES = np.arange(256, dtype=np.uint32)
 _POLYNOMIAL = np.uint32(0xEDB88320)
 _ONE = np.uint32(1)
 _EIGHT = np.uint32(8)
+_TOGETHER = 4096
+"""Rows at a time: these and their columns fit a core's cache, so turning them round costs little."""
 
 
 def crc32(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
@@ -27,10 +29,12 @@ def crc32(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
     if not rows:
         return result
     odd = length % 2
-    words = np.ascontiguousarray(records[:, odd:]).view("<u2")
-    for behind, column in enumerate(reversed(np.ascontiguousarray(words.T))):
-        same = bool((column == column[0]).all())
-        result ^= _word(behind)[column[0] if same else column]
+    words = records[:, odd:].view("<u2")
+    for at in range(0, rows, _TOGETHER):
+        part, columns = result[at : at + _TOGETHER], np.ascontiguousarray(words[at : at + _TOGETHER].T)
+        for behind, column in enumerate(reversed(columns)):
+            same = bool((column == column[0]).all())
+            part ^= _word(behind)[column[0] if same else column]
     if odd:
         result ^= _byte(length - 1)[records[:, 0]]
     return result

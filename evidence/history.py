@@ -219,9 +219,9 @@ def _table(schema: pa.Schema, **columns: Array) -> pa.Table:
 
 def _sound(halves: Array) -> Mask:
     """Whether each half (eight words) agrees with its own checksum."""
-    halves = np.ascontiguousarray(halves).view(np.uint8)
-    stored = np.ascontiguousarray(halves[:, CRC_AT:]).view("<u4").reshape(-1)
-    return np.asarray(crc32(halves[:, :CRC_AT]) == stored)
+    octets = halves.view(np.uint8)
+    stored = octets[:, CRC_AT:].view("<u4").reshape(-1)
+    return np.asarray(crc32(octets[:, :CRC_AT]) == stored)
 
 
 def _unfinished(halves: Array) -> Mask:
