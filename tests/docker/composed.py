@@ -46,24 +46,18 @@ class Composed:
 
     def shell(self, *words: str) -> str:
         """What BookKeeper's own shell says, as a client."""
-        argv = [
-            "docker",
-            "compose",
-            "--project-name",
-            self.project,
-            "run",
-            "--rm",
-            "--no-deps",
-            "-T",
-            "client",
-        ]
         done = subprocess.run(
-            [*argv, "shell", *words], cwd=CHECKOUT, env=os.environ | self.variables,
+            [*self._as_client(), "shell", *words], cwd=CHECKOUT, env=os.environ | self.variables,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout
         return done.stdout
+
+    def _as_client(self) -> list[str]:
+        """The command line that runs a container in the place of a client; its words follow."""
+        order = ("run", "--rm", "--no-deps", "-T", "client")
+        return ["docker", "compose", "--project-name", self.project, *order]
 
     def states(self) -> dict[str, tuple[str, str]]:
         """For each service the id of its container and ``healthy``, or what it is otherwise."""
@@ -83,21 +77,14 @@ class Composed:
     @contextmanager
     def client(self) -> Iterator[Any]:
         """Fencepost's client in its container, as a function: ``ask("append", handle="h", entries=10)``."""
-        argv = [
-            "docker",
-            "compose",
-            "--project-name",
-            self.project,
-            "run",
-            "--rm",
-            "--no-deps",
-            "-T",
-            "client",
-        ]
         theirs_in, ours_out = os.pipe2(os.O_CLOEXEC)
         ours_in, theirs_out = os.pipe2(os.O_CLOEXEC)
         process = subprocess.Popen(
-            argv, cwd=CHECKOUT, env=os.environ | self.variables, stdin=theirs_in, stdout=theirs_out
+            self._as_client(),
+            cwd=CHECKOUT,
+            env=os.environ | self.variables,
+            stdin=theirs_in,
+            stdout=theirs_out,
         )
         os.close(theirs_in)
         os.close(theirs_out)

@@ -8,16 +8,20 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from cluster.interface import ProcessState
 from cluster.links import ToxiproxyLinks, open_links
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
+from tests.live.nemesis.reader import PATIENCE_S, hang_up
+from tests.unit.nemesis.fault_stories import Lines
 
 PROXY = Path(__file__).parents[3] / "proxy" / "bin" / "fencepost-proxy"
 SOURCES = {"b1": 1, "b2": 2, "b3": 3, **client_numbers(["writer", "recoverer"])}
 BOOKIES = ["b1", "b2", "b3"]
-PATIENCE_S = 20.0
 
 
 class Peer:
@@ -73,15 +77,7 @@ class Peer:
         connection.sendall(data)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for connection in self._connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
-        for thread in self._threads:
-            thread.join(PATIENCE_S)
+        hang_up(self._listener, self._connections, self._threads)
 
 
 class Proxy:
@@ -174,3 +170,15 @@ def connect(addresses: AddressPlan) -> Iterator[Callable[..., socket.socket]]:
             return connection
 
         yield make
+
+
+@pytest.fixture
+def cluster(links: ToxiproxyLinks) -> Any:
+    """A cluster of which only the links are there; all processes run."""
+    running = SimpleNamespace(state=ProcessState.RUNNING)
+    return SimpleNamespace(links=links, process=lambda _name: running)
+
+
+@pytest.fixture
+def lines() -> Lines:
+    return []

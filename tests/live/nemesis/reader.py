@@ -52,6 +52,21 @@ def read_answer(txn: int, entry: int) -> bytes:
     return len(payload).to_bytes(FRAME_HEADER_BYTES, "big") + payload
 
 
+def hang_up(
+    listener: socket.socket, connections: list[socket.socket], threads: list[threading.Thread]
+) -> None:
+    """End what stands where a server would: its listener, its connections, and who reads them."""
+    with contextlib.suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    for connection in connections:
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        connection.close()
+    for thread in threads:
+        thread.join(PATIENCE_S)
+
+
 class Bookie:
     """Answers each read with EOK; ``arrived`` are the entries asked for, in their order.
 
@@ -83,15 +98,7 @@ class Bookie:
                 connection.sendall(read_answer(entry, entry))
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for connection in self._connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
-        for thread in self._threads:
-            thread.join(PATIENCE_S)
+        hang_up(self._listener, self._connections, self._threads)
 
 
 class Reader:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import nemesis.links
 import nemesis.messages  # noqa: F401  # registers its faults
-from cluster.interface import ProcessState, Way
+from cluster.interface import Way
 from cluster.links import CLEAR, ToxiproxyLinks
 from cluster.messages import Action, Rule
 from cluster.waiting import wait_until
@@ -27,17 +26,6 @@ from tests.unit.nemesis.fault_stories import Lines, inject
 from tests.unit.nemesis.message_stories import TO_B1, MessageStories
 
 PAIR = ("writer", "b1")
-
-
-@pytest.fixture
-def cluster(links: ToxiproxyLinks) -> Any:
-    running = SimpleNamespace(state=ProcessState.RUNNING)
-    return SimpleNamespace(links=links, process=lambda _name: running)
-
-
-@pytest.fixture
-def lines() -> Lines:
-    return []
 
 
 @pytest.fixture
