@@ -32,7 +32,12 @@ def kinds(judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
 
 def stored_kinds(folder: RunFolder, allowance: int) -> frozenset[str]:
     """The kinds of a run that was judged; ``EvidenceError`` for one that was not."""
-    return kinds(_judgements(folder), allowance) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+    return shown(folder, _judgements(folder), allowance)
+
+
+def shown(folder: RunFolder, judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
+    """All kinds of a run: those of what was judged in it, and whether it was never quiet."""
+    return kinds(judgements, allowance) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
 
 
 def not_quiet(folder: RunFolder) -> str:

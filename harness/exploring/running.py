@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run
-from harness.exploring.kinds import NEVER_QUIET, kinds, not_quiet
+from harness.exploring.kinds import NEVER_QUIET, not_quiet, shown
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
@@ -68,8 +68,8 @@ class Ended:
 
 
 def _kinds(mode: ModeResult) -> frozenset[str]:
-    found = kinds(mode.verdict.judgements.values(), from_json(mode.folder.run()).plan.allowance)
-    return found | ({NEVER_QUIET} if not_quiet(mode.folder) else frozenset())
+    allowance = from_json(mode.folder.run()).plan.allowance
+    return shown(mode.folder, mode.verdict.judgements.values(), allowance)
 
 
 def _never_quiet(mode: ModeResult) -> str:
