@@ -175,16 +175,17 @@ def docker_lacking() -> str | None:
     Where no engine answers, the tests start one of their own (``own_engine``).
     """
     unanswered = engine.lacking()
+    missing = [engine.PACKETS] if shutil.which("nft") is None else []
     try:
         if unanswered is not None and shutil.which("dockerd") is None:
             if not machine.may_install():
                 return unanswered.replace("\n", "; ")
             print("docker: installing docker.io with apt-get (70 MB to fetch, 1 minute)", flush=True)
-            steps.system([engine.ENGINE])
+            missing.append(engine.ENGINE)
         elif unanswered is not None and os.geteuid() != 0:
             return unanswered.replace("\n", "; ")
-        if shutil.which("nft") is None and machine.may_install():
-            steps.system([engine.PACKETS])
+        if missing and machine.may_install():
+            steps.system(missing)
         if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
             plugin.bring(plugin.FOLDER)
     except machine.StopError as stop:
