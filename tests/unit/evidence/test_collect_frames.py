@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Status
@@ -138,7 +138,6 @@ def test_files_are_found_in_order_and_count_their_records(tmp_path: Path) -> Non
     assert not is_logged(tmp_path / "nowhere", None)
 
 
-@settings(deadline=None)
 @given(content=st.lists(st.binary(min_size=RECORD_BYTES, max_size=RECORD_BYTES), max_size=5))
 def test_whatever_a_sealed_record_says_is_a_row(content: list[bytes]) -> None:
     data = bytes(segment(closed=True)) + b"".join(

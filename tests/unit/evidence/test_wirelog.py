@@ -128,7 +128,7 @@ WHOLE = segment(request(0), request(1, flags=2048), answer(0), answer(1, asked_n
 SOUND = {int(record["seq"]): record.tobytes() for record in decoded(WHOLE).records}
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(at=st.integers(0, len(WHOLE) - 1), flipped=st.integers(1, 255))
 def test_damage_in_any_byte_is_found(at: int, flipped: int) -> None:
     data = bytearray(WHOLE)
@@ -142,7 +142,7 @@ def test_damage_in_any_byte_is_found(at: int, flipped: int) -> None:
     assert at < HEADER_BYTES or index + 1 not in found.records["seq"]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=600), headed=st.booleans())
 def test_any_bytes_are_decoded_and_none_are_believed(data: bytes, headed: bool) -> None:
     found = decoded(segment(closed=True) + data if headed else data)
@@ -151,7 +151,6 @@ def test_any_bytes_are_decoded_and_none_are_believed(data: bytes, headed: bool) 
         assert found.damage
 
 
-@settings(deadline=None)
 @given(count=st.integers(0, 20), stored=st.integers(1, RECORD_BYTES // 4 - 1))
 def test_a_kill_loses_at_most_the_last_record(count: int, stored: int) -> None:
     """A process that ends in the middle of a sweep over the file leaves all before it whole."""

@@ -56,9 +56,7 @@ def test_without_faults_nothing_is_waited_for(played: Any) -> None:
     assert played((CREATE, KILL), 1) == ["begin 1", "perform 1"]
 
 
-def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
-    played: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_says_it_is_over_leaves_out_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     def over(steps: object, on: object) -> None:
         raise StepsOverError("waited 90 s for condition 'quiet'")
 

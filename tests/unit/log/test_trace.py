@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -133,7 +133,6 @@ def test_a_boot_lasts_to_its_exit_and_a_fault_to_its_healing() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1_000, 50_000), st.integers(0, 9_000))))
-@settings(deadline=None)
 def test_in_a_lane_nothing_overlaps_and_there_are_no_more_lanes_than_needed(
     times: list[tuple[int, int]],
 ) -> None:

@@ -15,9 +15,7 @@ from plans.tree import step_tree
 from protocol.errors import PlanError
 
 seeds = st.integers(0, 2**63 - 1)
-any_time = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
-)
+any_time = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
 KILLS = """\
 - chaos:

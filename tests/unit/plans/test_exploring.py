@@ -32,7 +32,7 @@ from protocol.modes import MODES
 
 PROFILE = load_profile()
 EVERY_FAULT = frozenset(faults_in(words()))
-any_time = settings(deadline=None, max_examples=60)
+any_time = settings(max_examples=60)
 
 
 @st.composite

@@ -114,9 +114,7 @@ plans = st.fixed_dictionaries(
         "vary": parameters,
     },
 )
-quick = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
-)
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @quick

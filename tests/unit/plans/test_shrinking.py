@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.vocabulary import loads, words
@@ -28,7 +28,6 @@ Tree = dict[str, Any]
 
 
 @given(st.lists(st.integers(0, 50), max_size=24, unique=True), st.data())
-@settings(deadline=None)
 def test_delta_debugging_finds_exactly_what_is_needed(items: list[int], data: st.DataObject) -> None:
     needed = data.draw(st.sets(st.sampled_from(items)) if items else st.just(set()))
     assert ddmin(items, lambda some: needed <= set(some)) == [item for item in items if item in needed]

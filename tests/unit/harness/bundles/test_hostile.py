@@ -132,7 +132,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return write_bundle(found, folder / "b.zip", full=False).path.read_bytes()
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_cut_and_no_flipped_bit_opens_as_something_else(
     bundle: bytes, tmp_path: Path, data: st.DataObject

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Kind, Outcome
@@ -46,7 +46,6 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(OPERATIONS)
 def test_every_operation_of_a_client_is_counted_once(operations: list[Operation]) -> None:
     load = load_over_time(table(operations), 0, OBSERVER)
@@ -61,7 +60,6 @@ def test_every_operation_of_a_client_is_counted_once(operations: list[Operation]
     json.dumps(load, allow_nan=False)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=200))
 def test_quantiles_of_one_moment_are_those_of_its_latencies(latencies: list[int]) -> None:
     adds = [(Kind.ADD, 1, Outcome.OK, 5 * 10**9 - took, took) for took in latencies]
