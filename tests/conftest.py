@@ -1,5 +1,7 @@
 """Marks every test by its folder: tests/unit is `unit`, tests/live is `live`, and so on.
 
+Tests marked `long` run with ``--long`` only: CI has minutes for servers, a night has hours.
+
 Properties have no deadline: how long an example takes on a shared machine says nothing of the code.
 """
 
@@ -14,8 +16,15 @@ HERE = Path(__file__).parent
 TIERS = {"unit", "spark", "live", "docker", "browser", "histories", "repo"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the tests marked `long` too")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left = pytest.mark.skip(reason="long: scripts/test --long runs it")
     for item in items:
+        if item.get_closest_marker("long") and not config.getoption("--long"):
+            item.add_marker(left)
         tier = item.path.relative_to(HERE).parts[0]
         if tier not in TIERS:
             raise pytest.UsageError(f"{item.path} lies in no tier; there are {', '.join(sorted(TIERS))}")

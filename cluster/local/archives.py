@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ from typing import Protocol
 from cluster import artifacts
 from cluster.servers.programs import BOOKIE, CLIENT, ZOOKEEPER
 from protocol.errors import PrerequisiteError
+
+_FORMER_S = 7 * 86400
+"""So long an archive of another build of the client is kept: it takes 20 MB."""
 
 
 class Archives(Protocol):
@@ -77,7 +81,10 @@ def missing(version: str) -> list[str]:
 
 
 def keep(version: str, role: str, made: Path) -> None:
-    """Put a freshly made archive in its place; those of the client's former builds go."""
+    """Put a freshly made archive in its place; those of the client's former builds go.
+
+    Not at once: another checkout has a build of its own and shares the cache.
+    """
     path = archive_path(version, role)
     if path is None or not made.is_file():
         return
@@ -85,7 +92,7 @@ def keep(version: str, role: str, made: Path) -> None:
     made.chmod(0o644)
     made.replace(path)
     for old in former:
-        if old != path:
+        if old != path and time.time() - old.stat().st_mtime > _FORMER_S:
             old.unlink(missing_ok=True)
 
 

@@ -1,10 +1,12 @@
 """The tiers of tests: what each runs, what it needs of the machine, and the summary at the end.
 
-usage: scripts/test [TIER ...]
+usage: scripts/test [--long] [TIER ...]
 
 Tiers: check (style, format, types), client (Java), proxy (Go), and the folders of tests/: unit,
 histories, repo, spark, live, docker, browser. Without a name all run; a tier that this machine
 cannot run, or that has no tests, is skipped with its reason. Exit code 1 when anything failed.
+
+--long: also the tests of servers marked `long`, for which CI has no minutes (20 more).
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ WORKERS = min(os.cpu_count() or 1, 4)  # each may run a cluster and Spark, 2.5 G
 TIMEOUT_S = 7200
 """For one tier that hangs; the longest takes half an hour on an idle machine."""
 TAIL_LINES = 60
+LONG = "--long"
 
 
 @dataclass
@@ -53,30 +56,32 @@ class Tier:
     reason: str | None = None
 
 
-def tiers() -> list[Tier]:
-    """Every tier in the order of cost."""
+def tiers(*options: str) -> list[Tier]:
+    """Every tier in the order of cost; ``options`` are pytest's."""
     return [
         Tier("check", check),
-        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("unit", "histories", "repo")),
+        *(Tier(name, _pytest(name, *options), _hindrance(name)) for name in ("unit", "histories", "repo")),
         Tier("proxy", proxy),
         Tier("client", client),
-        *(Tier(name, _pytest(name), _hindrance(name)) for name in ("spark", "live")),
-        Tier("docker", _pytest("docker"), docker_lacking),
-        Tier("browser", _pytest("browser"), browser_lacking),
+        *(Tier(name, _pytest(name, *options), _hindrance(name)) for name in ("spark", "live")),
+        Tier("docker", _pytest("docker", *options), docker_lacking),
+        Tier("browser", _pytest("browser", *options), browser_lacking),
     ]
 
 
 def main(arguments: list[str]) -> int:
     """Run the named tiers; the exit code."""
-    known = {tier.name: tier for tier in tiers()}
+    options = [one for one in arguments if one == LONG]
+    names = [one for one in arguments if one != LONG]
+    known = {tier.name: tier for tier in tiers(*options)}
     if {"--help", "-h"} & set(arguments):
         sys.stdout.write(__doc__ or "")
         return 0
-    strangers = [name for name in arguments if name not in known]
+    strangers = [name for name in names if name not in known]
     if strangers:
         print(f"error: no tier {', '.join(strangers)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    chosen = [known[name] for name in arguments] or list(known.values())
+    chosen = [known[name] for name in names] or list(known.values())
     for tier in chosen:
         _run(tier)
     return _summary(chosen)
@@ -128,13 +133,13 @@ def proxy() -> Counts:
     return counting.with_code(counts, vet or code)
 
 
-def _pytest(name: str) -> Callable[[], Counts]:
+def _pytest(name: str, *options: str) -> Callable[[], Counts]:
     def act() -> Counts:
         report = BUILD / f"pytest-{name}.xml"
         report.unlink(missing_ok=True)
         spread = ["-n", str(WORKERS), "--dist", "loadfile"] if name in SPREAD else []
-        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}", *spread]
-        code = _call(argv)
+        argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
+        code = _call([*argv, *spread, *options])
         return counting.with_code(counting.junit([report]), code)
 
     return act

@@ -20,8 +20,6 @@ from tests.live.terminal import as_in_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_TIMEOUT_S = 900
-LAST = 2000
-"""So much of the end of what a run said is shown when a test fails; its verdicts alone fill pages."""
 _POLL_S = 0.05
 
 
@@ -63,14 +61,24 @@ def runs_in(text: str) -> list[dict[str, Any]]:
     return runs
 
 
-def not_as_stated(runs: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """The reasons of each run's modes that came out otherwise, by ``scenario mode``."""
-    return {
-        f"{run['scenario']} {name}": mode["comparison"]["reasons"]
-        for run in runs
+def assert_as_stated(code: int, text: str) -> list[dict[str, Any]]:
+    """The runs in what ``--json`` printed, each of which came out as its plan states.
+
+    A failure shows of each that did not why, and what its run said: the documents alone fill pages.
+    """
+    found = runs_in(text)
+    other = [
+        f"{run['scenario']} {name}: {mode['comparison']['reasons']}\n{_log(Path(run['folder']) / name)}"
+        for run in found
         for name, mode in run["modes"].items()
         if not mode["comparison"]["met"]
-    }
+    ]
+    assert (code, len(other)) == (0, 0), "\n".join([*other, text[text.rindex("\n}") :]])
+    return found
+
+
+def _log(folder: Path) -> str:
+    return (folder / "harness.log").read_text()
 
 
 @dataclass

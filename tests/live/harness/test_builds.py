@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cluster import artifacts
-from tests.live.running import Fencepost, not_as_stated, runs_in
+from tests.live.running import Fencepost, assert_as_stated
 
 OWN = ("bookkeeper-server", "bookkeeper-common", "bookkeeper-proto")
 
@@ -25,6 +25,5 @@ def test_a_build_runs_as_a_release_does_and_says_so(
     run = fencepost(
         "run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--jars", str(jars), "--json"
     )
-    code, text = run.finish()
-    assert (code, not_as_stated(runs_in(text))) == (0, {}), text
+    assert_as_stated(*run.finish())
     assert f'"{release.version}-jars.' in next(run.results.rglob("run.json")).read_text()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from tests.live.running import Fencepost, runs_in
+from tests.live.running import Fencepost, assert_as_stated
 
 Start = Callable[..., Fencepost]
 
 
-def only_mode(text: str) -> dict[str, object]:
-    modes = runs_in(text)[0]["modes"]
+def only_mode(code: int, text: str) -> dict[str, object]:
+    modes = assert_as_stated(code, text)[0]["modes"]
     assert len(modes) == 1
     said: dict[str, object] = next(iter(modes.values()))
     return said
@@ -20,9 +20,7 @@ def only_mode(text: str) -> dict[str, object]:
 def test_a_protected_cluster_keeps_everything_while_bookies_are_killed(fencepost: Start) -> None:
     run = fencepost("run", "soak/kill9", "--mode", "protected", "--seed", "3", "--set", "for_s=15", "--json")
     run.wait_for("load writers begins")
-    code, text = run.finish()
-    assert code == 0, text
-    assert only_mode(text)["verdict"] == "valid"
+    assert only_mode(*run.finish())["verdict"] == "valid"
     faults = [json.loads(line) for line in (run.folder / "raw/faults/faults.jsonl").read_text().splitlines()]
     assert sum(fault["kind"] == "kill" and fault["phase"] == "healed" for fault in faults) >= 2
     run.assert_nothing_left()
@@ -30,8 +28,6 @@ def test_a_protected_cluster_keeps_everything_while_bookies_are_killed(fencepost
 
 def test_a_release_that_ignores_the_protection_is_found_out(fencepost: Start) -> None:
     arguments = ("--mode", "protected", "--bookkeeper", "4.14.7", "--json")
-    code, text = fencepost("run", "bp46/truncation", *arguments).finish()
-    assert code == 0, text
-    said = only_mode(text)
+    said = only_mode(*fencepost("run", "bp46/truncation", *arguments).finish())
     assert said["verdict"] == "anomaly"
     assert "50 of 50 acknowledged entries lost" in str(said["headline"])

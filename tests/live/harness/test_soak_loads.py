@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 
 DONE = {
@@ -16,9 +17,10 @@ DONE = {
     "forced": (10, "forces"),
     "chain": (10, "passes"),
 }
+LONG = ("failover", "striped", "forced")
 
 
-@pytest.mark.parametrize("load", DONE)
+@pytest.mark.parametrize("load", quick_and_long(DONE, LONG))
 def test_a_protected_cluster_keeps_what_a_load_was_promised(
     fencepost: Callable[..., Fencepost], load: str
 ) -> None:

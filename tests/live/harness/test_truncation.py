@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable
 
-from tests.live.running import Fencepost, runs_in
+from tests.live.running import Fencepost, assert_as_stated
 
 Start = Callable[..., Fencepost]
 
@@ -13,9 +13,7 @@ Start = Callable[..., Fencepost]
 def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost: Start) -> None:
     run = fencepost("run", "bp46/truncation", "--json")
     run.look()
-    code, text = run.finish()
-    assert code == 0, text
-    modes = runs_in(text)[0]["modes"]
+    modes = assert_as_stated(*run.finish())[0]["modes"]
     assert {mode: said["verdict"] for mode, said in modes.items()} == {
         "unprotected": "anomaly",
         "protected": "valid",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
@@ -18,9 +19,10 @@ VARIANTS = {
     "taken for new ones": ("protected", ("wiped-bookie", "stale-writer-after-wipe")),
     "journals that do not help": ("journal", ("directories", "replace")),
 }
+LONG = ("refused and stamped", "journals that do not help")
 
 
-@pytest.mark.parametrize("about", list(VARIANTS))
+@pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
 def test_each_comes_out_as_stated(
     about: str,
     fencepost: Callable[..., Fencepost],

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
@@ -17,9 +18,10 @@ VARIANTS = {
     "crashes on the way": ("crash-while-booting", "crash-while-repairing", "crash-after-stamping"),
     "boots that cannot protect": ("wrong-storage", "protection-off"),
 }
+LONG = ("crashes on the way",)
 
 
-@pytest.mark.parametrize("about", list(VARIANTS))
+@pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
 def test_each_comes_out_as_stated(
     about: str,
     fencepost: Callable[..., Fencepost],

@@ -30,10 +30,11 @@ NO_BOOT = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
 """A step that outlasts the test, however late that comes to its kills."""
 VARIANTS = (
     ("protected", ("power-loss", "lost-marker", "power-loss-together")),
-    ("protected", ("disk-full-stopped", "cookie-trap")),
-    ("unprotected", ("disk-read-only", "disk-full")),
     ("nosync", ("power-loss-nosync",)),
-    ("journal", ("disk-full-flush", "power-loss-flushed")),
+    ("unprotected", ("disk-read-only",)),
+    pytest.param("unprotected", ("disk-full",), marks=pytest.mark.long),
+    pytest.param("protected", ("disk-full-stopped", "cookie-trap"), marks=pytest.mark.long),
+    pytest.param("journal", ("disk-full-flush", "power-loss-flushed"), marks=pytest.mark.long),
 )
 
 
@@ -47,6 +48,7 @@ def test_each_comes_out_as_stated(
     run.assert_nothing_left()
 
 
+@pytest.mark.long
 def test_what_survives_a_kill_survives_a_loss_of_power(
     fencepost: Start,
 ) -> None:

@@ -14,13 +14,16 @@ import pytest
 
 from harness.vocabulary import loads, words
 from plans.load import load
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 
-@pytest.mark.parametrize("document", ["closing", "fencing", "protocol"])
+@pytest.mark.parametrize(
+    "document", quick_and_long(["closing", "fencing", "protocol"], ["fencing", "protocol"])
+)
 def test_the_scenarios_of_a_document_come_out_as_stated(
     document: str,
     fencepost: Callable[..., Fencepost],

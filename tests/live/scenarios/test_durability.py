@@ -16,9 +16,9 @@ from tests.live.scenarios.stating import as_stated
     [
         ("unprotected", ["damaged-source"]),
         ("journal", ["damaged-copy", "metadata-lost"]),
-        ("protected", ["incarnation", "bit-rot", "damage-spreads"]),
-        ("journal", ["write-errors", "placement-repaired"]),
         ("unprotected", ["deletion"]),
+        pytest.param("protected", ["incarnation", "bit-rot", "damage-spreads"], marks=pytest.mark.long),
+        pytest.param("journal", ["write-errors", "placement-repaired"], marks=pytest.mark.long),
     ],
 )
 def test_what_endangers_the_contract_comes_out_as_stated(
@@ -36,7 +36,10 @@ def test_what_endangers_the_contract_comes_out_as_stated(
         "durable-state",
         pytest.param(
             "disk-errors",
-            marks=pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}"),
+            marks=[
+                pytest.mark.long,
+                pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}"),
+            ],
         ),
     ],
 )

@@ -11,32 +11,28 @@ from typing import Any
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
 Start = Callable[..., Fencepost]
 
 VARIANTS = {
-    "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact", "lost-fence-restart")),
+    "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact")),
+    "what a protected bookie forgets": ("protected", ("lost-limbo", "damaged-key", "never-boots")),
+    "one fence among several": (
+        "protected",
+        ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused"),
+    ),
     "idle checkpoints": (
         "journal",
-        ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back"),
-    ),
-    "protected": (
-        "protected",
-        (
-            "lost-fence-twice",
-            "lost-fence-unwritten",
-            "lost-fence-refused",
-            "lost-limbo",
-            "damaged-key",
-            "never-boots",
-        ),
+        ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back", "lost-fence-restart"),
     ),
 }
+LONG = ("one fence among several", "idle checkpoints")
 
 
-@pytest.mark.parametrize("about", list(VARIANTS))
+@pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
 def test_each_variant_comes_out_as_stated(about: str, fencepost: Start) -> None:
     mode, names = VARIANTS[about]
     run, runs = as_stated(fencepost, names, mode)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
@@ -21,6 +23,7 @@ def test_a_bookie_that_boots_upon_old_metadata_never_marks_what_it_did_not_see(
     run.assert_nothing_left()
 
 
+@pytest.mark.long
 def test_very_many_open_ledgers_are_opened_crashed_recovered_and_read(
     fencepost: Callable[..., Fencepost],
 ) -> None:

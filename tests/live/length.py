@@ -1,0 +1,13 @@
+"""Which parameters of a live test are long: those that show nothing that a quick one does not, too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def quick_and_long(parameters: Iterable[str], long: Collection[str]) -> list[Any]:
+    """The parameters of a test, those in ``long`` marked so."""
+    return [pytest.param(one, marks=pytest.mark.long if one in long else ()) for one in parameters]
