@@ -2,8 +2,9 @@
 
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; an
 anomaly that nothing states fails the run; what should break must break, in every round; a defect
-that shows ``sometimes`` may be absent, which is reported; a client must decide as ``decides``
-says. Knows no evidence: findings and decisions come in as plain tuples.
+that shows ``sometimes`` may be absent, which is reported; one that any plan may meet
+(:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says. Knows
+no evidence: findings and decisions come in as plain tuples.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from plans.decisions import Decided, Decision, agreed, decided
 from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe
 from plans.rounds import in_rounds, ledger_and_round
+from plans.standing import standing
 
 
 class Found(NamedTuple):
@@ -94,16 +96,18 @@ def compare(
             decisions=table,
         )
     stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
-    strangers = _strangers(stated, anomalies, rounds)
+    known = standing(mode, version)
+    strangers = _strangers([*stated, *known], anomalies, rounds)
     seen = [_seen(entry, anomalies, rounds) for entry in stated]
     failures = [*strangers, *against, *(one.missing for one in seen if one.missing)]
     if not whole:
         failures.append("the evidence is not whole, so what else may have happened is unknown")
     wrong = set().union(*strangers.values(), *(row.differing for row in table), *(one.wrong for one in seen))
     expected = [one.reason for one in seen] or ["as expected: holds"]
+    met = _met(known, stated, anomalies, rounds)
     return Comparison(
         met=not failures,
-        reasons=tuple(failures or expected + ([agreed(table)] if table else [])),
+        reasons=(*(failures or expected + ([agreed(table)] if table else [])), *met),
         absent=tuple(one.counted.text for one in seen if one.absent),
         unexpected=bool(strangers),
         contradicted=contradicted,
@@ -131,6 +135,18 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
         and entry.kind in ("", found.kind)
         and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
     )
+
+
+def _met(
+    known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
+) -> list[str]:
+    """A sentence for each standing defect that showed and that the plan itself does not state."""
+    others = [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
+    return [
+        f"met on the way, a known defect: {describe(entry)}, {entry.reference}"
+        for entry in known
+        if any(_matches(entry, one, rounds) for one in others)
+    ]
 
 
 def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:

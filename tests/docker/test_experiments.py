@@ -72,13 +72,17 @@ def fencepost(results: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def verdicts(results: Path) -> dict[tuple[str, str], tuple[str, str]]:
-    """Verdict and headline of each run by (backend, mode)."""
+def verdicts(results: Path) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """What became of the entries in each run, by (backend, mode): verdicts and counts."""
     found = {}
     for path in results.rglob("run.json"):
-        verdict = json.loads((path.parent / "verdict.json").read_text())
+        judged = json.loads((path.parent / "verdict.json").read_text())["judgements"]
         backend = json.loads(path.read_text())["backend"]
-        found[backend, path.parent.name] = verdict["verdict"], verdict["headline"]
+        found[backend, path.parent.name] = tuple(
+            judged[name][part]
+            for name in ("durability", "closing", "fencing")
+            for part in ("verdict", "counts")
+        )
     return found
 
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from tests.live.running import Fencepost, assert_as_stated
 
 Start = Callable[..., Fencepost]
 
 
-def only_mode(code: int, text: str) -> dict[str, object]:
+def only_mode(code: int, text: str) -> dict[str, Any]:
     modes = assert_as_stated(code, text)[0]["modes"]
     assert len(modes) == 1
-    said: dict[str, object] = next(iter(modes.values()))
+    said: dict[str, Any] = next(iter(modes.values()))
     return said
 
 
 def test_a_protected_cluster_keeps_everything_while_bookies_are_killed(fencepost: Start) -> None:
     run = fencepost("run", "soak/kill9", "--mode", "protected", "--seed", "3", "--set", "for_s=15", "--json")
     run.wait_for("load writers begins")
-    assert only_mode(*run.finish())["verdict"] == "valid"
+    judged = only_mode(*run.finish())["judgements"]
+    assert {judged[name]["verdict"] for name in ("durability", "closing", "fencing", "order")} == {"valid"}
     faults = [json.loads(line) for line in (run.folder / "raw/faults/faults.jsonl").read_text().splitlines()]
     assert sum(fault["kind"] == "kill" and fault["phase"] == "healed" for fault in faults) >= 2
     run.assert_nothing_left()

@@ -8,6 +8,7 @@ import pytest
 
 from plans.comparison import Found, compare
 from plans.expectations import Breaks, Defect, Expectation, Holds, applicable
+from plans.standing import standing
 
 HOLDS = Holds()
 LOST = Found("durability", "lost", "main", "undetermined")
@@ -99,3 +100,35 @@ def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
         stated, [Found("order", "acked_twice")], "anomaly", mode="unprotected", version="4.18.0"
     )
     assert (missing.unexpected, stranger.unexpected) == (False, True)
+
+
+UNCHECKED = Found("servers", "available_unchecked")
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "mode", "version", "met"),
+    [
+        ([HOLDS], [UNCHECKED], "protected", "4.18.0", True),
+        ([breaks()], [LOST, UNCHECKED], "protected", "4.18.0", True),
+        ([breaks()], [UNCHECKED], "protected", "4.18.0", False),
+        ([HOLDS], [UNCHECKED, LOST], "protected", "4.18.0", False),
+        ([HOLDS], [UNCHECKED], "journal", "4.18.0", False),
+        ([HOLDS], [UNCHECKED], "protected", "4.14.7", False),
+        ([HOLDS], [Found("servers", "unchecked")], "protected", "4.18.0", False),
+    ],
+)
+def test_a_standing_defect_is_told_and_excuses_nothing_else(
+    stated: Sequence[Expectation], found: Sequence[Found], mode: str, version: str, met: bool
+) -> None:
+    comparison = compare({mode: stated}, found, "anomaly", mode=mode, version=version)
+    assert comparison.met is met
+    told = "met on the way, a known defect: defect servers (available_unchecked), docs/findings/"
+    assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and bool(standing(mode, version)))
+
+
+def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
+    entry = Defect(property="servers", kind="available_unchecked", reference="#1", rate="always")
+    expect = {"protected": [entry]}
+    shown = compare(expect, [UNCHECKED], "anomaly", mode="protected", version="4.18.0")
+    assert shown.reasons == ("as expected: defect servers (available_unchecked)",)
+    assert not compare(expect, [], "valid", mode="protected", version="4.18.0").met
