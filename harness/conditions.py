@@ -13,6 +13,7 @@ from typing import Any
 from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from harness.acts.registry import Done, act
+from harness.checking import repairing
 from harness.stage import Stage
 from plans.conditions import Elapsed, Quiet
 from protocol.errors import NotReadyError
@@ -25,8 +26,6 @@ BEGINNINGS: dict[str, Callable[[Stage, Any], Condition]] = {}
 
 _NO_SUCH_ENTRY_ID = 2**40
 _AT_ONCE_S = 0.0
-_CHECK_BEGINS = (b"PREBOOT_START", b"FULL_CHECK_INIT")
-_CHECK_ENDED = b"CLEAR_INTEGCHECK_FLAG"
 _MEANING = {
     None: "no answer",
     EOK: "has the entry",
@@ -178,7 +177,7 @@ def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes
             status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
             if status in (None, UNKNOWN_STATE):
                 return False, f"{name} {_said(status)} for ledger {ledger}"
-        if _repairing(stage, name):
+        if repairing(stage, name):
             return False, f"{name} is checking and repairing its entries"
     return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
 
@@ -189,16 +188,6 @@ def acked_entries(stage: Stage, ledger: str) -> int:
     for client, handle in stage.ledgers.handles(ledger):
         total += int(stage.call(client, "status", handle=handle).get("acked", 0))
     return total
-
-
-def _repairing(stage: Stage, bookie: str) -> bool:
-    """Whether a bookie's present boot has begun BP-46's integrity check and not ended it.
-
-    No bookie answers that question; its log does (the tokens of ``datainteg/Events.java``).
-    """
-    log = stage.cluster.log(bookie).read_bytes()
-    begun = max(log.rfind(token) for token in _CHECK_BEGINS)
-    return begun > log.rfind(_CHECK_ENDED)
 
 
 def _said(status: int | None) -> str:

@@ -168,7 +168,7 @@ def _parts(target: str) -> set[str]:
 def _end(stroke: Stroke) -> StepSpec:
     step = ENDS.get(stroke.fault.name)
     if step == "start":
-        return StepSpec(name="start", params=Start(target=stroke.target), at_s=stroke.end_s)
+        return StepSpec(name="start", params=Start(target=stroke.target, checked=False), at_s=stroke.end_s)
     if step == "resume":
         return StepSpec(name="resume", params=Resume(target=stroke.target), at_s=stroke.end_s)
     several = len(_parts(stroke.target)) != 1

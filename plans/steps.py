@@ -174,7 +174,8 @@ class Start(Params):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
     A boot that is not expected to be ``ready`` may end by itself as long as it is not. Without
-    ``wait`` the step ends as soon as the process has begun.
+    ``wait`` the step ends as soon as the process has begun; without ``checked`` it does not wait for the
+    preboot check that a bookie begins after a crash under BP-46's protection and does not await itself.
     """
 
     target: ServerName
@@ -182,6 +183,7 @@ class Start(Params):
     conf: BookieSettings = Field(default_factory=dict)
     version: Version | None = None
     wait: bool = True
+    checked: bool = True
     expect: Literal["ready", "refuses", "any"] = "ready"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from cluster.interface import HasSnapshots
 from harness.acts.registry import Done, act
+from harness.checking import await_preboot_check
 from harness.stage import Stage
 from nemesis.registry import FAULTS
 from protocol.errors import UsageError
@@ -22,12 +23,14 @@ def inject(name: str, stage: Stage, step: Any) -> Done:
 
 @act("start")
 def start(stage: Stage, step: Any) -> Done:
-    """Start a server or client that is down; wait until it answers, or until it has refused."""
+    """Start a server or client that is down; wait until it serves and is checked, or has refused."""
     process = stage.cluster.process(step.target)
     refusal = stage.faults.start(step)
     if refusal is not None:
         facts = {"boot": refusal.ended.boot, "code": refusal.ended.code, "signal": refusal.ended.signal}
         return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.told)})
+    if step.wait and step.checked and step.target in stage.cluster.bookies:
+        await_preboot_check(stage, step.target, step.timeout_s)
     return Done(f"start {step.target}: boot {process.boot} {'is ready' if step.wait else 'has begun'}")
 
 

@@ -76,7 +76,7 @@ class Kind:
 
 
 def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
-    ends = {"pause": "resume"}.get(fault, "start")
+    ends, more = {"pause": ("resume", {})}.get(fault, ("start", {"checked": False}))
 
     def draw(random: Random, cast: Cast) -> Stroke | None:
         if not whom(cast):
@@ -87,7 +87,7 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
             fault=fault,
             lane=lane,
             begins={fault: {"target": target}},
-            ends=({ends: {"target": target}},),
+            ends=({ends: {"target": target, **more}},),
             holds=frozenset({target, f"~{target}"} if fault == "pause" else {target}),
             targets=(target,) if lane == SERVERS else (),
         )
@@ -139,7 +139,7 @@ def _power_loss(random: Random, cast: Cast) -> Stroke:
         fault="power_loss",
         lane=SERVERS,
         begins={"power_loss": {"targets": list(targets)}},
-        ends=tuple({"start": {"target": target}} for target in targets),
+        ends=tuple({"start": {"target": target, "checked": False}} for target in targets),
         holds=frozenset({*targets, *(f"*{target}" for target in targets)}),
         targets=targets,
     )
