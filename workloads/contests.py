@@ -54,10 +54,14 @@ class Contests:
             return self._contests[place] if len(self._contests) > place else None
 
     def ended(self, contest: Contest, recoverer: str, last_entry: int) -> None:
-        """A recovery came back ok; the last one of a contest tells whether all agree."""
+        """A recovery came back ok; the last one of a contest tells whether all agree.
+
+        One that dies before it goes on recovers its ledger again: that counts only if it ends otherwise.
+        """
         with self._changed:
+            before = contest.ends.get(recoverer)
             contest.ends[recoverer] = last_entry
-            if len(contest.ends) < len(self._recoverers):
+            if before == last_entry or len(contest.ends) < len(self._recoverers):
                 return
         agreed = len(set(contest.ends.values())) == 1
         self._crew.totals.add(agreed=int(agreed), disagreed=int(not agreed))
