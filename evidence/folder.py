@@ -139,6 +139,11 @@ class RunFolder:
         """What the user saw."""
         return self.path / "harness.log"
 
+    @property
+    def scratch(self) -> Path:
+        """What is here only while somebody is at work, such as a copy that is judged so far; no evidence."""
+        return self.path / ".scratch"
+
     def server(self, name: str) -> Path:
         """The folder of one server or client."""
         return self.servers / name

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cluster.docker.labels import RUN_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
-from evidence.folder import RunFolder
+from evidence.folder import RunFolder, every_run, modes_of
 from protocol.errors import ServerError
 
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
@@ -43,15 +43,14 @@ def is_at_work(folder: RunFolder) -> bool:
 
 
 def drop_directories(folder: RunFolder) -> None:
-    """Remove the servers' own directories of a run; logs, configuration and evidence stay."""
+    """Remove the servers' own directories of a run, and scratch; logs, configuration and evidence stay."""
     for path in _directories(folder):
         shutil.rmtree(path)
 
 
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
     """Folders that may go, each with its size in bytes; nothing of a run that is at work."""
-    for run_json in sorted(results.rglob("run.json")):
-        folder = RunFolder(run_json.parent)
+    for folder in (folder for run in every_run(results) for folder in modes_of(run)):
         if is_at_work(folder):
             continue
         chosen = [folder.path] if runs else _directories(folder)
@@ -90,5 +89,5 @@ def _taken_bytes(file: Path) -> int:
 
 
 def _directories(folder: RunFolder) -> list[Path]:
-    found = (path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}"))
-    return sorted(path for path in found if path.is_dir())
+    found = [path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}")]
+    return sorted(path for path in (*found, folder.scratch) if path.is_dir())

@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from cluster import artifacts
 from evidence.findings import RunVerdict, Verdict
@@ -51,8 +49,8 @@ def pause(stage: Stage, judge: Judge, *, on: str) -> None:
 
 def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
     """The verdict on a copy of the evidence as it stands, which is not closed."""
-    with tempfile.TemporaryDirectory(dir=folder.path.parent, prefix=".so-far-") as scratch:
-        copy = RunFolder(Path(scratch) / folder.mode)
+    copy = RunFolder(folder.scratch / folder.mode)
+    try:
         shutil.copytree(folder.raw, copy.raw)
         shutil.copyfile(folder.run_json, copy.run_json)
         shutil.copytree(
@@ -63,6 +61,8 @@ def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
             place.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(log, place / log.name)
         return judge.verdict(copy)
+    finally:
+        shutil.rmtree(folder.scratch, ignore_errors=True)
 
 
 def _inside(stage: Stage) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from evidence.folder import every_run, modes_of
 from tests.live.terminal import as_in_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,8 +96,12 @@ class Fencepost:
         return next(self.results.rglob("run.json")).parent
 
     def log(self) -> str:
-        logs = list(self.results.rglob("harness.log"))
-        return logs[0].read_text() if logs else ""
+        return "".join(log.read_text() for log in self.logs())
+
+    def logs(self) -> list[Path]:
+        """The logs of all modes so far; unlike ``rglob``, this bears with folders that come and go."""
+        found = [folder.harness_log for run in every_run(self.results) for folder in modes_of(run)]
+        return [log for log in found if log.exists()]
 
     def wait_for(self, text: str, timeout_s: float = RUN_TIMEOUT_S) -> None:
         """Wait until the run says ``text``; every process that it has by then is remembered."""

@@ -30,7 +30,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
         return dict(json.loads(states[0].read_text())["done"]) if states else {}
 
     wait_until(lambda: len(kept()) >= 1, "the first run", timeout_s=RUN_TIMEOUT_S)
-    wait_until(lambda: first.look() or len(list(first.results.rglob("harness.log"))) >= 2, "the second run")
+    wait_until(lambda: first.look() or len(first.logs()) >= 2, "the second run")
     first.send(signal.SIGKILL)
     first.finish()
     first.assert_nothing_left()

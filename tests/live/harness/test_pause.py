@@ -49,7 +49,7 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
     code, text = run.finish()
     assert code == 0, text
     run.assert_nothing_left()
-    assert not list(run.results.rglob(".so-far-*"))
+    assert not list(run.results.rglob(".scratch"))
     verdict = json.loads((run.folder / "verdict.json").read_text())
     assert verdict["verdict"] == "anomaly"
 
