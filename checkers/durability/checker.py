@@ -223,7 +223,7 @@ class _Case:
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
         """What the holders answered in the last pass, bookies with one answer for the whole span together."""
         ledger, first, last = span
-        number, whole = self.facts.census.last_pass, Spans.of_ranges(ledger, first, last)
+        number = self.facts.census.last_pass
         duties = holders(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
         asked = sorted({bookie for bookie, _ in duties})
         for spans_by, said in (
@@ -233,7 +233,7 @@ class _Case:
             agreed = [
                 bookie_name(self.run, bookie)
                 for bookie in asked
-                if not whole - spans_by.get((number, bookie), Spans.empty())
+                if spans_by.get((number, bookie), Spans.empty()).covers(ledger, first, last)
             ]
             if agreed:
                 yield f"census pass {number}: {listed(agreed)} {said} {entries_text(first, last)}"

@@ -113,6 +113,8 @@ class Spans:
         """The union of inclusive ranges, in any order, overlapping or not; empty ones are dropped."""
         ledgers, firsts, lasts = np.broadcast_arrays(ints(ledger), ints(first), ints(last))
         full = lasts >= firsts
+        if len(full) == 1:  # many findings ask for one each
+            return cls(ledgers[full], firsts[full], lasts[full])
         firsts, lasts = firsts[full], lasts[full]
         ones = np.ones(len(firsts), dtype=np.int64)
         keys, begin, end = sweep([ledgers[full]], firsts, lasts, ones, lambda depth: depth > 0)
@@ -199,6 +201,12 @@ class Spans:
         widths = self.last - self.first + 1
         starts = np.repeat(self.first - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
         return starts + np.arange(widths.sum(), dtype=np.int64)
+
+    def covers(self, ledger: int, first: int, last: int) -> bool:
+        """Whether every entry from ``first`` to ``last`` of a ledger is in the set: one span has them all."""
+        mine = self.of(ledger)
+        at = int(np.searchsorted(mine.first, first, side="right")) - 1
+        return at >= 0 and last <= int(mine.last[at])
 
     def holds(self, ledger: int, entries: Ints) -> Bools:
         """For each entry of one ledger, whether it is in the set."""

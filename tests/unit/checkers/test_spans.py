@@ -98,6 +98,14 @@ def test_one_ledger_and_all_but_some(rows, ledger):
 
 
 @steady(60)
+@given(pairs, st.integers(1, 3), st.integers(0, 12), st.integers(0, 5))
+def test_a_range_is_covered_when_every_entry_of_it_is_in_the_set(rows, ledger, first, more):
+    wanted = {(ledger, entry) for entry in range(first, first + more + 1)}
+    assert spans(rows).covers(ledger, first, first + more) == (wanted <= set(rows))
+    assert spans(rows + sorted(wanted)).covers(ledger, first, first + more)
+
+
+@steady(60)
 @given(marked, marked)
 def test_marks_are_sets_of_triples(left, right):
     mine, theirs = marks(left), marks(right)
