@@ -18,7 +18,9 @@ from tests.live.scenarios.stating import as_stated
         ("journal", ["damaged-copy", "metadata-lost"]),
         ("unprotected", ["deletion"]),
         pytest.param("protected", ["incarnation", "bit-rot", "damage-spreads"], marks=pytest.mark.long),
-        pytest.param("journal", ["write-errors", "placement-repaired", "metadata-wiped"], marks=pytest.mark.long),
+        pytest.param(
+            "journal", ["write-errors", "placement-repaired", "metadata-wiped"], marks=pytest.mark.long
+        ),
     ],
 )
 def test_what_endangers_the_contract_comes_out_as_stated(
