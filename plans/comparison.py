@@ -104,10 +104,10 @@ def compare(
         failures.append("the evidence is not whole, so what else may have happened is unknown")
     wrong = set().union(*strangers.values(), *(row.differing for row in table), *(one.wrong for one in seen))
     expected = [one.reason for one in seen] or ["as expected: holds"]
-    met = _met(known, stated, anomalies, rounds)
+    on_the_way = _on_the_way(known, stated, anomalies, rounds)
     return Comparison(
         met=not failures,
-        reasons=(*(failures or expected + ([agreed(table)] if table else [])), *met),
+        reasons=(*(failures or expected + ([agreed(table)] if table else [])), *on_the_way),
         absent=tuple(one.counted.text for one in seen if one.absent),
         unexpected=bool(strangers),
         contradicted=contradicted,
@@ -137,7 +137,7 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
     )
 
 
-def _met(
+def _on_the_way(
     known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
 ) -> list[str]:
     """A sentence for each standing defect that showed and that the plan itself does not state."""
