@@ -184,4 +184,4 @@ def _settling(order: int, planned: Sequence[Stroke], chaos: Chaos) -> list[StepS
     )
     if chaos.settle_timeout_s is None or still:
         return []
-    return [StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s))]
+    return [StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish"))]

@@ -148,7 +148,7 @@ def test_settling_waits_for_quiet_after_each_restart(load_steps: Callable[..., P
     steps = timed(resolve(load_steps(SETTLING), 1, "protected"))
     names = [step.name for step in steps]
     assert names[:6] == ["kill", "start", "wait_for", "kill", "start", "wait_for"]
-    assert params(steps[2]) == {"condition": "quiet", "timeout_s": 30.0, "otherwise": "error"}
+    assert params(steps[2]) == {"condition": "quiet", "timeout_s": 30.0, "otherwise": "finish"}
 
 
 @any_time
