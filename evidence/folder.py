@@ -245,17 +245,23 @@ def find_run(results: Path, reference: str = LATEST) -> FoundRun:
 
 
 def every_run(results: Path) -> list[Path]:
-    """The folders of all whole runs below ``results``, those of campaigns included; sorted.
+    """The folders of all whole runs below ``results``, those of campaigns included; sorted."""
+    return sorted({mode.path.parent for mode in every_mode(results)})
 
-    Links (``latest``) are not followed, and no run's own folders are looked into.
+
+def every_mode(results: Path) -> list[RunFolder]:
+    """The folders of all modes of all runs below ``results``; sorted.
+
+    Links (``latest``) are not followed, and no mode's own folders are looked into. Folders may come and go
+    meanwhile.
     """
-    found = set()
+    found = []
     for place, folders, files in os.walk(results):
         if "run.json" in files:
-            found.add(Path(place).parent)
+            found.append(Path(place))
             folders.clear()
         folders[:] = [name for name in folders if not name.startswith(".")]
-    return sorted(found)
+    return [RunFolder(path) for path in sorted(found)]
 
 
 def modes_of(run: Path) -> tuple[RunFolder, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cluster.docker.labels import RUN_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
-from evidence.folder import RunFolder, every_run, modes_of
+from evidence.folder import RunFolder, every_mode
 from protocol.errors import ServerError
 
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
@@ -50,7 +50,7 @@ def drop_directories(folder: RunFolder) -> None:
 
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
     """Folders that may go, each with its size in bytes; nothing of a run that is at work."""
-    for folder in (folder for run in every_run(results) for folder in modes_of(run)):
+    for folder in every_mode(results):
         if is_at_work(folder):
             continue
         chosen = [folder.path] if runs else _directories(folder)

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from evidence.folder import every_run, modes_of
+from evidence.folder import every_mode
 from harness.judging import session_in
 from protocol.errors import EvidenceError
 
@@ -41,7 +41,7 @@ def report_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
 
 def stored_modes(results: Path) -> list[Path]:
     """The folder of every mode of every run below ``results``."""
-    return [mode.path for run in every_run(results.resolve()) for mode in modes_of(run)]
+    return [mode.path for mode in every_mode(results.resolve())]
 
 
 def _below(path: str, results: Path) -> str:

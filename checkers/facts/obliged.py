@@ -128,6 +128,5 @@ def promise_proof(promises: Promises, span: tuple[int, int, int], run: RunFacts)
     told = promises.told.get(ledger)
     if told and told.value >= first:
         yield f"{client_name(run, told.client)} was told LAC {told.value} ({operation_text(told.seq)})"
-    read = promises.read.of(ledger)
-    for _, begin, end in read & Spans.of_ranges(ledger, first, last) if read else ():
+    for _, begin, end in promises.read.of(ledger) & Spans.of_ranges(ledger, first, last):
         yield f"a confirmed read had returned {entries_text(begin, end)}"

@@ -138,9 +138,13 @@ class Spans:
         return self._with(other, 1, lambda depth: depth > 0) if len(self) else other
 
     def __and__(self, other: Spans) -> Spans:
+        if not len(self) or not len(other):
+            return Spans.empty()
         return self._with(other, 1, lambda depth: depth == 2)
 
     def __sub__(self, other: Spans) -> Spans:
+        if not len(self) or not len(other):
+            return self
         return self._with(other, 2, lambda depth: depth == 1)
 
     def _with(self, other: Spans, weight: int, keep: Callable[[Ints], Any]) -> Spans:

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from evidence.folder import every_run, modes_of
+from evidence.folder import every_mode
 from tests.live.terminal import as_in_a_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,14 +93,14 @@ class Fencepost:
     @property
     def folder(self) -> Path:
         """The folder of the only mode that ran."""
-        return next(self.results.rglob("run.json")).parent
+        return every_mode(self.results)[0].path
 
     def log(self) -> str:
         return "".join(log.read_text() for log in self.logs())
 
     def logs(self) -> list[Path]:
         """The logs of all modes so far; unlike ``rglob``, this bears with folders that come and go."""
-        found = [folder.harness_log for run in every_run(self.results) for folder in modes_of(run)]
+        found = (mode.harness_log for mode in every_mode(self.results))
         return [log for log in found if log.exists()]
 
     def wait_for(self, text: str, timeout_s: float = RUN_TIMEOUT_S) -> None:

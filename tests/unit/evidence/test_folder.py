@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from evidence.folder import FORMAT, RunFolder, every_run, find_run, new_run, point_latest, write_json
+from evidence.folder import (
+    FORMAT,
+    RunFolder,
+    every_mode,
+    every_run,
+    find_run,
+    new_run,
+    point_latest,
+    write_json,
+)
 from protocol.errors import EvidenceError
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -123,6 +132,14 @@ def test_every_run_is_found_wherever_it_is_kept_and_once(tmp_path: Path) -> None
     (tmp_path / ".judging-1" / "run.json").write_text("{}")
     assert every_run(tmp_path) == kept
     assert every_run(tmp_path / "none") == []
+
+
+def test_whoever_names_one_mode_gets_that_mode_alone(tmp_path: Path) -> None:
+    one = ran(tmp_path)
+    other = RunFolder.create(one.path.parent, "journal")
+    other.write_run({})
+    assert every_mode(one.path) == [one]
+    assert every_mode(tmp_path) == sorted([one, other], key=lambda mode: mode.path)
 
 
 def test_a_full_disk_leaves_the_former_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
