@@ -14,6 +14,8 @@ from protocol.addresses import name_of_id
 
 _BASE = f"{ROOT}/underreplication"
 _ELECTION = f"{_BASE}/auditorelection"
+_FIRST_CHECK = "checkallledgersctime"
+_SWITCHED_OFF = "disable"
 _NAMED = re.compile(r'\bbookieId: "([^"]+)"')
 _LEDGER = re.compile(r"urL(\d+)")
 
@@ -39,6 +41,13 @@ class ZooKeeperElections:
         votes = self.votes()
         elected = _name(self._metadata.text(_ELECTION))
         return elected if votes and next(iter(votes.values())) == elected else None
+
+    def checked(self) -> bool:
+        """Whether an auditor has been through all ledgers once, or is not to, as repair is switched off.
+
+        An auditor that finds no time of such a check begins with one (``Auditor#scheduleCheckAllLedgersTask``).
+        """
+        return not {_FIRST_CHECK, _SWITCHED_OFF}.isdisjoint(self._metadata.children(_BASE))
 
     def under_replicated(self) -> list[int]:
         """Ledgers that are marked as lacking copies, ascending."""

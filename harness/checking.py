@@ -1,23 +1,24 @@
 """Where BP-46's checks of a bookie's present boot stand.
 
-No bookie answers that question; its log does (the tokens of ``datainteg/Events.java``).
+No bookie answers that question; its log does (the events of ``datainteg/Events.java``).
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from cluster.waiting import wait_until
 from harness.stage import Stage
 from protocol.errors import NotReadyError
 
-_PREBOOT_BEGINS = (b"PREBOOT_START",)
-_PREBOOT_ENDS = (b"PREBOOT_END", b"PREBOOT_ERROR")
-_CHECK_BEGINS = (b"PREBOOT_START", b"FULL_CHECK_INIT")
-_CHECK_ENDS = (b"CLEAR_INTEGCHECK_FLAG",)
+_PREBOOT = {"preboot_start": True, "preboot_end": False, "preboot_error": False}
+_CHECK = {"preboot_start": True, "full_check_init": True, "clear_integcheck_flag": False}
+"""The events that tell whether it goes on; the last one counts."""
 
 
 def repairing(stage: Stage, bookie: str) -> bool:
     """Whether the boot has begun to check and repair its entries and not ended it."""
-    return _goes_on(stage, bookie, _CHECK_BEGINS, _CHECK_ENDS)
+    return _goes_on(stage, bookie, _CHECK)
 
 
 def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
@@ -28,7 +29,7 @@ def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
 
     def ended() -> tuple[bool, str]:
         stage.assert_alive()
-        return not _goes_on(stage, bookie, _PREBOOT_BEGINS, _PREBOOT_ENDS), f"{bookie} marks its ledgers"
+        return not _goes_on(stage, bookie, _PREBOOT), f"{bookie} marks its ledgers"
 
     try:
         wait_until(ended, timeout_s, f"the end of {bookie}'s preboot check")
@@ -38,6 +39,5 @@ def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
         ) from error
 
 
-def _goes_on(stage: Stage, bookie: str, begins: tuple[bytes, ...], ends: tuple[bytes, ...]) -> bool:
-    log = stage.cluster.log(bookie).read_bytes()
-    return max(map(log.rfind, begins)) > max(map(log.rfind, ends))
+def _goes_on(stage: Stage, bookie: str, tells: Mapping[str, bool]) -> bool:
+    return next((tells[one.event] for one in reversed(stage.heard(bookie)) if one.event in tells), False)

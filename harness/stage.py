@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from cluster.interface import Client, Cluster, Exit
+from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
 from evidence.names import NAMED
 from evidence.recorders import Recorder
+from harness.heard import Heard
 from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
@@ -128,6 +130,7 @@ class Stage:
     censuses: int = 0
     round: int = 1
     left_out: str = ""
+    _heard: Heard = field(default_factory=Heard)
 
     def client(self, name: str) -> Client:
         """A client of the plan by name."""
@@ -141,6 +144,10 @@ class Stage:
         """The number of the next census pass, from 1."""
         self.censuses += 1
         return self.censuses
+
+    def heard(self, name: str) -> Sequence[LogEvent]:
+        """What the log of a process's present or last boot has told so far."""
+        return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
 
     def observe_metadata(self) -> None:
         """Let the observer follow every ledger's metadata from here on."""

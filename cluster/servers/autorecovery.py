@@ -1,7 +1,8 @@
 """Autorecovery: an auditor that stands for election, and a replication worker.
 
 BookKeeper's ``AutoRecoveryMain``. It has no port; its readiness is its vote, its own word that all its
-parts have started, and that somebody is the auditor.
+parts have started, that somebody is the auditor, and that the auditor's first check of all ledgers is over: a
+check that is late finds the plan's first ledgers while they are written, and has them recovered.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from evidence.collect.logs import log_events
 from protocol.addresses import autorecovery_number
 from protocol.errors import ServerError
 
+_PERIOD = "auditorPeriodicCheckInterval"
 MAIN = "org.apache.bookkeeper.replication.AutoRecoveryMain"
 
 
@@ -80,6 +82,7 @@ class AutoRecovery(OwnedProcess):
             Rung("candidate", lambda: bool(self._asked() - self._former)),
             Rung("working", self._working),
             Rung("audited", self._audited),
+            Rung("checked", self._checked),
         )
 
     def _asked(self) -> frozenset[str]:
@@ -95,5 +98,13 @@ class AutoRecovery(OwnedProcess):
     def _audited(self) -> bool:
         try:
             return self._elections.auditor() is not None
+        except ServerError:
+            return False
+
+    def _checked(self) -> bool:
+        if self._conf.get(_PERIOD) == "0":  # then there is no check of all ledgers, not even a first one
+            return True
+        try:
+            return self._elections.checked()
         except ServerError:
             return False

@@ -74,25 +74,61 @@ def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
     A log without a single dated line gives nothing. The first exception that refuses a cookie is
     ``cookie_refused``; other lines without times are passed over.
     """
-    repairs = is_autorecovery(server)
-    words = _AUTORECOVERY_WORDS if repairs else _WORDS
-    dated, lines, undated, refused = (0, 0), 0, 0, False
+    lines = _Lines(server, boot)
     with log.open("rb") as text:
         for line in text:
-            lines += 1
-            times = _times(line, old=repairs)
-            if times:
-                dated = times
-                event = _event(line, words)
-                if event:
-                    yield LogEvent(server, boot, *dated, event, _attributes(line))
-            undated += not times
-            refusal = None if refused else _REFUSAL.search(line)
-            if refusal and any(dated):
-                refused = True
-                yield LogEvent(server, boot, *dated, "cookie_refused", {"reason": refusal[1].decode()})
-    if any(dated):
-        yield LogEvent(server, boot, *dated, LOG_READ, {"lines": lines, "undated": undated})
+            yield from lines.events(line)
+    if any(lines.dated):
+        detail = {"lines": lines.count, "undated": lines.undated}
+        yield LogEvent(server, boot, *lines.dated, LOG_READ, detail)
+
+
+class GrowingLog:
+    """The log of a boot that goes on; the events are those of ``log_events``, but for ``LOG_READ``."""
+
+    def __init__(self, server: str, boot: int, log: Path) -> None:
+        self._log = log
+        self._read_bytes = 0
+        self._lines = _Lines(server, boot)
+
+    def more(self) -> Iterator[LogEvent]:
+        """The events of the lines that have become whole since the last call; none where no log is yet."""
+        if not self._log.exists():
+            return
+        with self._log.open("rb") as text:
+            text.seek(self._read_bytes)
+            for line in text:
+                if not line.endswith(b"\n"):
+                    return
+                self._read_bytes += len(line)
+                yield from self._lines.events(line)
+
+
+class _Lines:
+    """What the lines of a log, given one after the other, tell; ``dated`` is of the last that told its time."""
+
+    def __init__(self, server: str, boot: int) -> None:
+        self._server, self._boot = server, boot
+        self._repairs = is_autorecovery(server)
+        self._words = _AUTORECOVERY_WORDS if self._repairs else _WORDS
+        self._refused = False
+        self.dated, self.count, self.undated = (0, 0), 0, 0
+
+    def events(self, line: bytes) -> Iterator[LogEvent]:
+        """The events of the next line."""
+        self.count += 1
+        times = _times(line, old=self._repairs)
+        if times:
+            self.dated = times
+            event = _event(line, self._words)
+            if event:
+                yield LogEvent(self._server, self._boot, *times, event, _attributes(line))
+        self.undated += not times
+        refusal = None if self._refused else _REFUSAL.search(line)
+        if refusal and any(self.dated):
+            self._refused = True
+            detail = {"reason": refusal[1].decode()}
+            yield LogEvent(self._server, self._boot, *self.dated, "cookie_refused", detail)
 
 
 def _times(line: bytes, *, old: bool) -> tuple[int, int] | None:

@@ -1,17 +1,11 @@
-"""Conditions on how a boot goes: what its log has said, and whether it refused.
-
-A log is read anew each time, from its beginning: boots are short, and a line that is half written is
-told whole by the next look. The events are those that the evidence is made of.
-"""
+"""Conditions on how a boot goes: what its log has said, and whether it refused."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from cluster.interface import CanRefuse
-from evidence.collect.logs import LOG_READ, log_events
 from harness.conditions import condition
 from harness.stage import Stage
 from protocol.errors import UsageError
@@ -21,7 +15,7 @@ from protocol.errors import UsageError
 def said(stage: Stage, step: Any) -> tuple[bool, str]:
     """The log of the present or last boot has the event so many times."""
     process = stage.cluster.process(step.target)
-    found = _events(step.target, process.boot, stage.cluster.log(step.target))
+    found = Counter(one.event for one in stage.heard(step.target))
     who, times = f"{step.target} boot {process.boot}", found[step.event]
     if times >= step.times:
         return True, f"{who} has said {step.event}" + (f" {times} times" if times > 1 else "")
@@ -37,10 +31,3 @@ def refused(stage: Stage, step: Any) -> tuple[bool, str]:
         raise UsageError(f"whether {step.target} refuses cannot be seen on this backend")
     refusal = process.refusal()
     return refusal is not None, str(refusal or f"{step.target} boot {process.boot} is {process.state}")
-
-
-def _events(server: str, boot: int, log: Path) -> Counter[str]:
-    """How often each event is told; none of a boot that has no log yet."""
-    if not log.exists():
-        return Counter()
-    return Counter(one.event for one in log_events(server, boot, log) if one.event != LOG_READ)

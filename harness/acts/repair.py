@@ -11,7 +11,7 @@ from typing import Any
 
 from cluster.interface import ProcessState
 from cluster.operating import Repairs
-from evidence.collect.logs import LogEvent, log_events
+from evidence.collect.logs import LogEvent
 from harness.conditions import Condition, beginning, condition
 from harness.stage import Stage
 from protocol.errors import UsageError
@@ -79,10 +79,9 @@ def _auditor(repairs: Repairs) -> str:
 
 def _audited_since(stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int) -> bool:
     starts, ends = _AUDITS[audit]
-    for name, process in repairs.autorecovery.items():
-        log = stage.cluster.log(name)
+    for name in repairs.autorecovery:
         began: LogEvent | None = None
-        for event in log_events(name, process.boot, log) if log.exists() else ():
+        for event in stage.heard(name):
             if event.event == starts:
                 began = event
             elif event.event == ends and _after(began, since_ns, since_ms):

@@ -45,6 +45,8 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
     spec = {"version": version, "mode": "journal", "clients": ("writer",), "observed": False}
     with opened(bookies=4, autorecovery=2, **spec) as cluster:
         assert isinstance(cluster, Repairs)
+        elections = ZooKeeperElections(cluster.metadata)
+        assert elections.checked(), "the auditor's first check of all ledgers finds none of ours"
         ledger, before = closed_ledger(cluster, 10)
         auditor = cluster.auditor()
         assert auditor is not None
@@ -68,7 +70,6 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
         assert cluster.auditor() == second.name
         first.start()
         first.wait_ready(60)
-        elections = ZooKeeperElections(cluster.metadata)
         former = {vote for vote, name in elections.votes().items() if name == second.name}
         second.kill()
         second.start()

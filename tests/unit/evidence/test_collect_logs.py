@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidence.collect.clock import WallClock
-from evidence.collect.logs import LogEvent, log_events
+from evidence.collect.logs import LOG_READ, GrowingLog, LogEvent, log_events
 from evidence.collect.servers import collect_servers
 
 MS = 1_000_000
@@ -163,3 +163,23 @@ def test_zookeeper_tells_registrations_and_cookies_of_bookies_and_of_nobody_else
 def test_a_transaction_that_cannot_be_read_is_passed_over(broken: dict[str, Any]) -> None:
     line = change("create", "/ledgers/cookies/b2:3181") | broken
     assert collect_servers([], CLOCK, transactions=[line, {}]).table.num_rows == 0
+
+
+@given(
+    st.lists(st.one_of(st.sampled_from(LINES).map(str.encode), st.binary(max_size=80)), max_size=12),
+    st.lists(st.integers(0, 2000), max_size=8),
+)
+def test_a_log_that_grows_tells_what_it_tells_when_it_is_whole(parts: list[bytes], cuts: list[int]) -> None:
+    raw = b"".join(parts) + b"\n"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "boot-1.log"
+        growing, heard = GrowingLog("b1", 1, path), []
+        for cut in [*sorted(cuts), len(raw)]:
+            path.write_bytes(raw[:cut])
+            heard += growing.more()
+        assert heard == [event for event in log_events("b1", 1, path) if event.event != LOG_READ]
+        assert [*growing.more()] == [], "nothing is told twice"
+
+
+def test_a_boot_without_a_log_has_told_nothing_yet(tmp_path: Path) -> None:
+    assert [*GrowingLog("b1", 1, tmp_path / "boot-1.log").more()] == []

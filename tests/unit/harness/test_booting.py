@@ -10,6 +10,7 @@ import pytest
 
 from cluster.interface import Exit, Refusal
 from harness.acts.booting import refused, said
+from harness.heard import Heard
 from protocol.errors import UsageError
 
 LINE = (
@@ -35,7 +36,10 @@ class Booting:
 
 
 def stage_with(process: object, log: Path) -> Any:
-    return SimpleNamespace(cluster=SimpleNamespace(process=lambda name: process, log=lambda name: log))
+    heard = Heard()
+    return SimpleNamespace(
+        cluster=SimpleNamespace(process=lambda name: process), heard=lambda name: heard.of(name, 2, log)
+    )
 
 
 def asked(event: str, times: int = 1) -> Any:
@@ -49,7 +53,8 @@ def test_an_event_is_said_as_often_as_the_log_tells_it(tmp_path: Path) -> None:
     log.write_text(LINE % 0)
     assert said(stage, asked("mark_limbo")) == (True, "b1 boot 2 has said mark_limbo")
     assert said(stage, asked("mark_limbo", 2)) == (False, "b1 boot 2 has said mark_limbo (1)")
-    log.write_text(LINE % 0 + LINE % 1)
+    with log.open("a") as more:
+        more.write(LINE % 1)
     assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 has said mark_limbo 2 times")
     assert not said(stage, asked("preboot_end"))[0]
 

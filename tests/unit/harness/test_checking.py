@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
+from evidence.collect.logs import LogEvent
 from harness.acts.faults import start
 from harness.checking import repairing
 from nemesis.active import Active
@@ -16,29 +17,29 @@ from plans.steps import Start
 from protocol.errors import NotReadyError
 from tests.unit.nemesis.fake_cluster import FakeCluster
 
-BEGUN, ENDED, FAILED = ("event=PREBOOT_START", "event=PREBOOT_END", "event=PREBOOT_ERROR")
-INIT, CLEARED = ("event=FULL_CHECK_INIT", "event=CLEAR_INTEGCHECK_FLAG")
+BEGUN, ENDED, FAILED = "preboot_start", "preboot_end", "preboot_error"
+INIT, CLEARED = "full_check_init", "clear_integcheck_flag"
 
 
 class Written:
-    """A log that is looked at again and again, and has a line more each time."""
+    """A log that is looked at again and again, and tells an event more each time."""
 
-    def __init__(self, *lines: str, at_first: int = 0) -> None:
-        self._lines = lines
+    def __init__(self, *events: str, at_first: int = 0) -> None:
+        self._events = [LogEvent("b1", 1, 0, 1, event) for event in events]
         self.looks = at_first
 
-    def read_bytes(self) -> bytes:
+    def __call__(self, name: str) -> list[LogEvent]:
+        assert name == "b1"
         self.looks += 1
-        return "\n".join(self._lines[: self.looks]).encode()
+        return self._events[: self.looks]
 
 
 def started(log: Written, **step: Any) -> Written:
     """``log`` after b1 was killed and started upon it."""
     cluster: Any = FakeCluster()
     cluster.bookies = {"b1": cluster.process("b1")}
-    cluster.log = lambda name: log
     stage: Any = SimpleNamespace(
-        cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None
+        cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None, heard=log
     )
     stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
     start(stage, Start(target="b1", **step))
@@ -47,11 +48,11 @@ def started(log: Written, **step: Any) -> Written:
 
 @pytest.mark.parametrize("end", [ENDED, FAILED])
 def test_it_waits_until_the_check_has_ended(end: str) -> None:
-    assert started(Written(BEGUN, "marks", end, at_first=1)).looks == 3
+    assert started(Written(BEGUN, "mark_limbo", end, at_first=1)).looks == 3
 
 
 def test_a_boot_without_a_check_is_not_waited_for() -> None:
-    assert started(Written("listens", "registers", BEGUN)).looks == 1
+    assert started(Written("dirty_created", "component_started", BEGUN)).looks == 1
 
 
 @pytest.mark.parametrize("step", [{"checked": False}, {"wait": False}])
@@ -66,10 +67,9 @@ def test_a_check_that_does_not_end_is_an_error_that_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "busy"),
+    ("events", "busy"),
     [((), False), ((BEGUN,), True), ((BEGUN, ENDED, INIT), True), ((BEGUN, INIT, CLEARED), False)],
 )
-def test_a_bookie_repairs_until_its_flag_is_cleared(lines: tuple[str, ...], busy: bool) -> None:
-    log = Written(*lines, at_first=len(lines))
-    stage: Any = SimpleNamespace(cluster=SimpleNamespace(log=lambda name: log))
+def test_a_bookie_repairs_until_its_flag_is_cleared(events: tuple[str, ...], busy: bool) -> None:
+    stage: Any = SimpleNamespace(heard=Written(*events, at_first=len(events)))
     assert repairing(stage, "b1") is busy
