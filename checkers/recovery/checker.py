@@ -24,7 +24,7 @@ from checkers.recovery.closes import Ensemble, closes_by_recovery
 from checkers.recovery.decisions import Case, Grounds, Ruling, decided
 from checkers.recovery.differences import Difference, differences
 from checkers.recovery.recoveries import Heard, Hearings, Told, scan_hearings
-from checkers.recovery.smoothness import Smooth, merge_smooth, scan_smooth
+from checkers.recovery.smoothness import Smooth, scan_smooth
 from checkers.recovery.writebacks import Writing, writings
 from checkers.recovery.writers import Writers, scan_hands
 from checkers.sets.capping import capped
@@ -70,7 +70,7 @@ class Recovery:
             left.hearings | right.hearings,
             left.versions | right.versions,
             left.hands | right.hands,
-            merge_smooth(left.smooth, right.smooth),
+            left.smooth | right.smooth,
         )
 
     def conclude(self, summary: Recoveries, run: RunFacts) -> Judgement:

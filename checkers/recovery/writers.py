@@ -112,8 +112,8 @@ class Writers:
                 yield client, Hand(bool(writes), top, ending_ns, bool(deferred), boot)
 
     def _troubled(self, ledger: int, client: int, hand: Hand, write_quorum: int) -> bool:
-        """Whether an answer to an add of its is missing, late, or not EOK."""
-        return self._smooth.get((ledger, client), 0) < write_quorum * (hand.top + 1)
+        """Whether an answer to an add of its is missing, late, or not EOK, or an add was sent once more."""
+        return not self._smooth.is_of(ledger, client, write_quorum * (hand.top + 1))
 
     def last_acknowledged(self, ledger: int) -> int:
         """The highest id that a writer of the ledger was told ok, -1 for none."""

@@ -111,7 +111,9 @@ def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> 
         fits = close["last_entry"] == top or (late and close["last_entry"] < top)
         ending = [row for row in sent if row["kind"] == Kind.CLOSE or row["outcome"] != Outcome.OK]
         active = any(row["invoked_ns"] <= close["latest_ns"] for row in ending)
-        active = active or answered_at_once(history, ledger, handle[0]) < close["write_quorum"] * (top + 1)
+        due = close["write_quorum"] * (top + 1)
+        sent_to_bookies = [r for r in requests(history, ledger, Message.ADD) if r["source"] == handle[0]]
+        active = active or answered_at_once(history, ledger, handle[0]) != due or len(sent_to_bookies) != due
         names = [name for name, client in run.clients.items() if client == handle[0]]
         ends = [row["latest_ns"] for row in run.servers if row["event"] == "exit" and row["server"] in names]
         if (made or adds) and fits and active and all(end >= began_ns for end in ends):

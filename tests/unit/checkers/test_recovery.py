@@ -218,12 +218,12 @@ def test_the_writer_may_close_at_its_own_last_entry_while_another_recovers(endin
 
 
 def everywhere(last, *but):
-    """Every bookie answers EOK to each add at once, but for (bookie, entry) in ``but``."""
+    """Each add is sent to every bookie, which answers EOK at once, but for (bookie, entry) in ``but``."""
+    sent = [(bookie, entry) for bookie in ("b1", "b2", "b3") for entry in range(last + 1)]
+    requests = [asked("writer", bookie, add(entry), at=4) for bookie, entry in sent]
     return [
-        answered("writer", bookie, add(entry))
-        for bookie in ("b1", "b2", "b3")
-        for entry in range(last + 1)
-        if (bookie, entry) not in but
+        *requests,
+        *(answered("writer", bookie, add(entry)) for bookie, entry in sent if (bookie, entry) not in but),
     ]
 
 
@@ -246,6 +246,15 @@ def test_a_writer_whose_adds_are_ok_everywhere_closes_only_when_it_is_told_to():
 )
 def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
     judgement = told(recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=()))
+    assert not judgement.findings
+    assert judgement.seen["by_writer"] == 1
+
+
+@pytest.mark.parametrize("third", [(), answered("writer", "b2", add(9), Status.EFENCED)])
+def test_an_answer_to_spare_does_not_stand_in_for_one_that_went_wrong(third):
+    substituted = exchange("writer", "b4", add(5))
+    parts = [everywhere(9, ("b2", 9)), substituted, [third] if third else [], recovery(9, denied=())]
+    judgement = told(recovered(9), *parts)
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
 
