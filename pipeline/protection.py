@@ -28,7 +28,7 @@ def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
     if any(conf.get(key) != value for key, value in _SETTINGS.items()):
         return frozenset()
     versions: Mapping[str, str] = run.get("versions") or {}
-    changed = {str(start.get("target")) for start in _starts(run.get("plan")) if _unprotects(start)}
+    changed = {target for target, start in _starts(run.get("plan")) if _unprotects(start)}
     return frozenset(
         name for name in run["bookies"] if name not in changed and _has_protection(versions.get(name))
     )
@@ -47,11 +47,13 @@ def _has_protection(version: str | None) -> bool:
         return False
 
 
-def _starts(tree: Any) -> Iterator[Mapping[str, Any]]:
-    """The parameters of every ``start`` step, at whatever depth of the plan."""
+def _starts(tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Who is started and how, by every step that starts a server, at whatever depth of the plan."""
     if isinstance(tree, Mapping):
-        if isinstance(tree.get("start"), Mapping):
-            yield tree["start"]
+        if isinstance(start := tree.get("start"), Mapping):
+            yield str(start.get("target")), start
+        if isinstance(roll := tree.get("roll"), Mapping):
+            yield from ((str(target), roll) for target in roll.get("targets") or ())
         for branch in tree.values():
             yield from _starts(branch)
     elif isinstance(tree, list):

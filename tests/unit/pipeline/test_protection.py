@@ -68,6 +68,12 @@ def test_a_start_that_changes_it_counts_wherever_it_stands(start: dict[str, Any]
     assert guarded_bookies(run({"together": [[{"kill": {"target": "b1"}}, step], []]})) == {"b2", "b3"}
 
 
+@pytest.mark.parametrize("roll", [{"conf": {"dataIntegrityChecking": "false"}}, {"version": "4.14.7"}])
+def test_a_roll_starts_each_of_its_targets(roll: dict[str, Any]) -> None:
+    assert guarded_bookies(run({"roll": {"targets": ["b1", "b3"], "how": "kill"} | roll})) == {"b2"}
+    assert guarded_bookies(run({"roll": {"targets": ["b1", "b3"], "how": "kill"}})) == ALL
+
+
 def test_a_start_that_changes_other_things_does_not() -> None:
     same = {"flushInterval": "1000", "journalWriteData": "false"}
     steps = ({"start": {"target": "b1", "conf": same, "version": "4.16.6"}}, {"start": {"target": "b2"}})
