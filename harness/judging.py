@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from checkers.registry import SAFETY
 from checkers.sufficiency import Sufficiency
 from checkers.verdict import within_allowance
 from evidence.findings import RunVerdict, Verdict
@@ -93,4 +94,5 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
         rounds=plan.rounds,
         decisions=tuple(decisions(folder)),
+        counting=SAFETY | set(plan.required) if plan.required else None,
     )

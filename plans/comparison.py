@@ -1,15 +1,15 @@
 """Whether a run came out as its plan says, counted by rounds.
 
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; an
-anomaly that nothing states fails the run; what should break must break, in every round; a defect
-that shows ``sometimes`` may be absent, which is reported; one that any plan may meet
+anomaly that counts and that nothing states fails the run; what should break must break, in every
+round; a defect that shows ``sometimes`` may be absent, which is reported; one that any plan may meet
 (:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says. Knows
 no evidence: findings and decisions come in as plain tuples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,14 +70,16 @@ def compare(
     whole: bool = True,
     rounds: int = 1,
     decisions: Sequence[Decision] = (),
+    counting: Container[str] | None = None,
 ) -> Comparison:
     """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
-    ``decisions`` what clients decided. Without ``whole`` evidence nothing is met and nobody is
-    accused of a decision: what else may have gone wrong was not seen. Nothing stated means
-    ``holds``. With a ``valid`` verdict, findings are those that the plan's allowance excuses: they
-    meet nothing.
+    ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
+    verdict (None: all); others may meet what the plan states, and fail nothing. Without ``whole``
+    evidence nothing is met and nobody is accused of a decision: what else may have gone wrong was
+    not seen. Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the
+    plan's allowance excuses: they meet nothing.
     """
     entries = applicable(expect, mode, version)
     table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
@@ -97,7 +99,8 @@ def compare(
         )
     stated = [entry for entry in entries if isinstance(entry, Breaks | Defect)]
     known = standing(mode, version)
-    strangers = _strangers([*stated, *known], anomalies, rounds)
+    counted = [one for one in anomalies if counting is None or one.property in counting]
+    strangers = _strangers([*stated, *known], counted, rounds)
     seen = [_seen(entry, anomalies, rounds) for entry in stated]
     failures = [*strangers, *against, *(one.missing for one in seen if one.missing)]
     if not whole:

@@ -132,3 +132,14 @@ def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
     shown = compare(expect, [UNCHECKED], "anomaly", mode="protected", version="4.18.0")
     assert shown.reasons == ("as expected: defect servers (available_unchecked)",)
     assert not compare(expect, [], "valid", mode="protected", version="4.18.0").met
+
+
+@pytest.mark.parametrize(
+    ("counting", "met"), [(None, False), ({"durability", "availability"}, False), ({"durability"}, True)]
+)
+def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated(
+    counting: set[str] | None, met: bool
+) -> None:
+    found = [LOST, Found("availability", "stuck", "main")]
+    said = compare({"m": [breaks()]}, found, "anomaly", mode="m", version="4.18.0", counting=counting)
+    assert (said.met, said.unexpected) == (met, not met)
