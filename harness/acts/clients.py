@@ -126,7 +126,10 @@ def read(stage: Stage, step: Any) -> Done:
     handle = stage.ledgers.handle(step.client, step.ledger)
     last = step.last
     if last is None:
-        last = int(stage.call(step.client, "lac", handle=handle).get("lac", -1))
+        told = stage.call(step.client, "lac", handle=handle)
+        if not told.get("ok"):
+            return ended(told, f"{step.client} asks for the LAC of {step.ledger}, to read up to it")
+        last = int(told["lac"])
     if last < step.first:
         return Done(f"{step.client} finds nothing to read in {step.ledger} (LAC {last})")
     reply = stage.call(step.client, "read", handle=handle, first=step.first, last=last)
