@@ -45,7 +45,7 @@ class ZooKeeperElections:
     def checked(self) -> bool:
         """Whether an auditor has been through all ledgers once, or is not to, as repair is switched off.
 
-        An auditor that finds no time of such a check begins with one (``Auditor#scheduleCheckAllLedgersTask``).
+        One that finds no time of such a check begins with it (``Auditor#scheduleCheckAllLedgersTask``).
         """
         return not {_FIRST_CHECK, _SWITCHED_OFF}.isdisjoint(self._metadata.children(_BASE))
 

@@ -105,7 +105,7 @@ class GrowingLog:
 
 
 class _Lines:
-    """What the lines of a log, given one after the other, tell; ``dated`` is of the last that told its time."""
+    """What the lines of a log, given in order, tell; ``dated`` is of the last that told its time."""
 
     def __init__(self, server: str, boot: int) -> None:
         self._server, self._boot = server, boot
