@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.seal import is_whole, sealed
+from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import EvidenceError
 
 LATEST = "latest"
@@ -153,9 +154,9 @@ class RunFolder:
         _write_once(self.run_json, {"format": FORMAT, **facts})
 
     def write_end(self, facts: Mapping[str, Any]) -> None:
-        """Write ``end.json``, once, with the sums of all raw files: from here on the evidence is closed."""
+        """Write ``end.json``, once, with the sums of all evidence: from here on it is closed."""
         try:
-            tree = sealed(facts, self.path, [self.run_json, *self.raw_files()])
+            tree = sealed(facts, self.path, [self.run_json, *self.raw_files(), *self.boot_logs()])
         except OSError as error:
             raise EvidenceError(f"cannot seal {self.raw}: {error}") from error
         _write_once(self.end_json, tree)
@@ -163,6 +164,11 @@ class RunFolder:
     def raw_files(self) -> list[Path]:
         """Everything recorded so far, ``end.json`` not included; sorted."""
         return sorted(path for path in self.raw.rglob("*") if path.is_file() and path != self.end_json)
+
+    def boot_logs(self) -> list[Path]:
+        """The logs that are evidence, one for each boot of a bookie or of autorecovery; sorted."""
+        logs = self.servers.glob("*/boot-*.log")
+        return sorted(one for one in logs if is_bookie(one.parent.name) or is_autorecovery(one.parent.name))
 
     def run(self) -> dict[str, Any]:
         """The tree of ``run.json``; ``EvidenceError`` when missing, damaged or of another format."""

@@ -32,7 +32,6 @@ from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighb
 from pipeline.session import Session
 from pipeline.tables import Collection, replacing, write_collection, write_parts
 from pipeline.wires import WireLog, lives
-from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
@@ -157,8 +156,8 @@ def _transactions(path: Path, spoiled: Container[Path]) -> Lines:
 def _logs(folder: RunFolder) -> list[LogEvent]:
     """The events in the logs of all boots of all bookies and autorecovery processes."""
     events: list[LogEvent] = []
-    for log in sorted(folder.servers.glob("*/boot-*.log")):
+    for log in folder.boot_logs():
         boot = _LOG_NAME.fullmatch(log.name)
-        if boot and (is_bookie(log.parent.name) or is_autorecovery(log.parent.name)):
+        if boot:
             events += log_events(log.parent.name, int(boot[1]), log)
     return events

@@ -22,18 +22,21 @@ def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Pat
     """File -> what is wrong with it by the seal; empty for a run that was never closed.
 
     Each sentence begins with the name of the table that the file belongs to, or with no table's.
+    Servers' logs are held against a seal that lists any; older runs have none that does.
     Raises ``OSError`` when a file cannot be read.
     """
     if end is None:
         return {folder.end_json: "end.json: it is damaged"} if folder.end_json.exists() else {}
     sums: Mapping[str, str] = end[FILES]
     there = [folder.run_json, *folder.raw_files()]
+    if any((folder.path / name).is_relative_to(folder.servers) for name in sums):
+        there += folder.boot_logs()
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as readers:
         found = readers.map(partial(broken, sums, folder.path), there)
         wrong = {path: what for path, what in zip(there, found, strict=True) if what}
     gone = {folder.path / name for name in sums} - set(there)
     wrong |= dict.fromkeys(sorted(gone), "it is missing")
-    return {path: f"{_table(folder, path)}: {path.name}: {what}" for path, what in wrong.items()}
+    return {path: f"{_table(folder, path)}: {_name(folder, path)}: {what}" for path, what in wrong.items()}
 
 
 def _table(folder: RunFolder, path: Path) -> str:
@@ -43,5 +46,12 @@ def _table(folder: RunFolder, path: Path) -> str:
         return tables_of(segment.client)
     if path.is_relative_to(folder.holdings):
         return "holdings"
+    if path.is_relative_to(folder.servers):
+        return "servers"
     room = path.parent.name
     return room if path.is_relative_to(folder.raw) and room in TABLES else "record"
+
+
+def _name(folder: RunFolder, path: Path) -> str:
+    """A file's name; a log's with its server, for every server has a first boot."""
+    return f"{path.parent.name}/{path.name}" if path.is_relative_to(folder.servers) else path.name

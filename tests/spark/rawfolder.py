@@ -96,12 +96,17 @@ def make(
     complete: bool = True,
     silent: Sequence[str] = (),
     logged: Callable[[RunFolder], Mapping[str, Any]] | None = None,
+    logs: Mapping[str, str] | None = None,
 ) -> RunFolder:
     """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history.
 
-    ``logged`` writes a wire log before the evidence is closed, and tells ``wire`` of ``end.json``.
+    ``logged`` writes a wire log before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs``
+    are those of servers' first boots.
     """
     folder = RunFolder.create(path, "protected")
+    for server, text in (logs or {}).items():
+        folder.server(server).mkdir(parents=True)
+        (folder.server(server) / "boot-1.log").write_text(text)
     folder.write_run(
         {
             "run_id": str(RUN_ID),

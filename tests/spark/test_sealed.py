@@ -26,7 +26,9 @@ FILES = (
     "raw/end.json",
     "raw/operations/writer-001-000001.hist",
     "raw/operations/observer-001-000001.hist",
+    "servers/b1/boot-1.log",
 )
+LOG = "5 1795279280923 INFO  [main] ComponentStarter - Started component {component=bookie-server}\n"
 LINES = FILES[:4]
 
 
@@ -47,7 +49,7 @@ def judged(folder: RunFolder) -> RunVerdict:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    made = make(tmp_path_factory.mktemp("sealed"), CLEAN)
+    made = make(tmp_path_factory.mktemp("sealed"), CLEAN, logs={"b1": LOG * 8, "writer": "no evidence"})
     assert judged(made).verdict is Verdict.VALID
     return made
 
@@ -131,3 +133,15 @@ def test_another_plan_than_the_one_that_ran_is_not_judged_by(tmp_path: Path) -> 
 def test_a_client_without_any_history_is_named(tmp_path: Path) -> None:
     folder = make(tmp_path, CLEAN, silent=("reader",))
     assert judged(folder).damage == ("operations: no history of reader",)
+
+
+def test_a_log_that_nothing_rests_on_may_change(folder: RunFolder) -> None:
+    (folder.server("writer") / "boot-1.log").write_text("tidied up")
+    assert judged(folder).verdict is Verdict.VALID
+
+
+def test_a_run_whose_seal_lists_no_log_is_judged_as_ever(tmp_path: Path) -> None:
+    made = make(tmp_path, CLEAN)
+    made.server("b1").mkdir(parents=True)
+    (made.server("b1") / "boot-1.log").write_text(LOG)
+    assert judged(made).verdict is Verdict.VALID
