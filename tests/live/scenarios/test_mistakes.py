@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
+MISTAKES = {
+    "an empty disk, a rebuilt index": ("dead-bookie-brought-back", "index-rebuilt"),
+    "the other ways to rebuild an index": (
+        "index-rebuilt-read-only",
+        "ledger-index-rebuilt",
+        "ledger-index-refused",
+    ),
+}
+LONG = ("the other ways to rebuild an index",)
 
+
+@pytest.mark.parametrize("about", quick_and_long(MISTAKES, LONG))
 def test_mistakes_of_operators_truncate_as_stated(
+    about: str,
     fencepost: Callable[..., Fencepost],
 ) -> None:
-    run, _ = as_stated(
-        fencepost, ["dead-bookie-brought-back", "index-rebuilt"], "journal", document="closing"
-    )
+    run, _ = as_stated(fencepost, MISTAKES[about], "journal", document="closing")
     run.assert_nothing_left()
