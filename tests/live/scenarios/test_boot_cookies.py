@@ -15,7 +15,7 @@ from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
 VARIANTS = {
-    "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped")),
+    "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped", "disk-replaced")),
     "taken for new ones": ("protected", ("wiped-bookie", "stale-writer-after-wipe")),
     "journals that do not help": ("journal", ("directories", "replace")),
 }
