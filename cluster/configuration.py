@@ -13,7 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster.versions import parse
-from plans.settings import JOURNAL, LEDGER_DIRECTORIES, ledger_directories
+from plans.settings import (
+    JOURNAL_DIRECTORIES,
+    LEDGER_DIRECTORIES,
+    journal_directories,
+    ledger_directories,
+)
 from protocol.addresses import BOOKIE_PORT, bookie_id
 from protocol.errors import UsageError
 
@@ -150,6 +155,10 @@ class Layers:
         """The names of a bookie's ledger directories, in the plan's order."""
         return ledger_directories(dict(self.plan))
 
+    def journal_directories(self) -> tuple[str, ...]:
+        """The names of its journal directories, in the plan's order."""
+        return journal_directories(dict(self.plan))
+
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
         limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
@@ -177,7 +186,7 @@ def bookie_properties(
         "listeningInterface": "lo",
         "allowLoopback": "true",
         "metadataServiceUri": metadata_service_uri(zookeeper),
-        "journalDirectories": f"{folder}/{JOURNAL}",
+        JOURNAL_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.journal_directories()),
         LEDGER_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.ledger_directories()),
         "httpServerEnabled": "false",
     }

@@ -17,7 +17,7 @@ from cluster.interface import Cluster, HasFiles, KeepsCookies, ProcessState
 from nemesis.processes import disk_settled
 from nemesis.registry import Occasion, Proof, Turn, register
 from plans.names import BookieName, Params
-from plans.settings import JOURNAL
+from plans.settings import of_journal
 from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]
@@ -134,11 +134,11 @@ def folders(bookie: str, what: Part, cluster: Cluster) -> Iterator[Path]:
 
 
 def folders_in(places: Mapping[str, Path], what: Part) -> Iterator[Path]:
-    """The same of any copy of a bookie's places: every place but the journal is a ledger directory."""
+    """The same of any copy of a bookie's places: every place but the journals is a ledger directory."""
     for place, folder in places.items():
-        if place != JOURNAL and what == "index":
+        if not of_journal(place) and what == "index":
             yield from (index for name in _INDEX if (index := folder / "current" / name).is_dir())
-        elif what in ("all", "journal" if place == JOURNAL else "ledgers") and folder.is_dir():
+        elif what in ("all", "journal" if of_journal(place) else "ledgers") and folder.is_dir():
             yield folder
 
 

@@ -1,7 +1,7 @@
 """BookKeeper settings as a plan writes them, and the text that BookKeeper reads.
 
 A plan may write numbers and truth values; BookKeeper's files know text only. Where a bookie's folders lie
-is the run's affair; a plan names its ledger directories and gives their order.
+is the run's affair; a plan names its ledger and journal directories and gives their order.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 LEDGER_DIRECTORIES = "ledgerDirectories"
 """BookKeeper's key for a bookie's ledger directories; in a plan they are names joined by commas."""
+JOURNAL_DIRECTORIES = "journalDirectories"
+"""The same for its journals, whose names begin with ``journal``."""
 JOURNAL, LEDGERS = "journal", "ledgers"
-"""The folders that every bookie has, unless a plan names other ledger directories."""
+"""The folders that every bookie has, unless a plan names other directories."""
 _DIRECTORY = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
@@ -38,7 +40,7 @@ def ledger_directories(settings: Settings) -> tuple[str, ...]:
     """The names of the ledger directories in their order; ``ValueError`` for what is no such list."""
     names = tuple(settings.get(LEDGER_DIRECTORIES, LEDGERS).split(","))
     for name in names:
-        if not _DIRECTORY.fullmatch(name) or name == JOURNAL:
+        if not _DIRECTORY.fullmatch(name) or of_journal(name):
             raise ValueError(
                 f"`{name}` is no name of a ledger directory, such as `ledgers` or `more`: names, not paths"
             )
@@ -47,10 +49,29 @@ def ledger_directories(settings: Settings) -> tuple[str, ...]:
     return names
 
 
+def journal_directories(settings: Settings) -> tuple[str, ...]:
+    """The names of the journal directories in their order; ``ValueError`` for what is no such list."""
+    names = tuple(settings.get(JOURNAL_DIRECTORIES, JOURNAL).split(","))
+    for name in names:
+        if not _DIRECTORY.fullmatch(name) or not of_journal(name):
+            raise ValueError(
+                f"`{name}` is no name of a journal directory, such as `journal2`: names, not paths"
+            )
+    if len(set(names)) != len(names):
+        raise ValueError(f"a journal directory is named twice: {', '.join(names)}")
+    return names
+
+
+def of_journal(place: str) -> bool:
+    """Whether a folder of a bookie has this name because it is one of its journals."""
+    return place.startswith(JOURNAL)
+
+
 def _with_directories(settings: Settings) -> Settings:
     ledger_directories(settings)
+    journal_directories(settings)
     return settings
 
 
 BookieSettings = Annotated[Settings, AfterValidator(_with_directories)]
-"""Settings of a bookie; ``ledgerDirectories`` are names."""
+"""Settings of a bookie; ``ledgerDirectories`` and ``journalDirectories`` are names."""

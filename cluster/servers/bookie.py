@@ -75,10 +75,11 @@ class Bookie(OwnedProcess):
         return answer(self.address, ledger, entry, timeout_s=timeout_s)
 
     def places(self) -> Mapping[str, Path]:
-        """Where its journal and each of its ledger directories (entry logs, index, marks) are."""
+        """Where its journals and each of its ledger directories (entry logs, index, marks) are."""
         data = self.folder / "data"
         seen = self._site.keeper.seen(data) if self._disks else data
-        return {name: seen / name for name in (JOURNAL, *self._layers.ledger_directories())}
+        names = (*self._layers.journal_directories(), *self._layers.ledger_directories())
+        return {name: seen / name for name in names}
 
     def disks(self) -> Mapping[str, ImageDisk]:
         """Its own file systems; none unless the plan asks for them."""
@@ -103,8 +104,9 @@ class Bookie(OwnedProcess):
 
     def marked_ns(self) -> int:
         """When it last wrote its journal's mark (``Journal#rollLog``), by the file system's clock."""
-        mark = self.places()[self._layers.ledger_directories()[0]] / "current" / "lastMark"
-        return mark.stat().st_mtime_ns if mark.exists() else 0
+        folder = self.places()[self._layers.ledger_directories()[0]] / "current"
+        # `lastMark`, or with more than one journal `lastMark.0`, `lastMark.1`, ...
+        return max((mark.stat().st_mtime_ns for mark in folder.glob("lastMark*")), default=0)
 
     def _change(self, conf: Mapping[str, str], version: str | None) -> None:
         layers = self._layers
@@ -116,7 +118,7 @@ class Bookie(OwnedProcess):
         if boot == 1:
             self._make_disks()
         self._assert_disks()
-        data = self.places()[JOURNAL].parent
+        data = self.places()[self._layers.journal_directories()[0]].parent
         data.mkdir(exist_ok=True)
         properties = self.effective().properties
         conf = self.folder / f"boot-{boot}.conf"
@@ -139,10 +141,10 @@ class Bookie(OwnedProcess):
         for disk in self._disks.values():
             if not disk.mounted:
                 raise ServerError(f"{self.name} cannot start: its disk {disk.name} is not mounted")
-        more = [name for name in self._layers.ledger_directories() if name != LEDGERS]
+        more = [name for name in self.places() if name not in (JOURNAL, LEDGERS)]
         if more and LEDGERS in self._disks:
             raise ServerError(
-                f"{self.name} cannot start: its ledger directory {more[0]} would lie on none of its disks",
+                f"{self.name} cannot start: its directory {more[0]} would lie on none of its disks",
                 remedy="give journal and ledgers one disk (`journal: shared`)",
             )
 

@@ -12,6 +12,7 @@ from cluster.interface import HasFiles
 from evidence.journal import journal_id, parse
 from harness.conditions import condition
 from harness.stage import Stage
+from plans.settings import of_journal
 from protocol.errors import UsageError
 
 
@@ -28,5 +29,6 @@ def fence_journaled(stage: Stage, step: Any) -> tuple[bool, str]:
 
 
 def _fences(bookie: HasFiles) -> list[frozenset[int]]:
-    files = (bookie.places()["journal"] / "current").glob("*.txn")
+    journals = [folder for place, folder in bookie.places().items() if of_journal(place)]
+    files = [file for folder in journals for file in (folder / "current").glob("*.txn")]
     return [parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None]

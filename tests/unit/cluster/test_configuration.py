@@ -131,3 +131,9 @@ def test_a_plan_names_the_ledger_directories_in_their_order() -> None:
     found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
     assert found.properties["ledgerDirectories"] == "/data/more,/data/ledgers"
     assert [one.theirs for one in found.overridden] == ["/mnt/theirs"]
+
+
+def test_a_plan_names_the_journal_directories_in_their_order() -> None:
+    named = Layers(BOOKIE_BASE, {}, {"journalDirectories": "journal,journal2"}, {})
+    found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
+    assert found.properties["journalDirectories"] == "/data/journal,/data/journal2"
