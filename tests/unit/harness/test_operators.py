@@ -14,6 +14,7 @@ from cluster.operating import Administered
 from evidence.codes import Outcome
 from harness.acts.admin import admin
 from harness.acts.repair import marked, replicated
+from harness.heard import Heard
 from plans.conditions import Marked, Replicated
 from plans.steps import Admin
 from protocol.errors import UsageError
@@ -76,8 +77,10 @@ def cluster(tmp_path: Path) -> Operated:
 
 @pytest.fixture
 def stage(cluster: Operated, tmp_path: Path) -> Any:
+    heard = Heard()
     return SimpleNamespace(
         cluster=cluster,
+        heard=lambda name: heard.of(name, 1, cluster.log(name)),
         folder=SimpleNamespace(path=tmp_path),
         ledgers=SimpleNamespace(id={"main": 7}.__getitem__),
     )
