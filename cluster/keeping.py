@@ -25,7 +25,7 @@ from typing import Any
 
 from cluster.interface import Exit
 from cluster.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
-from protocol.errors import PrerequisiteError, ServerError
+from protocol.errors import IncapableError, PrerequisiteError, ServerError
 
 REQUEST_TIMEOUT_S = 60
 _END_TIMEOUT_S = 300
@@ -168,14 +168,14 @@ class Keeper:
     def own_mounts(self) -> None:
         """Give the keeper and all that it starts from here on mounts of their own.
 
-        The kernel undoes them when the last of these processes is gone. ``PrerequisiteError`` when
+        The kernel undoes them when the last of these processes is gone. ``IncapableError`` when
         this machine does not let us.
         """
         try:
             self._ask({"do": "mounts"})
             self._own_mounts = True
         except ServerError as error:
-            raise PrerequisiteError(
+            raise IncapableError(
                 f"no mounts of its own: {error}", remedy="run as root, in a container with CAP_SYS_ADMIN"
             ) from error
 

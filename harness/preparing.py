@@ -22,7 +22,7 @@ from plans.models import Plan
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
 from plans.rounds import every
-from protocol.errors import PrerequisiteError, UsageError
+from protocol.errors import IncapableError, PrerequisiteError, UsageError
 from protocol.modes import MODES
 
 _SEED_LIMIT = 2**31
@@ -83,7 +83,7 @@ def require_disks(plan: Plan) -> None:
     asked = plan.cluster.disks
     reason = None if asked is None else disks.lacking(asked.kind)
     if asked is not None and reason is not None:
-        raise PrerequisiteError(
+        raise IncapableError(
             f"{plan.name} gives its bookies disks of their own, which cannot be had here: {reason}",
             remedy=disks.remedy(asked.kind),
         )

@@ -9,6 +9,7 @@ which exit code the command line gives it.
     ├── UsageError                exit 2, the user asked for something impossible
     │   ├── PlanError             a plan file is wrong: file, line, column, value
     │   └── PrerequisiteError     something is missing on this machine, with its remedy
+    │       └── IncapableError    the machine cannot do that kind of thing at all: disks, containers
     ├── ServerError               a server did not do what it must
     │   ├── NotReadyError         the readiness ladder stopped at a rung
     │   └── UnplannedDeathError   a process ended without a fault of ours
@@ -47,6 +48,14 @@ class PlanError(UsageError):
 
 class PrerequisiteError(UsageError):
     """Something that a run needs is missing on this machine."""
+
+
+class IncapableError(PrerequisiteError):
+    """The machine cannot do that kind of thing at all (disks of bookies' own, containers).
+
+    Says nothing of a run: a campaign goes past it. What can pass or be mended on the machine, such as a full
+    disk or a jar out of reach, is no such error.
+    """
 
 
 class ServerError(FencepostError):

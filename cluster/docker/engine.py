@@ -13,7 +13,7 @@ import docker
 import requests
 from docker.errors import DockerException
 
-from protocol.errors import PrerequisiteError, ServerError
+from protocol.errors import IncapableError, ServerError
 
 _TIMEOUT_S = 60
 _CONNECTIONS = 64
@@ -28,7 +28,7 @@ class Engine:
             self._api = self._client.api
             self._api.ping()
         except (DockerException, requests.RequestException) as error:
-            raise PrerequisiteError(
+            raise IncapableError(
                 f"no Docker engine answers: {error}", remedy="start Docker, or set DOCKER_HOST"
             ) from error
 

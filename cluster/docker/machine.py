@@ -18,7 +18,7 @@ from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.programs import images_of
 from cluster.docker.sweep import socket_path
 from cluster.images import bookkeeper_image
-from protocol.errors import PrerequisiteError
+from protocol.errors import IncapableError, PrerequisiteError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TIME = Path("/proc/self/ns/time")
@@ -30,7 +30,7 @@ def require(versions: Sequence[str], results: Path) -> None:
     try:
         socket_path()
     except OSError as error:
-        raise PrerequisiteError(f"the engine is not on this machine: {error}", remedy=_REMEDY) from error
+        raise IncapableError(f"the engine is not on this machine: {error}", remedy=_REMEDY) from error
     compose_command()
     engine = Engine()
     try:
@@ -58,7 +58,7 @@ def _require_same_machine(engine: Engine, image: str, results: Path) -> None:
         mark.unlink()
     reason = difference(said.split(), [_BOOT_ID.read_text().strip(), time_namespace(), mark.name], results)
     if reason:
-        raise PrerequisiteError(reason, remedy=_REMEDY)
+        raise IncapableError(reason, remedy=_REMEDY)
 
 
 def time_namespace(link: Path = _TIME) -> str:

@@ -26,7 +26,7 @@ from harness.preparing import prepare
 from harness.results import RunResult
 from harness.run import run
 from harness.series import EXIT_ANOMALY, exit_code
-from protocol.errors import FencepostError, PrerequisiteError
+from protocol.errors import FencepostError, IncapableError
 
 _GRACE_S = 60
 
@@ -70,7 +70,7 @@ def _carry_out(tree: dict[str, Any], results: Path, judge: Judge) -> dict[str, A
         path = new_run(results, prepared.plan.name, prepared.seed)
         folder = str(path.relative_to(results))
         told = _told(run(prepared, judge, Narrator(quiet=True), path=path))
-    except PrerequisiteError as error:
+    except IncapableError as error:
         told = {"came": Came.IMPOSSIBLE, "why": f"{error}"}
     except FencepostError as error:
         told = {"came": Came.ERROR, "why": f"{error}"}

@@ -16,7 +16,7 @@ from harness.vocabulary import loads, words
 from plans.load import load
 from plans.models import Plan
 from plans.resolve import resolve
-from protocol.errors import PlanError, PrerequisiteError
+from protocol.errors import IncapableError, PlanError
 
 HEAD = """\
 name: try/it
@@ -46,7 +46,7 @@ def no_disks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_disks")
 def test_a_plan_with_disks_is_refused_with_the_reason_and_the_next_step(tmp_path: Path) -> None:
     require_disks(plan_of(tmp_path, "{bookies: 3}"))
-    with pytest.raises(PrerequisiteError, match="mounting needs root, this is user 1000") as refused:
+    with pytest.raises(IncapableError, match="mounting needs root, this is user 1000") as refused:
         require_disks(plan_of(tmp_path, "{disks: {}}"))
     assert "run as root" in refused.value.remedy
 

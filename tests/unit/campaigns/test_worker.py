@@ -1,0 +1,42 @@
+"""What a worker answers for a run that could not be carried out; nothing is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from harness.campaigns import worker
+from harness.campaigns.outcomes import Came
+from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
+
+ORDER: dict[str, Any] = {
+    "file": None,
+    "scenario": "bp46/truncation",
+    "mode": "protected",
+    "seed": 1,
+    "version": None,
+    "settings": [],
+    "rounds": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "came"),
+    [
+        (IncapableError("mounting needs root, this is user 1000"), Came.IMPOSSIBLE),
+        (PrerequisiteError("the disk under results has 3 MB of free space"), Came.ERROR),
+        (ServerError("b1 did not start"), Came.ERROR),
+    ],
+)
+def test_only_what_the_machine_can_never_do_is_no_failure(
+    error: FencepostError, came: Came, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(worker, "prepare", refuse)
+    judge: Any = None
+    told = worker._carry_out(ORDER, tmp_path, judge)
+    assert (told["came"], told["why"]) == (came, str(error))
