@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -226,6 +227,20 @@ def point_latest(results: Path, run: Path) -> None:
         fresh.replace(link)
     except OSError as error:
         raise _unwritable(link, error) from error
+
+
+def remove_run(results: Path, run: Path) -> None:
+    """Remove a whole run; where it was ``results/latest``, that is the newest one which is left, or goes."""
+    link = results / LATEST
+    was_latest = link.resolve() == run.resolve()
+    shutil.rmtree(run)
+    if not was_latest:
+        return
+    left = max(every_run(results), key=lambda path: path.name, default=None)
+    if left is None:
+        link.unlink()
+    else:
+        point_latest(results, left)
 
 
 def find_run(results: Path, reference: str = LATEST) -> FoundRun:

@@ -6,7 +6,6 @@ turns. The checkers' trial on histories that share nothing with their theory, fo
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ import click
 
 from checkers.sufficiency import UNPLANNED
 from evidence.findings import RunVerdict, Verdict
-from evidence.folder import RunFolder
+from evidence.folder import RunFolder, remove_run
 from evidence.recorders import read_lines
 from harness.judging import judging
 from harness.narrator import Narrator
@@ -116,7 +115,7 @@ def carried_out(runs: Iterator[Prepared], results: Path) -> Iterator[Calm]:
                 raise FencepostError(f"{result.path} is no run without faults: {', '.join(broken)}")
             calm = Calm(one.plan.name, mode.mode, one.seed, mode.verdict)
             if calm.verdict.verdict is Verdict.VALID:
-                shutil.rmtree(result.path)
+                remove_run(results, result.path)
             yield calm
 
 

@@ -6,7 +6,6 @@ repeated until it fits proves nothing. A changed plan is another plan and is mea
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from evidence.folder import remove_run
 from harness.bench.kept import Kept
 from harness.bench.table import series_table, write_table
 from harness.bench.units import stated_units
@@ -119,7 +119,7 @@ def carrying_out(units: Sequence[Unit], results: Path) -> Iterator[tuple[Unit, T
                 continue
             (trial,) = trials([result])
             if trial.as_stated == trial.rounds and unit.number > 1:
-                shutil.rmtree(result.path)
+                remove_run(results, result.path)
             yield unit, trial
 
 

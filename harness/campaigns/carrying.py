@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from evidence.folder import remove_run
 from harness.campaigns.crew import Crew
 from harness.campaigns.night import RUNS, Night
 from harness.campaigns.outcomes import Came, Outcome
@@ -66,5 +66,5 @@ def _kept(campaign: Campaign, night: Night, outcome: Outcome) -> Outcome:
     )
     if campaign.keep.as_expected == "first" and not again:
         return outcome
-    shutil.rmtree(night.path / RUNS / outcome.folder)
+    remove_run(night.path / RUNS, night.path / RUNS / outcome.folder)
     return replace(outcome, folder="")

@@ -7,7 +7,6 @@ sequential test says whether it still fails, and the smallest is written as a sc
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.facts.wording import counted
+from evidence.folder import remove_run
 from harness.exploring.again import Again, find_again
 from harness.exploring.kinds import NEVER_QUIET
 from harness.exploring.replay import rate
@@ -110,15 +110,15 @@ class Shrinker:
         return failed, tried
 
     def run(self, plan: Plan, *, boxed: bool = True) -> Ended:
-        """Carry a plan out once, in the time box; what it left is removed unless it failed."""
+        """Carry a plan out once, in the time box; what it left is removed unless it failed, however."""
         if boxed and self.wish.for_s is not None and self.status.took_s > self.wish.for_s:
             raise TimeIsUpError
         repeat = ("fencepost", "shrink", *self.again.words)
         self.status.begins(f"{self.runs} runs, {_told(self.best)}")
         self.runs += 1
         ended = carry_out(self.again.prepare(plan, self.wish.results, repeat), self.judge, self.status.doing)
-        if self.kind not in ended.kinds:
-            shutil.rmtree(ended.path, ignore_errors=True)
+        if not (ended.kinds or ended.error):
+            remove_run(self.wish.results, ended.path)
         return ended
 
     def plan(self, tree: Tree) -> Plan:

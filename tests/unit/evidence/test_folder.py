@@ -20,6 +20,7 @@ from evidence.folder import (
     find_run,
     new_run,
     point_latest,
+    remove_run,
     write_json,
 )
 from protocol.errors import EvidenceError
@@ -99,6 +100,17 @@ def test_latest_is_the_run_that_was_pointed_to_last(tmp_path: Path) -> None:
         point_latest(tmp_path, folder.path.parent)
         assert find_run(tmp_path).modes == (folder,)
     assert not (tmp_path / "latest").readlink().is_absolute()
+
+
+def test_latest_never_is_a_run_that_was_removed(tmp_path: Path) -> None:
+    runs = [ran(tmp_path, at=NOON.replace(minute=minute)).path.parent for minute in range(3)]
+    point_latest(tmp_path, runs[2])
+    remove_run(tmp_path, runs[0])
+    assert find_run(tmp_path).path == runs[2], "another run went"
+    remove_run(tmp_path, runs[2])
+    assert find_run(tmp_path).path == runs[1]
+    remove_run(tmp_path, runs[1])
+    assert not (tmp_path / "latest").is_symlink()
 
 
 @pytest.mark.parametrize(

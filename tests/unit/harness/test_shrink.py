@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from evidence.folder import new_run, point_latest
 from harness.exploring import shrink as shrinking
 from harness.exploring.again import Again
 from harness.exploring.kinds import NEVER_QUIET
@@ -37,6 +38,13 @@ class Told(Ended):
     """A run that came to these kinds."""
 
     kinds = frozenset({KIND})
+
+
+class ToldOther(Ended):
+    """A run that came to another kind."""
+
+    kinds = frozenset({"fencing/acked_after_fence"})
+    verdict = "anomaly"
 
 
 class Held(Ended):
@@ -68,7 +76,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
 
         def ran(ready: Plan, *_: object) -> Ended:
             kind = Told if loses(lean_tree(ready)) and random.random() < chance else Held
-            return kind(tmp_path / "gone", (), "", 0.0)
+            return kind(new_run(tmp_path, "trial", 1), (), "", 0.0)
 
         monkeypatch.setattr(shrinking, "carry_out", ran)
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
@@ -136,6 +144,32 @@ def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(
     one.kept[1:] = [{**tree, "steps": tree["steps"][:1]} for tree in one.kept[1:]]
     shrinking._confirm(one, [])
     assert one.best == whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "stays"),
+    [
+        (Told, "", True),
+        (ToldOther, "", True),
+        (Held, "b1 did not start", True),
+        (Held, "", False),
+    ],
+)
+def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
+    shrinker: Callable[..., Shrinker],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: type[Ended],
+    error: str,
+    stays: bool,
+) -> None:
+    one = shrinker()
+    trial = new_run(tmp_path, "trial", 1)
+    point_latest(tmp_path, trial)
+    monkeypatch.setattr(shrinking, "carry_out", lambda *_: kind(trial, (), error, 0.0))
+    one.run(one.again.plan)
+    assert trial.exists() == stays
+    assert (tmp_path / "latest").is_symlink() == stays
 
 
 def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker]) -> None:
