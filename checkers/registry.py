@@ -39,7 +39,10 @@ CHECKERS: tuple[Checker[Any], ...] = (
     Log(),
 )
 
-SAFETY = frozenset(
-    ("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers")
-)
-"""Properties that count whenever they convict, whether the plan requires them or not."""
+SAFETY = ("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers")
+"""Properties that count whenever they convict, whether the plan requires them or not; the severest first."""
+
+
+def severity(name: str) -> int:
+    """The place of a property when the severest come first; those that are no safety share the last one."""
+    return SAFETY.index(name) if name in SAFETY else len(SAFETY)

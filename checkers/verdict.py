@@ -46,7 +46,7 @@ def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     convicted = {
         name for name, judgement in judgements.items() if effective(judgement, run) is Verdict.ANOMALY
     }
-    if Verdict.ANOMALY in verdicts or convicted & SAFETY:
+    if Verdict.ANOMALY in verdicts or not convicted.isdisjoint(SAFETY):
         return Verdict.ANOMALY
     return Verdict.UNKNOWN if Verdict.UNKNOWN in verdicts else Verdict.VALID
 

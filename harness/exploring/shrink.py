@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.facts.wording import counted
+from checkers.registry import severity
 from evidence.folder import remove_run
 from harness.exploring.again import Again, find_again
 from harness.exploring.kinds import NEVER_QUIET
@@ -41,7 +42,6 @@ _FIRST_TRIES = 5
 """So often the run itself is repeated at most to learn how often it fails; two failures are enough."""
 _ENOUGH = 2
 _MOST_ROUNDS = 3
-_SEVEREST = ("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers")
 NAME = "shrunk"
 
 
@@ -286,12 +286,7 @@ def _kind(again: Again, asked: str | None) -> str:
             f"nothing was found in {again.path}, so there is nothing to shrink",
             remedy="name a run that failed; `fencepost list runs` shows them",
         )
-    return min(again.kinds, key=lambda kind: (_severity(kind), kind))
-
-
-def _severity(kind: str) -> int:
-    name = kind.partition("/")[0]
-    return _SEVEREST.index(name) if name in _SEVEREST else len(_SEVEREST)
+    return min(again.kinds, key=lambda kind: (severity(kind.partition("/")[0]), kind))
 
 
 def _told(tree: Tree) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from checkers.registry import severity
 from evidence.findings import Finding, Verdict
 from evidence.folder import FoundRun, RunFolder, read_json
 from harness.explain.rows import Tables
@@ -21,8 +22,6 @@ from protocol.errors import EvidenceError
 Tree = Mapping[str, Any]
 
 SEVERITY = (Verdict.ANOMALY, Verdict.UNKNOWN, Verdict.VALID, Verdict.NOT_JUDGED)
-_FIRST = ("durability", "closing", "fencing", "recovery", "order", "content", "answers", "metadata")
-"""Of which property a finding is told first."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,9 @@ class StoredMode:
     def findings(self) -> Sequence[Finding]:
         """Every finding that was kept, the worst property first."""
         found = [Finding(**one) for tree in self.verdict["judgements"].values() for one in tree["findings"]]
-        return sorted(found, key=lambda one: (_rank(one), -one.count, one.ledger, one.first_entry))
+        return sorted(
+            found, key=lambda one: (severity(one.property), -one.count, one.ledger, one.first_entry)
+        )
 
     @cached_property
     def load(self) -> Tree:
@@ -90,7 +91,3 @@ def stored_modes(found: FoundRun) -> list[StoredMode]:
     modes = [StoredMode(folder, whole.get(folder.mode, {})) for folder in found.modes]
     order = list(modes[0].run["plan"]["modes"]) if modes else []
     return sorted(modes, key=lambda one: order.index(one.folder.mode) if one.folder.mode in order else 99)
-
-
-def _rank(finding: Finding) -> int:
-    return _FIRST.index(finding.property) if finding.property in _FIRST else len(_FIRST)

@@ -172,6 +172,13 @@ def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
     assert (tmp_path / "latest").is_symlink() == stays
 
 
+def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) -> None:
+    found = ("answers/denied_held", "availability/slow", NEVER_QUIET, "closing/closed_below")
+    again = replace(shrinker().again, kinds=frozenset(found))
+    assert shrinking._kind(again, None) == "closing/closed_below"
+    assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
+
+
 def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker()
     reduced(one)
