@@ -16,15 +16,18 @@ from pathlib import Path
 from cluster.docker.labels import RUN_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from evidence.folder import RunFolder, every_mode
+from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 
 DIRECTORIES = ("data", "disks", "lives", "snapshots")
 """Folders under ``servers/<name>/``: a server's own files, those of former lives, copies of them, disks."""
+_LOGGED = ("data", "lives")
+"""Of ZooKeeper's folders those with its log, which a run that ended early has in no other form."""
 
 
 @contextmanager
 def at_work(folder: RunFolder) -> Iterator[None]:
-    """Mark a run's folder as in use for as long as the block lasts."""
+    """Mark a mode's folder as in use for as long as the block lasts; waits for somebody who is there."""
     with folder.harness_log.open("a") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         yield
@@ -89,5 +92,8 @@ def _taken_bytes(file: Path) -> int:
 
 
 def _directories(folder: RunFolder) -> list[Path]:
-    found = [path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}")]
+    """What may go of a mode's folder; ZooKeeper's log only when it was read, and is raw evidence."""
+    found = {path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}")}
+    if not folder.transactions.exists():
+        found -= {folder.server(ZOOKEEPER) / name for name in _LOGGED}
     return sorted(path for path in (*found, folder.scratch) if path.is_dir())

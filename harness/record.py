@@ -22,7 +22,6 @@ from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.acts.loads import abandon_all
-from harness.cleaning import at_work
 from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
@@ -52,7 +51,6 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
     spec = _spec(prepared, plan, folder)
     folder.write_run(_facts(prepared, plan, spec))
     with ExitStack() as scopes:
-        scopes.enter_context(at_work(folder))
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from evidence.folder import FoundRun, RunFolder, new_run, point_latest, write_json
-from harness.cleaning import drop_directories
+from harness.cleaning import at_work, drop_directories, is_at_work
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
 from harness.preparing import Prepared
@@ -34,26 +34,34 @@ def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | No
     path = path or new_run(results, plan.name, prepared.seed)
     point_latest(results, path)
     narrator.lines(introduction(prepared, path))
-    modes = [_run_mode(prepared, mode, path, judge, narrator) for mode in prepared.modes]
-    return _concluded(RunResult(plan.name, prepared.seed, path, modes), narrator)
+    modes = []
+    with ExitStack() as work:
+        for mode in prepared.modes:
+            folder = RunFolder.create(path, mode)
+            work.enter_context(at_work(folder))
+            modes.append(_run_mode(prepared, folder, judge, narrator))
+        return _concluded(RunResult(plan.name, prepared.seed, path, modes), narrator)
 
 
 def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
     """Judge a stored run from its folders alone."""
     modes = []
-    for folder in found.modes:
-        narrator.line(mode_title(folder.mode), style="bold")
-        modes.append(_judged(folder, judge, narrator))
-    facts = found.modes[0].run()
-    result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
-    return _concluded(result, narrator) if len(modes) > 1 else result
+    with ExitStack() as work:
+        for folder in found.modes:
+            if is_at_work(folder):
+                narrator.line(f"waiting for who is at work in {folder.path}", style="yellow")
+            work.enter_context(at_work(folder))
+            narrator.line(mode_title(folder.mode), style="bold")
+            modes.append(_judged(folder, judge, narrator))
+        facts = found.modes[0].run()
+        result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
+        return _concluded(result, narrator) if len(modes) > 1 else result
 
 
-def _run_mode(prepared: Prepared, mode: str, path: Path, judge: Judge, narrator: Narrator) -> ModeResult:
-    folder = RunFolder.create(path, mode)
+def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
     narrator.restart_clock()
     began = time.monotonic()
-    narrator.line(mode_title(mode), style="bold")
+    narrator.line(mode_title(folder.mode), style="bold")
     with narrator.logging_to(folder.harness_log):
         with _told_where(folder, narrator):
             record(prepared, folder, judge, narrator)

@@ -18,8 +18,8 @@ from harness.order import default_results
 def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> int:
     """Remove servers' directories that stored runs left; never raw evidence, unless --runs.
 
-    Also the containers and networks of runs whose harness and keeper were killed. A run whose servers are
-    still alive is left alone.
+    Also the containers and networks of runs whose harness and keeper were killed. A run that is being
+    recorded or judged is left alone, and ZooKeeper's log while it is the only record of the metadata.
     """
     from harness.cleaning import abandoned_containers, leftovers, remove_containers, unmount_below
 

@@ -1,0 +1,42 @@
+"""What `fencepost clean` may take of a stored run, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evidence.folder import RunFolder
+from harness.cleaning import at_work, leftovers
+
+
+def ended_early(results: Path) -> RunFolder:
+    run = RunFolder.create(results / "run", "protected")
+    run.write_run({})
+    for server in ("b1/data", "zk1/data", "zk1/lives/1", "zk1/snapshots"):
+        (run.servers / server).mkdir(parents=True)
+    run.tables.mkdir()
+    return run
+
+
+def goes(results: Path, *, tables: bool = False, runs: bool = False) -> set[str]:
+    found = leftovers(results, tables=tables, runs=runs)
+    return {str(path.relative_to(results / "run" / "protected")) for path, _ in found}
+
+
+def test_zookeepers_log_stays_while_it_is_the_only_record_of_the_metadata(tmp_path: Path) -> None:
+    run = ended_early(tmp_path)
+    assert goes(tmp_path) == {"servers/b1/data", "servers/zk1/snapshots"}
+    run.transactions.touch()
+    assert goes(tmp_path) == {
+        "servers/b1/data",
+        "servers/zk1/snapshots",
+        "servers/zk1/data",
+        "servers/zk1/lives",
+    }
+
+
+def test_nothing_goes_while_somebody_is_at_work(tmp_path: Path) -> None:
+    run = ended_early(tmp_path)
+    with at_work(run):
+        assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
+    assert "tables" in goes(tmp_path, tables=True)
+    assert goes(tmp_path, runs=True) == {"."}

@@ -1,0 +1,73 @@
+"""What recording and judging hold and leave behind, with a judge that only says what it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import FoundRun, RunFolder
+from harness import run as spine
+from harness.cleaning import is_at_work
+from harness.narrator import Narrator
+from harness.order import Order
+from harness.preparing import Prepared
+from harness.run import judge_again, run
+from harness.vocabulary import loads, words
+from plans.comparison import Comparison
+from plans.load import find, load
+from tests.unit.harness.reports.stored_run import stored_run
+
+QUIET = Narrator(quiet=True)
+
+
+class Judging:
+    """Says the same verdict each time; notes where somebody is at work meanwhile."""
+
+    def __init__(self, *busy: RunFolder) -> None:
+        self.busy = busy
+        self.seen: list[list[str]] = []
+
+    def verdict(self, folder: RunFolder) -> RunVerdict:
+        self.seen.append([one.mode for one in self.busy or (folder,) if is_at_work(one)])
+        return RunVerdict("bp46/truncation", folder.mode, Verdict.UNKNOWN, "told anew", {})
+
+
+@pytest.fixture(autouse=True)
+def _stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spine, "compare_with_plan", lambda *_: Comparison(False, ("because",)))
+
+
+def again(found: FoundRun, judge: Any) -> None:
+    judge_again(found, judge, QUIET)
+
+
+def test_a_run_is_at_work_while_it_is_judged_and_not_afterwards(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    judge = Judging(*found.modes)
+    again(found, judge)
+    assert judge.seen == [["protected"], ["protected", "unprotected"]]
+    assert not any(map(is_at_work, found.modes))
+
+
+def test_a_run_is_at_work_from_its_recording_to_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = stored_run(tmp_path / "other").modes[0].run()
+    plan = load(find("bp46/truncation"), words(), workloads=loads())
+    modes = ("protected", "unprotected")
+    folders = [RunFolder(tmp_path / "run" / mode) for mode in modes]
+    busy: list[list[str]] = []
+
+    def recorded(_: object, folder: RunFolder, *__: object) -> None:
+        folder.write_run({**facts, "mode": folder.mode})
+        busy.append([one.mode for one in folders if is_at_work(one)])
+
+    monkeypatch.setattr(spine, "record", recorded)
+    judge: Any = Judging(*folders)
+    order = Order(scenario=plan.name, results=tmp_path)
+    run(Prepared(order, plan, 7, modes, "4.18.0"), judge, QUIET, path=tmp_path / "run")
+    assert busy == judge.seen == [["protected"], ["protected", "unprotected"]]
+    assert not any(map(is_at_work, folders))
