@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from evidence.folder import FoundRun, RunFolder, new_run, point_latest, write_json
+from evidence.folder import FoundRun, RunFolder, modes_of, new_run, point_latest, write_json
 from harness.cleaning import at_work, drop_directories, is_at_work
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
@@ -44,7 +44,7 @@ def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | No
 
 
 def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
-    """Judge a stored run from its folders alone."""
+    """Judge a stored run from its folders alone, and conclude it unless a mode of it was left out."""
     modes = []
     with ExitStack() as work:
         for folder in found.modes:
@@ -55,7 +55,7 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
             modes.append(_judged(folder, judge, narrator))
         facts = found.modes[0].run()
         result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
-        return _concluded(result, narrator) if len(modes) > 1 else result
+        return _concluded(result, narrator) if found.modes == modes_of(found.path) else result
 
 
 def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evidence.findings import RunVerdict, Verdict
-from evidence.folder import FoundRun, RunFolder
+from evidence.folder import FoundRun, RunFolder, read_json
 from harness import run as spine
 from harness.cleaning import is_at_work
 from harness.narrator import Narrator
@@ -50,6 +50,23 @@ def test_a_run_is_at_work_while_it_is_judged_and_not_afterwards(tmp_path: Path) 
     again(found, judge)
     assert judge.seen == [["protected"], ["protected", "unprotected"]]
     assert not any(map(is_at_work, found.modes))
+
+
+@pytest.mark.parametrize("modes", [("protected",), ("protected", "unprotected")])
+def test_the_whole_run_says_what_was_judged_last(tmp_path: Path, modes: tuple[str, ...]) -> None:
+    found = stored_run(tmp_path, modes=modes)
+    again(found, Judging())
+    whole = read_json(found.path / "verdict.json")
+    assert (whole["met"], set(whole["modes"])) == (False, set(modes))
+    assert "told anew" in (found.path / "summary.md").read_text()
+    assert (found.path / "report.html").exists()
+
+
+def test_one_mode_of_several_says_nothing_of_the_whole_run(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    before = read_json(found.path / "verdict.json")
+    again(FoundRun(found.path, found.modes[:1]), Judging())
+    assert read_json(found.path / "verdict.json") == before
 
 
 def test_a_run_is_at_work_from_its_recording_to_its_report(
