@@ -188,7 +188,7 @@ class Start(Params):
 
 
 class Roll(Params):
-    """Restart servers one after the other, each ready before the next: a rolling restart or upgrade."""
+    """Restart servers one after the other, each ready and checked (:class:`Start`) before the next."""
 
     targets: tuple[ServerName, ...] = Field(min_length=1)
     how: Literal["stop", "kill"] = "stop"

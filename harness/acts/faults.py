@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster.interface import HasSnapshots
+from cluster.interface import HasSnapshots, Refusal
 from harness.acts.registry import Done, act
 from harness.checking import await_preboot_check
 from harness.stage import Stage
 from nemesis.registry import FAULTS
+from plans.steps import Start
 from protocol.errors import UsageError
 
 
@@ -25,12 +26,10 @@ def inject(name: str, stage: Stage, step: Any) -> Done:
 def start(stage: Stage, step: Any) -> Done:
     """Start a server or client that is down; wait until it serves and is checked, or has refused."""
     process = stage.cluster.process(step.target)
-    refusal = stage.faults.start(step)
+    refusal = _started(stage, step)
     if refusal is not None:
         facts = {"boot": refusal.ended.boot, "code": refusal.ended.code, "signal": refusal.ended.signal}
         return Done(f"start {step.target}: {refusal}", facts={**facts, "told": list(refusal.told)})
-    if step.wait and step.checked and step.target in stage.cluster.bookies:
-        await_preboot_check(stage, step.target, step.timeout_s)
     return Done(f"start {step.target}: boot {process.boot} {'is ready' if step.wait else 'has begun'}")
 
 
@@ -39,9 +38,17 @@ def roll(stage: Stage, step: Any) -> Done:
     """Restart servers one after the other; each ending is a fault of its own in the record."""
     for each in step.starts():
         stage.faults.inject(step.how, FAULTS[step.how].params(target=each.target))
-        stage.faults.start(each)
+        _started(stage, each)
     boots = (f"{target} (boot {stage.cluster.process(target).boot})" for target in step.targets)
     return Done(f"roll by {step.how}: {', '.join(boots)}")
+
+
+def _started(stage: Stage, step: Start) -> Refusal | None:
+    """Start a process, and wait for its preboot check where the step does; how it refused, if it did."""
+    refusal = stage.faults.start(step)
+    if refusal is None and step.wait and step.checked and step.target in stage.cluster.bookies:
+        await_preboot_check(stage, step.target, step.timeout_s)
+    return refusal
 
 
 @act("snapshot")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
+from evidence.collect.logs import LogEvent
 from harness.acts.faults import roll
 from nemesis.active import Active
 from plans.steps import Roll
@@ -28,7 +29,8 @@ def lines() -> list[dict[str, Any]]:
 @pytest.fixture
 def stage(cluster: Any, lines: list[dict[str, Any]]) -> Any:
     faults = Active(cluster, lambda line: lines.append(dict(line)))
-    return SimpleNamespace(cluster=cluster, faults=faults)
+    cluster.bookies = {name: cluster.process(name) for name in ("b1", "b2", "b3")}
+    return SimpleNamespace(cluster=cluster, faults=faults, assert_alive=lambda: None, heard=lambda _: [])
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -39,6 +41,20 @@ def test_each_is_ready_before_the_next_one_ends(stage: Any, cluster: FakeCluster
         *(f"{how} b1", "start b1", "wait_ready b1"),
     ]
     assert done.text == f"roll by {how}: b2 (boot 2), b1 (boot 2)"
+
+
+def test_each_has_ended_its_preboot_check_before_the_next_one_ends(stage: Any, cluster: FakeCluster) -> None:
+    looks: list[list[str]] = []
+
+    def heard(name: str) -> list[LogEvent]:
+        """The check of each boot has begun, and has ended when the log is looked at again."""
+        looks.append([name, cluster.orders.given[-1]])
+        events = ("preboot_start", "preboot_end")[: len(looks) % 2 or 2]
+        return [LogEvent(name, 2, 0, 1, event) for event in events]
+
+    stage.heard = heard
+    roll(stage, Roll(targets=("b2", "b1"), how="kill"))
+    assert looks == [["b2", "wait_ready b2"]] * 2 + [["b1", "wait_ready b1"]] * 2
 
 
 def test_an_upgrade_gives_each_its_new_release_and_settings(stage: Any, cluster: FakeCluster) -> None:
