@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plans.models import Plan, Step, StepSpec, Together
+from plans.resolve import shortest_s
 
 _NS_PER_S = 1_000_000_000
 BOOKIES = "bookies"
@@ -42,10 +43,15 @@ def begins(records: Iterable[Mapping[str, Any]]) -> dict[Place, Began]:
 
 
 def executed(plan: Plan, began: Mapping[Place, Began]) -> Plan:
-    """The plan with measured times; where none was measured (not reached, or rounds) it stays as planned."""
+    """The plan with measured times; where none was measured (not reached, or rounds) it stays as planned.
+
+    It may take as long as it took, also where a slow machine was late and that is more than the plan's limit.
+    """
     if plan.rounds > 1:
         return plan
-    return plan.model_copy(update={"steps": _block(plan.steps, (), began)})
+    steps = _block(plan.steps, (), began)
+    limits = plan.limits.model_copy(update={"run_s": max(plan.limits.run_s, shortest_s(steps))})
+    return plan.model_copy(update={"steps": steps, "limits": limits})
 
 
 def _block(steps: Sequence[Step], path: Place, began: Mapping[Place, Began]) -> tuple[Step, ...]:

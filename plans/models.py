@@ -101,8 +101,9 @@ class Control(Params):
 
 
 class Limits(Params):
-    """What a plan may cost: time from the first step, entries that steps append, faults.
+    """What a plan may cost: time that its steps take by the clock, entries that steps append, faults.
 
+    Checked before anything starts (:mod:`plans.resolve`); nothing ends a run that takes longer.
     ``quiet_s`` is how long the end of the run, and of a round, waits for the quiet state.
     """
 

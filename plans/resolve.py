@@ -6,7 +6,7 @@ even when the code that decided has changed. Resolving also checks the plan's li
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -56,10 +56,12 @@ def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
     """
     if not 0 <= seed <= HIGHEST_SEED:
         raise PlanError(f"the seed {seed} is outside 0..{HIGHEST_SEED}")
+    _check_limit(plan, "run_s", shortest_s(plan.steps))
+    _check_limit(plan, "entries", sum(_entries(step) for step in every(plan.steps)))
     names = Names(bookies=bookie_names(plan.cluster.bookies), clients=plan.clients)
     expander = _Expander(seed, names)
     decided = plan.model_copy(update={"steps": expander.steps(plan.steps)})
-    _check_limits(decided)
+    _check_limit(plan, "faults", sum(map(_is_fault, every(decided.steps))))
     return ResolvedPlan(plan=decided, seed=seed, mode=mode)
 
 
@@ -120,23 +122,32 @@ class _Expander:
         return block.model_copy(update={"at_s": step.at_s, "when": step.when, "note": step.note or "chaos"})
 
 
-def _check_limits(plan: Plan) -> None:
-    steps = list(every(plan.steps))
-    entries = plan.rounds * sum(step.params.entries for step in steps if isinstance(step.params, Append))
-    faults = plan.rounds * sum(step.name not in STEPS and step.name not in CHOSEN for step in steps)
-    run_s = plan.rounds * max([0.0, *(_shortest_s(step) for step in steps)])
-    for what, value, limit in (
-        ("entries", entries, plan.limits.entries),
-        ("faults", faults, plan.limits.faults),
-        ("run_s", run_s, plan.limits.run_s),
-    ):
-        if value > limit:
-            raise PlanError(
-                f"the plan {plan.name} needs {what} {value:g}, its limit is {limit:g}",
-                remedy=f"raise limits: {{{what}: ...}} in the plan, or do less",
-            )
+def _check_limit(plan: Plan, what: str, in_a_round: float) -> None:
+    value, limit = plan.rounds * in_a_round, getattr(plan.limits, what)
+    if value > limit:
+        raise PlanError(
+            f"the plan {plan.name} needs {what} {value:g}, its limit is {limit:g}",
+            remedy=f"raise limits: {{{what}: ...}} in the plan, or do less",
+        )
 
 
-def _shortest_s(step: StepSpec) -> float:
-    lasts_s = step.params.for_s if isinstance(step.params, Elapsed) else 0.0
-    return (step.at_s or 0.0) + lasts_s
+def _entries(step: StepSpec) -> int:
+    return step.params.entries if isinstance(step.params, Append) else 0
+
+
+def _is_fault(step: StepSpec) -> bool:
+    return step.name not in STEPS and step.name not in CHOSEN
+
+
+def shortest_s(steps: Sequence[Step]) -> float:
+    """How long steps one after the other take at the least: what they wait for by the clock."""
+    now_s = 0.0
+    for step in steps:
+        now_s = max(now_s, step.at_s or 0.0) + _lasts_s(step)
+    return now_s
+
+
+def _lasts_s(step: Step) -> float:
+    if isinstance(step, Together):
+        return max(map(shortest_s, step.branches), default=0.0)
+    return step.params.for_s if isinstance(step.params, Chaos | Elapsed) else 0.0

@@ -213,6 +213,31 @@ def test_limits_are_checked(load_text: Callable[..., Plan], head: str, limits: s
         resolve(plan, 5, "protected")
 
 
+ALONE = "chaos: {for_s: 600, every_s: [300, 300], restart_after_s: [1, 1], faults: [{kill: {target: b1}}]}"
+IDLE = "wait_for: {condition: elapsed, for_s: 600}"
+
+
+@pytest.mark.parametrize(
+    ("steps", "needed_s"),
+    [
+        (f"- {ALONE}\n- {ALONE}\n", 1200),
+        (f"- {IDLE}\n- {ALONE}\n", 1200),
+        (f"- {IDLE}\n  at_s: 400\n", 1000),
+        (f"- {IDLE}\n- {IDLE}\n  at_s: 400\n", 1200),
+        (f"- together:\n    - [{{{IDLE}}}]\n    - [{{{IDLE}}}, {{{ALONE}}}]\n", 1200),
+        (f"- together:\n    - [{{{IDLE}}}]\n    - [{{{IDLE}}}]\n", 600),
+    ],
+)
+def test_a_plan_needs_the_time_of_all_that_is_not_done_at_once(
+    load_text: Callable[..., Plan], head: str, steps: str, needed_s: int
+) -> None:
+    enough = load_text(f"limits: {{run_s: {needed_s}}}\n{head}{steps}")
+    resolve(enough, 5, "protected")
+    short = load_text(f"limits: {{run_s: {needed_s - 1}}}\n{head}{steps}")
+    with pytest.raises(PlanError, match=f"needs run_s {needed_s}, its limit is {needed_s - 1}"):
+        resolve(short, 5, "protected")
+
+
 @pytest.mark.parametrize("seed", [-1, 2**63])
 def test_a_seed_out_of_range(load_steps: Callable[..., Plan], seed: int) -> None:
     with pytest.raises(PlanError, match=rf"the seed {seed} is outside 0\.\.9223372036854775807"):

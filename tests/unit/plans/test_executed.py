@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from plans.executed import begins, executed
 from plans.models import Plan, Step, StepSpec, Together
+from plans.resolve import resolve
 
 S = 1_000_000_000
 STEPS = """\
@@ -43,6 +44,16 @@ def test_each_step_begins_when_it_began(load_steps: Callable[[str], Plan]) -> No
     assert isinstance(block, Together)
     kill, start = block.branches[0]
     assert (only(kill).at_s, only(start).at_s) == (1, 5.25)
+
+
+def test_what_a_slow_machine_took_longer_for_may_be_repeated(
+    load_text: Callable[[str], Plan], head: str
+) -> None:
+    idle = "- wait_for: {condition: elapsed, for_s: 5}\n"
+    plan = load_text(f"limits: {{run_s: 10}}\n{head}{idle}{idle}")
+    late = executed(plan, begins([record([0], 0, 0), record([1], 7 * S, 0)]))
+    assert only(resolve(late, 1, "protected").plan.steps[1]).at_s == 7
+    assert executed(plan, {}) == plan
 
 
 def test_a_step_that_waited_for_an_event_waits_for_it_again(load_steps: Callable[[str], Plan]) -> None:
