@@ -8,8 +8,10 @@ on processes down at once holds however long a restart takes.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
 from typing import Any
 
@@ -49,10 +51,12 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     """The timed steps of ``chaos``, beside a step that lasts as long as it does."""
     timed: list[tuple[float, int, list[StepSpec]]] = []
     planned = list(schedule(chaos, random, names))
+    alone = _ending_alone(planned)
     for order, stroke in enumerate(planned):
         begin = StepSpec(name=stroke.fault.name, params=stroke.fault.params, at_s=stroke.at_s)
         timed.append((stroke.at_s, order, [begin]))
-        timed.append((stroke.end_s, order, [_end(stroke), *_settling(order, planned, chaos)]))
+        settling = _settling(chaos) if order in alone else ()
+        timed.append((stroke.end_s, order, [_end(stroke), *settling]))
     timed.sort(key=lambda one: one[:2])
     strokes = tuple(step for _, _, steps in timed for step in steps)
     lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
@@ -176,12 +180,15 @@ def _end(stroke: Stroke) -> StepSpec:
     return StepSpec(name="heal", params=heal, at_s=stroke.end_s)
 
 
-def _settling(order: int, planned: Sequence[Stroke], chaos: Chaos) -> list[StepSpec]:
-    """The wait behind the end of a fault, unless another one is still in force: it may be what hinders."""
-    end_s = planned[order].end_s
-    still = any(
-        other.at_s <= end_s and (other.end_s, number) > (end_s, order) for number, other in enumerate(planned)
-    )
-    if chaos.settle_timeout_s is None or still:
-        return []
-    return [StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish"))]
+def _ending_alone(planned: Sequence[Stroke]) -> set[int]:
+    """The faults, by number, at whose end no other one is in force."""
+    begins = [stroke.at_s for stroke in planned]
+    ends = [(stroke.end_s, number) for number, stroke in enumerate(planned)]
+    latest = list(accumulate(ends, max))  # of all that began no later, which end is the last
+    return {end[1] for end in ends if latest[bisect_right(begins, end[0]) - 1] == end}
+
+
+def _settling(chaos: Chaos) -> Iterator[StepSpec]:
+    """The wait behind the end of a fault; while another one is in force, that may be what hinders."""
+    if chaos.settle_timeout_s is not None:
+        yield StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish"))
