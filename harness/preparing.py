@@ -14,7 +14,7 @@ from cluster import artifacts, builds, disks
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.versions import DEFAULT_VERSION
-from harness.order import Order
+from harness.order import Order, properties_of
 from harness.space import require_space
 from harness.vocabulary import loads, words
 from plans.load import find, load
@@ -30,13 +30,21 @@ _SEED_LIMIT = 2**31
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan that can run here: its seed, its modes, and the default version of its servers."""
+    """A plan that can run here: its seed, its modes, and the default version of its servers.
+
+    Resolved once when it is made, so that what the plan's limits forbid is refused before anything starts:
+    ``PlanError``.
+    """
 
     order: Order
     plan: Plan
     seed: int
     modes: tuple[str, ...]
     version: str
+
+    def __post_init__(self) -> None:
+        for mode in self.modes:
+            self.resolved(mode)
 
     def resolved(self, mode: str) -> ResolvedPlan:
         """The plan for one mode with everything that the seed decides decided."""
@@ -61,6 +69,9 @@ def prepared(order: Order, plan: Plan) -> Prepared:
     place = backend(order.backend)
     seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
     version = order.version or plan.cluster.version or DEFAULT_VERSION
+    ready = Prepared(order, plan, seed, order.modes or plan.modes, version)
+    for path in (order.bookie_conf, order.client_conf):
+        properties_of(path)
     _examine_machine(order.results)
     require_disks(plan)
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
@@ -68,7 +79,7 @@ def prepared(order: Order, plan: Plan) -> Prepared:
         builds.require_adopted(needed)
         artifacts.class_path(needed)
     place.prepare(versions, order.results)
-    return Prepared(order, plan, seed, order.modes or plan.modes, version)
+    return ready
 
 
 def _later_versions(plan: Plan) -> Iterator[str]:

@@ -73,11 +73,12 @@ def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Nar
 
 @contextmanager
 def _told_where(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
-    """Say where the evidence is when the run ends early."""
+    """Say where the evidence is, if there is any, when the run ends early."""
     try:
         yield
     except BaseException:
-        narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
+        if folder.run_json.exists():
+            narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
         raise
 
 

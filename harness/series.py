@@ -33,11 +33,9 @@ def run_series(
 ) -> int:
     """Carry out every order so often; everything is prepared before anything starts."""
     narrator = Narrator(quiet=quiet or as_json)
-    prepared = [prepare(order) for order in orders]
+    prepared = _repeated([prepare(order) for order in orders], times)
     with judging(prepared[0].order.results, master=master) as judge:
-        results = _each(
-            _repeated(prepared, times), lambda one: run(one, judge, narrator), narrator, quiet=as_json
-        )
+        results = _each(prepared, lambda one: run(one, judge, narrator), narrator, quiet=as_json)
     return _finish(results, narrator, as_json=as_json)
 
 

@@ -18,6 +18,7 @@ from harness.run import judge_again, run
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
+from protocol.errors import ServerError
 from tests.unit.harness.reports.stored_run import stored_run
 
 QUIET = Narrator(quiet=True)
@@ -67,6 +68,24 @@ def test_one_mode_of_several_says_nothing_of_the_whole_run(tmp_path: Path) -> No
     before = read_json(found.path / "verdict.json")
     again(FoundRun(found.path, found.modes[:1]), Judging())
     assert read_json(found.path / "verdict.json") == before
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_only_what_was_recorded_is_offered_to_be_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], recorded: bool
+) -> None:
+    def ends_early(_: object, folder: RunFolder, *__: object) -> None:
+        if recorded:
+            folder.write_run({})
+        raise ServerError("b1 did not start")
+
+    monkeypatch.setattr(spine, "record", ends_early)
+    plan = load(find("bp46/truncation"), words(), workloads=loads())
+    ready = Prepared(Order(scenario=plan.name, results=tmp_path), plan, 7, ("protected",), "4.18.0")
+    judge: Any = Judging()
+    with pytest.raises(ServerError):
+        run(ready, judge, Narrator(), path=tmp_path / "run")
+    assert ("what was recorded can be judged" in capsys.readouterr().out) == recorded
 
 
 def test_a_run_is_at_work_from_its_recording_to_its_report(
