@@ -94,5 +94,5 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
         rounds=plan.rounds,
         decisions=tuple(decisions(folder)),
-        counting=SAFETY | set(plan.required) if plan.required else None,
+        counting={*SAFETY, *plan.required} if plan.required else None,
     )
