@@ -15,6 +15,7 @@ from typing import Any
 from checkers.contract import RunFacts
 from checkers.facts.wording import bookie_name
 from evidence.codes import NEVER
+from protocol.exits import unclean
 
 _BOOT_BITS = 16
 _OF_LINKS = ("cut", "hold", "slow", "isolate", "expire", "drop", "delay", "duplicate", "forge", "garble")
@@ -76,10 +77,10 @@ def _boot(key: tuple[int, int], at_ns: int, end: Mapping[str, Any] | None) -> Bo
         return Boot(*key, at_ns)
     detail = json.loads(end["detail"])
     number, code = detail.get("signal"), detail.get("code")
-    unclean = number not in _ORDERLY_SIGNALS or code not in _ORDERLY_CODES
+    died = unclean(signal=number, code=code)
     how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
-    how = "was killed" if number == _SIGKILL else how if unclean else "was stopped"
-    return Boot(*key, at_ns, int(end["latest_ns"]), unclean, int(end["earliest_ns"]), how)
+    how = "was killed" if number == _SIGKILL else how if died else "was stopped"
+    return Boot(*key, at_ns, int(end["latest_ns"]), died, int(end["earliest_ns"]), how)
 
 
 def disturbed(run: RunFacts) -> frozenset[int]:
@@ -108,5 +109,3 @@ def life_name(run: RunFacts, life: int) -> str:
 
 
 _SIGKILL = 9
-_ORDERLY_SIGNALS = (None, 15)
-_ORDERLY_CODES = (None, 0, 143)  # a JVM that was asked to end by SIGTERM exits with 143

@@ -25,11 +25,11 @@ from evidence.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_nam
 from evidence.folder import write_json
 from evidence.journal import NO_MARK, Mark, read_mark, replayed
 from evidence.seal import digest
+from protocol.exits import unclean
 
 _CURRENT = "current"
 _LINKED = frozenset((".sst", ".txn"))
 _USELESS = ("LOCK", "LOG")
-_ORDERLY_SIGNALS, _ORDERLY_CODES = (None, 15), (None, 0, 143)
 
 
 class DiskRecord:
@@ -46,7 +46,7 @@ class DiskRecord:
         A failure is recorded in the copy itself, and raised by nobody: the run goes on, and what the disk
         held stays unknown.
         """
-        if ended is None or ended.boot in self._taken or not _unclean(ended):
+        if ended is None or ended.boot in self._taken or not unclean(signal=ended.signal, code=ended.code):
             return
         target = self._folder / copy_name(self._server, ended.boot)
         began_ns, failed = time.monotonic_ns(), ""
@@ -62,10 +62,6 @@ class DiskRecord:
         times = {"began_ns": began_ns, "ended_ns": time.monotonic_ns()}
         target.mkdir(parents=True, exist_ok=True)
         write_json(target / COPY_JSON, {**facts, **times})
-
-
-def _unclean(ended: Exit) -> bool:
-    return ended.signal not in _ORDERLY_SIGNALS or ended.code not in _ORDERLY_CODES
 
 
 def _copied(places: Mapping[str, Path], target: Path) -> Iterator[tuple[str, str]]:

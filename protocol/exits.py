@@ -1,0 +1,15 @@
+"""How the end of a process is read: in order, or uncleanly.
+
+A bookie that ended uncleanly may have lost what it kept in memory only. Whether its disk is copied at its
+end, and whether its end is judged as a death, follow from the same answer. Knows no process.
+"""
+
+from __future__ import annotations
+
+_ORDERLY_SIGNALS = (None, 15)
+_ORDERLY_CODES = (None, 0, 143)  # a JVM that was asked to end by SIGTERM exits with 143
+
+
+def unclean(*, signal: int | None, code: int | None) -> bool:
+    """Whether a server ended otherwise than by an orderly shutdown: SIGKILL, a crash, an exit of its own."""
+    return signal not in _ORDERLY_SIGNALS or code not in _ORDERLY_CODES
