@@ -117,6 +117,16 @@ class RunFacts:
     racks: Mapping[str, str] = field(default_factory=dict)
     min_racks: int = 0
     chains: tuple[Chain, ...] = ()
+    _known: dict[Callable[[RunFacts], Any], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def once(self, function: Callable[[RunFacts], Found]) -> Found:
+        """``function`` of this run, worked out once: checkers ask for the same of each ledger."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        found: Found = self._known[function]
+        return found
 
 
 Summary = TypeVar("Summary")

@@ -55,6 +55,10 @@ class Boot:
 
 def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     """Bookie number -> its boots in their order; a bookie without a recorded start has none."""
+    return run.once(_boots)
+
+
+def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     started: dict[tuple[int, int], int] = {}
     ended: dict[tuple[int, int], Mapping[str, Any]] = {}
     for row in run.servers:

@@ -55,7 +55,7 @@ class Health:
         """Bookies that may have lost what they had by then -> why."""
         found = {
             bookie: f"what {bookie_name(self.run, bookie)}'s disk holds was changed by a fault"
-            for bookie in disturbed(self.run)
+            for bookie in self.run.once(disturbed)
         }
         for bookie, boots in boots_of(self.run).items():
             for boot in boots:

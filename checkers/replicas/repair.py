@@ -7,7 +7,7 @@ entry. ZooKeeper's order of transactions (zxid) decides which mark is the later 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,8 @@ class Repair:
 
         BP-31's time to full replication. None where nothing was marked, or something still is.
         """
-        deaths = [self._death_before(marks[0]) for marks in self.marks.values()]
+        ends = [row for row in self.run.servers if row["event"] == "exit"]
+        deaths = [self._death_before(marks[0], ends) for marks in self.marks.values()]
         known = [at_ns for at_ns in deaths if at_ns is not None]
         if not known or any(marks[-1].there for marks in self.marks.values()):
             return None
@@ -112,14 +113,12 @@ class Repair:
                 changes.append((int(over_ns), f"fault {fault['fault']} ({fault['kind']} {fault['target']})"))
         return max(changes, default=(-1, ""))
 
-    def _death_before(self, mark: Mark) -> int | None:
+    def _death_before(self, mark: Mark, ends: Sequence[Mapping[str, Any]]) -> int | None:
         """When the bookies that a first mark names had died (ns, at the earliest); None: they had not."""
         deaths = [
             int(row["earliest_ns"])
-            for row in self.run.servers
-            if row["event"] == "exit"
-            and row["server"] in (mark.missing or self.run.bookies)
-            and row["earliest_ns"] <= mark.latest_ns
+            for row in ends
+            if row["server"] in (mark.missing or self.run.bookies) and row["earliest_ns"] <= mark.latest_ns
         ]
         return max(deaths, default=None)
 

@@ -107,6 +107,32 @@ def test_fewer_than_an_ack_quorum_of_lost_states_promise_progress(killed, ack_qu
         assert note.startswith("ledger 1: stalled as promised (1 attempt, error -10): b1 boot 1 was killed")
 
 
+class Read(tuple):
+    """Rows that count how often somebody walks over them."""
+
+    __slots__ = ()
+    walks = 0
+
+    def __iter__(self):
+        Read.walks += 1
+        return super().__iter__()
+
+
+def test_many_refused_ledgers_do_not_read_the_events_of_servers_again_and_again():
+    def walks(number):
+        Read.walks = 0
+        ledgers = range(1, number + 1)
+        history = [
+            (created(ledger=one), recovering(ledger=one), refused(at_ns=100 + one, ledger=one))
+            for one in ledgers
+        ]
+        judgement = availability(history, servers=Read(once_killed(1)))
+        assert judgement.counts["stuck"] == number
+        return Read.walks
+
+    assert walks(1) == walks(20)
+
+
 def test_every_write_set_of_the_last_ensemble_counts_and_no_other():
     shape = {"ensemble": 3, "write_quorum": 2, "ack_quorum": 2}
     versions = [created(**shape), recovering(**shape)]

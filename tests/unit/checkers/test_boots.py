@@ -1,5 +1,7 @@
 """The lives of bookies, and what a fault may have changed on their disks."""
 
+from dataclasses import replace
+
 import pytest
 
 from checkers.facts.boots import Boot, boots_of, disturbed, life_name, life_of
@@ -37,6 +39,14 @@ def test_how_a_boot_ended(end, unclean, how):
 
 def test_a_boot_whose_start_was_not_recorded_is_none():
     assert not lives(server(1, 1, "exit", 50, 60, signal=9, code=None))
+
+
+def test_the_boots_of_a_run_are_read_once_and_those_of_another_anew():
+    run = run_facts(servers=tuple(boot(1)))
+    assert boots_of(run) is boots_of(run)
+    other = replace(run, servers=tuple(boot(2)))
+    assert list(boots_of(other)) == [2]
+    assert run == run_facts(servers=tuple(boot(1))), "what was worked out is no fact of its own"
 
 
 def test_a_life_has_a_name():
