@@ -21,9 +21,7 @@ from checkers.facts.wording import counted
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
 from protocol.addresses import OBSERVER, PROXY
-
-UNPLANNED = "unplanned"
-"""Kind of a fault row that stands for a process that ended by itself."""
+from protocol.faults import UNPLANNED
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from plans.resolve import ResolvedPlan
 from plans.rounds import every
 from plans.steps import Admin
 from protocol.errors import LinkError, UnplannedDeathError
+from protocol.faults import UNPLANNED
 from protocol.modes import MODES
 
 
@@ -207,7 +208,7 @@ def _unplanned_fault(number: int, death: Exit) -> dict[str, Any]:
     proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
     return {
         "fault": -number,  # the nemesis numbers its own from 1
-        "kind": "unplanned",
+        "kind": UNPLANNED,
         "target": death.server,
         "params": {},
         "phase": "confirmed",

@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from cluster.interface import Cluster
+from protocol.faults import EFFECTS
 
 Proof = dict[str, Any]
 
@@ -126,8 +127,10 @@ FAULTS: dict[str, Fault] = {}
 
 
 def register(fault: Fault) -> Fault:
-    """Enter a fault under its name; a name taken twice is a programming error."""
+    """Enter a fault under its name; one taken twice, or without its effects, is a programming error."""
     if fault.name in FAULTS:
         raise ValueError(f"fault {fault.name!r} is registered twice")
+    if fault.name not in EFFECTS:
+        raise ValueError(f"fault {fault.name!r} has no line in protocol/faults.py that says what it does")
     FAULTS[fault.name] = fault
     return fault

@@ -25,9 +25,7 @@ from plans.steps import Chaos, Heal, Named, Resume, Start
 from plans.tree import dump
 from plans.wording import problems_of
 from protocol.errors import PlanError
-
-ENDS = {"kill": "start", "pause": "resume", "power_loss": "heal", "stop": "start"}
-"""Faults that take a process down, and the step that brings it back."""
+from protocol.faults import effects_of
 
 _SHORTEST_S = 0.001
 
@@ -44,7 +42,7 @@ class Stroke:
     @property
     def down(self) -> int:
         """How many processes are down or paused while it lasts."""
-        return len(_parts(self.target)) if self.fault.name in ENDS else 0
+        return len(_parts(self.target)) if effects_of(self.fault.name).down else 0
 
 
 def expand(chaos: Chaos, random: Random, names: Names) -> Together:
@@ -144,7 +142,7 @@ def _meet(one: Named, other: Named) -> bool:
     ends, other_ends = _target(one), _target(other)
     if ends == other_ends or _parts(ends) & _parts(other_ends):
         return True
-    if one.name in ENDS or other.name in ENDS:
+    if effects_of(one.name).down or effects_of(other.name).down:
         return False
     if "-" in ends and "-" in other_ends:
         return False
@@ -170,7 +168,7 @@ def _parts(target: str) -> set[str]:
 
 
 def _end(stroke: Stroke) -> StepSpec:
-    step = ENDS.get(stroke.fault.name)
+    step = effects_of(stroke.fault.name).undone_by
     if step == "start":
         return StepSpec(name="start", params=Start(target=stroke.target, checked=False), at_s=stroke.end_s)
     if step == "resume":

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checkers.contract import RunFacts
-from checkers.facts.boots import Boot, boots_of, disturbed
+from checkers.facts.alterations import disturbed
+from checkers.facts.boots import Boot, boots_of
 from checkers.facts.damage import damage_to
 from checkers.facts.disks import Copied, altered, copied_disks, fallen
 from checkers.facts.histories import Histories, histories_of

@@ -1,7 +1,7 @@
 """The lives of bookies: when each boot began and ended, and by what.
 
-Read from the ``servers`` and ``faults`` tables of :class:`checkers.contract.RunFacts`; knows no
-operation and no frame. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
+Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; knows no fault, no operation and no
+frame. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
 A *life* is a bookie and its boot as one number, the form in which summaries keep it.
 """
 
@@ -18,14 +18,6 @@ from evidence.codes import NEVER
 from protocol.exits import unclean
 
 _BOOT_BITS = 16
-_OF_LINKS = ("cut", "hold", "slow", "isolate", "expire", "drop", "delay", "duplicate", "forge", "garble")
-_OF_NETWORKS = ("disconnect", "blackhole")
-HARMLESS = frozenset((*_OF_LINKS, *_OF_NETWORKS, "kill", "stop", "pause", "power_loss", "fill", "unplanned"))
-"""Faults that change nothing on a disk; what a kill leaves unwritten is told by the boot's own end.
-
-A power loss takes what was never synced, which is no more than a bookie may lose by an unclean end:
-what it has acknowledged for good, and all that an orderly shutdown wrote, it must have synced.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +77,6 @@ def _boot(key: tuple[int, int], at_ns: int, end: Mapping[str, Any] | None) -> Bo
     how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
     how = "was killed" if number == _SIGKILL else how if died else "was stopped"
     return Boot(*key, at_ns, int(end["latest_ns"]), died, int(end["earliest_ns"]), how)
-
-
-def disturbed(run: RunFacts) -> frozenset[int]:
-    """Bookies whose disks a fault may have changed: all of them where its target is nobody's name."""
-    hit: set[int] = set()
-    for fault in run.faults:
-        if fault["kind"] not in HARMLESS and fault["injected_ns"] != NEVER:
-            named = run.bookies.get(fault["target"])
-            hit |= set(run.bookies.values()) if named is None else {named}
-    return frozenset(hit)
 
 
 def life_of(bookie: Any, boot: Any) -> Any:

@@ -14,17 +14,15 @@ from typing import Any
 import numpy as np
 
 from checkers.contract import RunFacts
-from checkers.facts.boots import HARMLESS, Boot, bookie_of, boots_of, life_of
+from checkers.facts.alterations import alterations, hit, injected
+from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
 from checkers.rows import Rows, at_once
 from checkers.sets.spans import Spans
 from checkers.sets.stripes import Stripes
-from checkers.sufficiency import UNPLANNED
 from evidence.codes import NEVER
+from protocol.faults import UNPLANNED, Loses, effects_of
 
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
-_POWER_LOSS = "power_loss"
-_ENDING = ("kill", "stop", _POWER_LOSS)
-"""Faults that end a process."""
 
 
 @at_once
@@ -67,7 +65,7 @@ def readable(copies: Mapping[int, Copied]) -> frozenset[int]:
 
 def fallen(run: RunFacts) -> frozenset[int]:
     """Lives that a recorded fault ended, uncleanly: it was in course when they died."""
-    ended = [fault for fault in run.faults if fault["kind"] in _ENDING and fault["injected_ns"] != NEVER]
+    ended = [fault for fault in injected(run) if effects_of(fault["kind"]).ends]
     return frozenset(
         boot.life
         for boots in boots_of(run).values()
@@ -81,7 +79,7 @@ def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
     in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
-    return boot.bookie in _hit(fault, run) and in_course and not _by_itself(boot, run)
+    return boot.bookie in hit(fault, run) and in_course and not _by_itself(boot, run)
 
 
 def _by_itself(boot: Boot, run: RunFacts) -> bool:
@@ -94,28 +92,18 @@ def _by_itself(boot: Boot, run: RunFacts) -> bool:
 
 
 def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
-    """Lives after whose death a fault may have taken something from the disk that had been copied."""
+    """Lives after whose death something may have been taken from the disk that had been copied."""
     return frozenset(life for life, copied in copies.items() if _altered(bookie_of(life), copied, run))
 
 
 def _altered(bookie: int, copied: Copied, run: RunFacts) -> bool:
-    return any(
-        fault["injected_ns"] != NEVER
-        and _takes_away(fault, copied)
-        and bookie in _hit(fault, run)
-        and max(fault["injected_ns"], fault["healed_ns"]) >= copied.earliest_ns
-        for fault in run.faults
+    changed = any(
+        bookie in change.bookies and change.over_ns >= copied.earliest_ns for change in alterations(run)
     )
+    return changed or any(_power_lost_after(fault, bookie, copied, run) for fault in injected(run))
 
 
-def _takes_away(fault: Mapping[str, Any], copied: Copied) -> bool:
+def _power_lost_after(fault: Mapping[str, Any], bookie: int, copied: Copied, run: RunFacts) -> bool:
     """A loss of power takes what was never synced; the copy after it shows what it has left."""
-    if fault["kind"] == _POWER_LOSS:
-        return bool(fault["planned_ns"] > copied.latest_ns)
-    return fault["kind"] not in HARMLESS
-
-
-def _hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:
-    """The bookies that a fault's target names; all of them where it names anything else."""
-    named = [run.bookies.get(name) for name in str(fault["target"]).split(",")]
-    return frozenset(run.bookies.values() if None in named else (one for one in named if one is not None))
+    unsynced = effects_of(fault["kind"]).loses is Loses.UNSYNCED
+    return unsynced and bookie in hit(fault, run) and bool(fault["planned_ns"] > copied.latest_ns)

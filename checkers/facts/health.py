@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checkers.contract import RunFacts
-from checkers.facts.boots import Boot, boots_of, disturbed
+from checkers.facts.alterations import disturbed
+from checkers.facts.boots import Boot, boots_of
 from checkers.facts.wording import bookie_name
-from checkers.sufficiency import UNPLANNED
 from evidence.codes import NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
+from protocol.faults import UNPLANNED
 
 _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
 
@@ -55,7 +56,7 @@ class Health:
         """Bookies that may have lost what they had by then -> why."""
         found = {
             bookie: f"what {bookie_name(self.run, bookie)}'s disk holds was changed by a fault"
-            for bookie in self.run.once(disturbed)
+            for bookie in disturbed(self.run)
         }
         for bookie, boots in boots_of(self.run).items():
             for boot in boots:

@@ -14,12 +14,11 @@ from typing import Any
 from checkers.contract import RunFacts
 from checkers.facts.wording import ledger_text, listed, time_text
 from evidence.codes import NEVER
+from protocol.faults import effects_of
 
 _MARKS = ("ledger_marked", "ledger_unmarked")
 _SWITCHES = ("repair_disabled", "repair_enabled")
 _AUDIT = ("audit_started", "audit_ended")
-_AT_ONCE = ("kill", "stop", "power_loss", "unplanned", "wipe", "corrupt")
-"""Faults that have done what they do when they are confirmed; others go on until they are healed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Repair:
         ]
         for fault in self.run.faults:
             if fault["injected_ns"] < self.by_ns:
-                over_ns = fault["confirmed_ns" if fault["kind"] in _AT_ONCE else "healed_ns"]
+                over_ns = fault["confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"]
                 changes.append((int(over_ns), f"fault {fault['fault']} ({fault['kind']} {fault['target']})"))
         return max(changes, default=(-1, ""))
 

@@ -13,13 +13,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from checkers.contract import RunFacts
-from checkers.facts.boots import HARMLESS, Boot, boots_of
+from checkers.facts.alterations import alterations
+from checkers.facts.boots import Boot, boots_of
 from checkers.facts.wording import bookie_name
 from evidence.codes import NEVER
 
 LOG_READ = "log_read"
-_AT_ONCE = "wipe"
-"""The fault that changes a disk at one instant; any other is taken to do so until it is healed."""
 
 
 class Event(NamedTuple):
@@ -39,7 +38,7 @@ class Event(NamedTuple):
 class Story:
     """One boot of a bookie; ``name`` is ``b1 boot 2``, ``before`` are its earlier boots in their order.
 
-    ``alterations`` are the times (from, to) in which faults may have changed what the bookie's disk
+    ``alterations`` are the times (from, to) in which somebody may have changed what the bookie's disk
     holds, otherwise than by losing what was not synced: a marker should outlive that.
     """
 
@@ -113,7 +112,10 @@ def stories_of(run: RunFacts) -> list[Story]:
         events.setdefault(row["event"], []).append(event)
     stories: list[Story] = []
     for bookie, boots in sorted(boots_of(run).items()):
-        name, changes = bookie_name(run, bookie), _alterations(run, bookie)
+        name = bookie_name(run, bookie)
+        changes = tuple(
+            (change.began_ns, change.done_ns) for change in alterations(run) if bookie in change.bookies
+        )
         lives: list[Story] = []
         for boot in boots:
             heard = told[name, boot.number].items()
@@ -125,14 +127,3 @@ def stories_of(run: RunFacts) -> list[Story]:
 
 def _times(event: Event) -> tuple[int, int]:
     return event.earliest_ns, event.latest_ns
-
-
-def _alterations(run: RunFacts, bookie: int) -> tuple[tuple[int, int], ...]:
-    """When faults may have changed a bookie's disk; one whose target is nobody's name may be any bookie's."""
-    return tuple(
-        (fault["injected_ns"], fault["injected_ns"] if fault["kind"] == _AT_ONCE else fault["healed_ns"])
-        for fault in run.faults
-        if fault["kind"] not in HARMLESS
-        and fault["injected_ns"] != NEVER
-        and run.bookies.get(fault["target"], bookie) == bookie
-    )

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import click
 
-from checkers.sufficiency import UNPLANNED
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, remove_run
 from evidence.recorders import read_lines
@@ -27,6 +26,7 @@ from plans.conditions import Elapsed
 from plans.load import find, load
 from plans.models import Plan, Step, StepSpec
 from protocol.errors import FencepostError
+from protocol.faults import UNPLANNED
 from protocol.modes import MODES
 
 SOAKS = ("soak/kill9", "soak/recovery", "soak/failover", "soak/forced", "soak/striped")

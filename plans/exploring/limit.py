@@ -15,11 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from protocol.faults import EFFECTS, Loses
+
+_LEAST: dict[str, Loses] = {
+    "journal": Loses.STORED,
+    "nosync": Loses.UNSYNCED,
+    "unprotected": Loses.MEMORY,
+    "protected": Loses.MEMORY,
+}
 LOSING: dict[str, frozenset[str]] = {
-    "journal": frozenset(),
-    "nosync": frozenset({"power_loss"}),
-    "unprotected": frozenset({"kill", "power_loss"}),
-    "protected": frozenset({"kill", "power_loss"}),
+    mode: frozenset(kind for kind, effects in EFFECTS.items() if effects.loses >= least)
+    for mode, least in _LEAST.items()
 }
 """Mode -> the faults after which a bookie has lost copies of entries that it had acknowledged."""
 

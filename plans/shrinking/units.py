@@ -11,6 +11,7 @@ from typing import Any
 
 from plans.steps import CHOSEN, STEPS
 from plans.walk import MODIFIERS
+from protocol.faults import effects_of
 
 Tree = dict[str, Any]
 Place = tuple[int, ...]
@@ -102,7 +103,7 @@ def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
 def _ended_by(name: str, params: Tree) -> Iterator[str]:
     """What names the fault in the step that ends it."""
     targets = params.get("targets", [params["target"]] if "target" in params else [])
-    if name in ("kill", "stop", "pause", "power_loss"):
+    if effects_of(name).down:
         yield from (f"down {target}" for target in targets)
     if "from" in params:
         yield f"{name} {params['from']}-{params['to']}"

@@ -14,6 +14,7 @@ from evidence.recorders import read_lines
 from harness.explain.cluster import EVENTS
 from harness.explain.rows import fault_name
 from harness.reports.page.stored import StoredMode
+from protocol.faults import UNPLANNED
 from protocol.metadata import LedgerState
 
 MOST_LEDGERS = 40
@@ -71,7 +72,7 @@ def _fault(row: Row, clock: _Clock) -> Bar:
     """From its injection to its healing; one that never took effect from its planning on."""
     began = row["injected_ns"] if row["injected_ns"] != NEVER else row["confirmed_ns"]
     unsure = row["confirmed_ns"] == NEVER
-    kind = "fault unplanned" if row["kind"] == "unplanned" else "fault unsure" if unsure else "fault"
+    kind = "fault unplanned" if row["kind"] == UNPLANNED else "fault unsure" if unsure else "fault"
     at_s = clock(began if began != NEVER else row["planned_ns"])
     doubt = ", never confirmed" if unsure else ""
     return [at_s, clock(row["healed_ns"]), kind, f"{row['kind']} {row['target']}", fault_name(row) + doubt]

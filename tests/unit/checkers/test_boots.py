@@ -1,12 +1,11 @@
-"""The lives of bookies, and what a fault may have changed on their disks."""
+"""The lives of bookies."""
 
 from dataclasses import replace
 
 import pytest
 
-from checkers.facts.boots import Boot, boots_of, disturbed, life_name, life_of
-from evidence.codes import NEVER
-from tests.histories.lives import boot, fault, server
+from checkers.facts.boots import Boot, boots_of, life_name, life_of
+from tests.histories.lives import boot, server
 from tests.histories.story import run_facts
 
 
@@ -53,16 +52,3 @@ def test_a_life_has_a_name():
     run = run_facts()
     assert life_name(run, life_of(2, 300)) == "b2 boot 300"
     assert Boot(2, 3, 1).life == life_of(2, 3)
-
-
-@pytest.mark.parametrize(
-    ("faults", "hit"),
-    [
-        ([fault(kind=kind) for kind in ("kill", "stop", "pause", "isolate", "power_loss")], set()),
-        ([fault(kind="wipe", target="b2")], {2}),
-        ([fault(kind="wipe", target="b2", injected_ns=NEVER)], set()),
-        ([fault(kind="wipe", target="everything")], set(range(1, 10))),
-    ],
-)
-def test_a_fault_that_is_not_known_to_be_harmless_may_change_a_disk(faults, hit):
-    assert disturbed(run_facts(faults=tuple(faults))) == hit

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
 from cluster.interface import Exit, ProcessState
 from nemesis.active import Active
-from nemesis.registry import FAULTS, register
+from nemesis.registry import FAULTS, Fault, TakesDown, register
 from protocol.errors import FaultError, LinkError, UsageError
+from protocol.faults import EFFECTS, UNPLANNED, effects_of
 from tests.unit.nemesis.fault_stories import Lines, LinkStories, ProcessStories, inject, phases, proof
 
 
@@ -28,14 +29,24 @@ def test_a_name_is_registered_once() -> None:
 
 
 def test_every_fault_says_what_it_is_about() -> None:
-    assert set(FAULTS) == {
-        *("kill", "stop", "pause"),
-        *("cut", "slow", "isolate", "disconnect", "blackhole"),
-        *("drop", "hold", "delay", "duplicate", "forge", "garble"),
-        *("wipe", "power_loss", "fill", "read_only"),
-        *("expire", "corrupt", "wipe_metadata", "restore_metadata"),
-    }
     assert all(fault.about for fault in FAULTS.values())
+
+
+def test_every_fault_has_its_effects_and_there_are_no_others() -> None:
+    assert set(FAULTS) == set(EFFECTS) - {UNPLANNED}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+def test_what_ends_processes_says_so_in_its_effects(fault: Any) -> None:
+    assert effects_of(fault.name).ends is isinstance(fault, TakesDown)
+
+
+def test_a_fault_without_effects_is_refused() -> None:
+    class Leak:
+        name = "leak"
+
+    with pytest.raises(ValueError, match=r"fault 'leak' has no line in protocol/faults\.py"):
+        register(cast("Fault", Leak()))
 
 
 def test_a_death_by_another_signal_is_no_kill(cluster: Any, active: Active, lines: Lines) -> None:

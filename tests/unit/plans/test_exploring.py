@@ -104,6 +104,19 @@ def test_never_more_copies_are_lost_than_the_mode_promises_to_survive(
     assert lost_at_most(tree, wish.mode) <= created["ack_quorum"] - 1 + wish.beyond
 
 
+def test_a_mode_loses_by_a_fault_what_it_does_not_write_or_sync() -> None:
+    drawn = {kind.needs for kind in KINDS.values()}
+    lost = {mode: losing & drawn for mode, losing in LOSING.items()}
+    without_journal = {"kill", "power_loss"}
+    assert lost == {
+        "journal": set(),
+        "nosync": {"power_loss"},
+        "unprotected": without_journal,
+        "protected": without_journal,
+    }
+    assert "wipe" in LOSING["journal"]
+
+
 def test_a_plan_beyond_the_limit_has_an_allowance_and_no_other_has() -> None:
     within = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected"))
     beyond = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected", beyond=1))

@@ -1,0 +1,65 @@
+"""What may have changed a bookie's disk otherwise than the bookie itself: who it was, whose disk, and when.
+
+An end takes what was not written, and a power loss what was not synced: that is told by the boots and by
+the copies of disks. Read from the ``faults`` table of :class:`checkers.contract.RunFacts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from checkers.contract import RunFacts
+from evidence.codes import NEVER
+from protocol.faults import Loses, effects_of
+
+
+class Alteration(NamedTuple):
+    """One change (ns): it began not before ``began_ns``, and was made by ``done_ns``.
+
+    ``over_ns`` is when it was healed; ``by`` the words for who made it.
+    """
+
+    bookies: frozenset[int]
+    began_ns: int
+    done_ns: int
+    over_ns: int
+    by: str
+
+
+def alterations(run: RunFacts) -> tuple[Alteration, ...]:
+    """All of a run, in the order of their records."""
+    return run.once(_alterations)
+
+
+def disturbed(run: RunFacts) -> frozenset[int]:
+    """Bookies whose disks may have been changed at any time."""
+    return frozenset().union(*(change.bookies for change in alterations(run)))
+
+
+def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
+    """The faults that were injected."""
+    return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
+
+
+def hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:
+    """The bookies that a fault's target names; all of them where it names anything else."""
+    return _named(str(fault["target"]).split(","), run)
+
+
+def _named(names: list[str], run: RunFacts) -> frozenset[int]:
+    named = [run.bookies.get(name) for name in names]
+    return frozenset(run.bookies.values() if None in named else (one for one in named if one is not None))
+
+
+def _alterations(run: RunFacts) -> tuple[Alteration, ...]:
+    return tuple(_by_faults(run))
+
+
+def _by_faults(run: RunFacts) -> Iterator[Alteration]:
+    for fault in injected(run):
+        effects, began_ns = effects_of(fault["kind"]), fault["injected_ns"]
+        if effects.loses is Loses.STORED:
+            over_ns = max(began_ns, fault["healed_ns"])
+            done_ns = began_ns if effects.at_once and not effects.latent else over_ns
+            yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault")
