@@ -11,7 +11,7 @@ from checkers.content import Content
 from checkers.contract import Checker
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
-from checkers.lac import Lac
+from checkers.lac.checker import Lac
 from checkers.log.property import Log
 from checkers.metadata import Metadata
 from checkers.order import Order

@@ -1,0 +1,1 @@
+"""LAC: what clients were told of it, and whether bookies had acknowledged what moved it."""
