@@ -95,7 +95,8 @@ class RunFacts:
     due after an unclean end. ``began_ns`` is when the run began; findings count their times from
     it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
     every write set; none where it gives none.
-    ``chains`` are the logs made of ledgers.
+    ``chains`` are the logs made of ledgers. ``most_acks`` is the largest ack quorum of any ledger, 0 where
+    nobody looked: a summary may drop sooner what no ledger can need.
     """
 
     scenario: str
@@ -117,6 +118,7 @@ class RunFacts:
     racks: Mapping[str, str] = field(default_factory=dict)
     min_racks: int = 0
     chains: tuple[Chain, ...] = ()
+    most_acks: int = 0
     _known: dict[Callable[[RunFacts], Any], Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -8,7 +8,7 @@ from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from pipeline.protection import guarded_bookies
-from pipeline.tables import Collection, read_table
+from pipeline.tables import Collection, greatest, read_table
 
 
 def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
@@ -36,4 +36,5 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
         chains=chains_of(read_table(folder.tables, "chains").to_pylist()),
         racks=dict(cluster.get("racks") or {}),
         min_racks=int(cluster.get("min_racks") or 0),
+        most_acks=greatest(folder.tables, "ledgers", "ack_quorum"),
     )

@@ -94,6 +94,14 @@ def rows_in(tables: Path, name: str, bucket: int) -> int:
     return sum(counts)
 
 
+def greatest(tables: Path, name: str, column: str) -> int:
+    """The greatest number in one column of a table, from the files' footers; 0 where it has no row."""
+    footers = (pq.read_metadata(path) for path in _files(tables / name))
+    groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
+    parts = (group.column(at) for group in groups for at in range(group.num_columns))
+    return max((int(part.statistics.max) for part in parts if part.path_in_schema == column), default=0)
+
+
 @contextmanager
 def replacing(folder: RunFolder) -> Iterator[Path]:
     """A fresh folder that becomes ``tables`` when the block ends well, and vanishes when not."""
