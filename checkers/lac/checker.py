@@ -2,7 +2,8 @@
 
 Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a handle's own LAC
 does not fall; nobody is told a LAC beyond the last entry of a ledger that was CLOSED before he
-asked; a LAC of a ledger that nobody recovered does not cover an entry that never left its client.
+asked; a LAC of a ledger that nobody recovered does not cover an entry that never left its client;
+an add, which moves it, is told ok when AQ bookies have acknowledged it (:mod:`checkers.lac.acks`).
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
 and it may lie below what the handle knows: that is noted and convicts nobody.
@@ -22,6 +23,7 @@ from checkers.facts.offences import Offences, merge_offences, offences
 from checkers.facts.parts import entries_of, highest_lac, identified, told_lac
 from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
+from checkers.lac.acks import KIND, Acks, TooSoon, scan_acks, too_soon, unjudged
 from checkers.rows import Bools, Rows
 from checkers.sets.capping import capped
 from checkers.sets.fronts import Fronts
@@ -49,16 +51,21 @@ class Confirmed:
     versions: Versions
     tellings: int
     low_answers: int
+    acks: Acks
+
+
+_TOLD = ("operations", "ledgers")
+"""What all but one kind rest on: the wire log, where there is none, makes them no worse."""
 
 
 class Lac:
-    """Convicts a LAC that goes back, lies beyond a close, or covers an add that was never sent."""
+    """Convicts a LAC that goes back, lies beyond a close, covers an add never sent, or moved too soon."""
 
     name = "lac"
-    tables: tuple[str, ...] = ("operations", "ledgers")
-    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent")
+    tables: tuple[str, ...] = (*_TOLD, "frames")
+    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", KIND)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Confirmed:  # noqa: ARG002  # as agreed
+    def scan(self, chunk: Chunk, run: RunFacts) -> Confirmed:
         """Tellings of one chunk."""
         rows = chunk.operations
         told = rows.once(told_lac)
@@ -81,6 +88,7 @@ class Lac:
             versions=scan_versions(chunk),
             tellings=sum(part.number for part in told),
             low_answers=int(low.sum()),
+            acks=scan_acks(chunk, run),
         )
 
     def merge(self, left: Confirmed, right: Confirmed) -> Confirmed:
@@ -95,18 +103,20 @@ class Lac:
             left.versions | right.versions,
             left.tellings + right.tellings,
             left.low_answers + right.low_answers,
+            left.acks | right.acks,
         )
 
     def conclude(self, summary: Confirmed, run: RunFacts) -> Judgement:
         """Needs at least one LAC told to a client."""
         histories = histories_of(summary.versions)
-        lacking = shortcomings(run, self.tables)
+        lacking = shortcomings(run, _TOLD)
         back = list(_went_back(summary, run))
         beyond = list(_beyond_close(summary, histories, run))
         unsent = [] if lacking else list(_covers_unsent(summary, histories, run))
-        findings = [*back, *beyond, *unsent]
+        early = too_soon(summary.acks, histories, run)
+        findings = [*back, *beyond, *unsent, *early.findings]
         enough = summary.tellings > 0 and not lacking
-        notes = [*lacking]
+        notes = [*lacking, *_acks_unjudged(summary, early, lacking, run)]
         if summary.low_answers:
             notes.append(
                 f"{counted(summary.low_answers, 'LAC read')} answered below what the handle had been told, "
@@ -116,15 +126,28 @@ class Lac:
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one LAC told to a client",
-            seen={"told": summary.tellings, "low_answers": summary.low_answers},
+            seen={
+                "told": summary.tellings,
+                "low_answers": summary.low_answers,
+                "acked_in_time": early.in_time,
+            },
             findings=capped(findings),
             counts={
                 "went_back": sum(finding.count for finding in back),
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
+                KIND: early.count,
             },
             notes=tuple(notes),
         )
+
+
+def _acks_unjudged(summary: Confirmed, early: TooSoon, known: list[str], run: RunFacts) -> Iterator[str]:
+    """Why nobody was, or could be, told that he was told ok too soon; ``known`` is said already."""
+    missing = [why for why in unjudged(run) if why not in known]
+    if missing and summary.tellings:
+        yield f"{'; '.join(missing)}: whether adds were told ok too soon was not judged"
+    yield from early.notes
 
 
 def _fronts(told: tuple[Rows, ...]) -> Fronts:

@@ -18,6 +18,7 @@ from evidence.codes import Kind, Outcome
 from evidence.findings import Finding, Judgement, RunVerdict
 from tests.histories import (
     twins,
+    twins_acks,
     twins_chain,
     twins_evidence,
     twins_fencing,
@@ -105,6 +106,14 @@ def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
     return twin
 
 
+def lac(history: list[Fact], run: RunFacts) -> Said:
+    """What was told, and by the wire log whether it was told too soon."""
+    found, verdict = plain("lac")(history, run)
+    early = twins_acks.acked_too_soon(history, run)
+    found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
+    return found, "anomaly" if early else verdict
+
+
 def durability(history: list[Fact], run: RunFacts) -> Said:
     """The fates, and of lost entries the class by the wire log and the disks."""
     said = twins.TWINS["durability"](history)
@@ -172,7 +181,8 @@ def by_class(judgement: Judgement) -> Things:
 SIDES: Mapping[str, Side] = {
     "evidence": Side(by_entry, of_run(twins_evidence.evidence)),
     "durability": Side(losses, durability),
-    **{name: Side(by_entry, plain(name)) for name in ("closing", "order", "lac", "content", "metadata")},
+    **{name: Side(by_entry, plain(name)) for name in ("closing", "order", "content", "metadata")},
+    "lac": Side(by_entry, lac),
     "fencing": Side(by_place, fencing),
     "recovery": Side(by_entry, recovery),
     "answers": Side(by_entry, answers),

@@ -43,8 +43,9 @@ def two_deaths(dice: Random) -> Deaths:
     census = {"asked_ns": 10_000, "answered_ns": 10_010}
     last = lost[-1]
     history = facts(
-        [acked(entry) for entry in range(last + 1)],
+        [acked(entry, invoked_ns=70, completed_ns=REBORN + 200) for entry in range(last + 1)],
         created(earliest_ns=50, latest_ns=60),
+        [took(0, bookie, 100) for bookie in HOLDERS],
         [took(entry, bookie, 100 + 10 * entry) for entry in lost for bookie in HOLDERS],
         [closed(last), opened(last), kept(0), found(0)],
         [answered(entry, bookie, Holding.ABSENT, **census) for entry in lost for bookie in (1, 2, 3)],

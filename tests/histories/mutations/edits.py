@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from evidence.codes import Direction, Flag, Holding, Kind
-from tests.histories.story import READER, Fact
+from evidence.codes import Direction, Flag, Holding, Kind, Message, Status
+from tests.histories.story import READER, WRITER, Fact
 
 Row = dict[str, Any]
 Pick = Callable[[str, Row], bool]
@@ -54,6 +54,13 @@ def census_of(entry: int) -> Pick:
 def is_answer(row: Row, kind: int, *, entry: int | None = None, source: int = READER) -> bool:
     same = row.get("way") == Direction.ANSWER and (row["kind"], row["source"]) == (kind, source)
     return same and (entry is None or row["entry"] == entry)
+
+
+def acknowledgements(history: list[Fact], entry: int) -> list[Row]:
+    """The answers EOK to the writer's adds of an entry."""
+    rows = [row for table, row in history if table == "frames"]
+    mine = [row for row in rows if is_answer(row, Message.ADD, entry=entry, source=WRITER)]
+    return [row for row in mine if row["delivered"] == Status.EOK]
 
 
 def denied_by_all(history: list[Fact], entry: int) -> list[Fact]:

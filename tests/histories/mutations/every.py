@@ -1,6 +1,7 @@
 """All operators: importing a file of them registers what it has."""
 
 from tests.histories.mutations import (
+    acks,
     boots,
     chains,
     disks,
@@ -15,4 +16,4 @@ from tests.histories.mutations import (
 from tests.histories.mutations.registry import OPERATORS, Mutant, Operator, made
 
 __all__ = ("FILES", "OPERATORS", "Mutant", "Operator", "made")
-FILES = (writers, readers, ledgers, fencing, recovery, disks, endings, boots, logs, chains)
+FILES = (writers, acks, readers, ledgers, fencing, recovery, disks, endings, boots, logs, chains)

@@ -2,7 +2,7 @@
 
 from evidence.codes import Kind, Outcome
 from tests.histories.lawful import lawful
-from tests.histories.mutations.edits import Row, denied_by_all, replaced
+from tests.histories.mutations.edits import Row, acknowledgements, denied_by_all, replaced
 from tests.histories.mutations.registry import operator
 from tests.histories.story import OBSERVER, refused, told
 
@@ -13,17 +13,18 @@ def acknowledged(case) -> list[Row]:
     return [row for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.OK]
 
 
-@operator("the close cut the entry off", of=lawful)
+@operator("the close cut the entry off, or fewer than AQ bookies had acknowledged it", of=lawful)
 def an_unknown_add_turns_out_ok(case, dice):
-    """Illegal only if the close cut the entry off."""
+    """Illegal only if the close cut the entry off, or the writer cannot know it."""
     unknown = [r for r in case.operations(Kind.ADD) if r["outcome"] in (Outcome.UNKNOWN, Outcome.PENDING)]
     if not unknown:
         return case.history, set()
     row = dice.choice(unknown)
     ok = {"outcome": int(Outcome.OK), "result": row["entry"], "expected": row["entry"]}
     history = replaced(case.history, row, **ok)
-    cut_off = {"durability/lost", "closing/closed_below"}
-    return history, cut_off if row["entry"] > case.end else set()
+    cut_off = {"durability/lost", "closing/closed_below"} if row["entry"] > case.end else set()
+    too_few = {"lac/acked_too_soon"} if len(acknowledgements(case.history, row["entry"])) < 2 else set()
+    return history, cut_off | too_few
 
 
 @operator("never", of=lawful)

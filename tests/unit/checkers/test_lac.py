@@ -2,12 +2,16 @@
 
 import pytest
 
-from evidence.codes import Flag, Kind, Outcome
+from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
+from tests.histories.lives import said, took
 from tests.histories.story import (
+    OBSERVER,
+    READER,
     acked,
     closed,
     created,
+    deferred,
     judged,
     kinds,
     opened,
@@ -106,3 +110,133 @@ def test_no_lac_told_nothing_proven():
 
 def test_an_open_tells_a_lac():
     assert lac(operation(Kind.OPEN, lac=0, flags=Flag.RECOVERY)).verdict is Verdict.VALID
+
+
+def too_soon(*parts, **run):
+    found = kinds(judged(*parts, **{"wire": True, **run}), "lac")
+    return [(first, last) for kind, first, last in found if kind == "acked_too_soon"]
+
+
+ONE, TWO = took(0, 1, 10), took(0, 2, 20)  # passed on at 12 and at 22
+
+
+def test_an_add_is_told_ok_when_its_ack_quorum_has_answered():
+    assert not too_soon(created(), ONE, TWO, acked(0, completed_ns=22))
+    assert too_soon(created(), ONE, TWO, acked(0, completed_ns=21)) == [(0, 0)]
+    assert too_soon(created(), ONE, acked(0, completed_ns=99)) == [(0, 0)]
+    assert not too_soon(created(ack_quorum=1), ONE, acked(0, completed_ns=99))
+
+
+def test_the_proof_says_who_had_told_the_writer_and_who_came_too_late():
+    verdict = judged(created(), ONE, TWO, acked(0, completed_ns=21), wire=True)
+    [finding] = verdict.judgements["lac"].findings
+    assert finding.text == "ledger 1: writer was told ok for entry 0 before 2 bookies had acknowledged it"
+    assert finding.proof == (
+        "metadata: the ack quorum is 2",
+        "writer was told ok for entry 0 at 0.000000021 s (operation 1)",
+        "b1's acknowledgement was passed on to it at 0.000000012 s",
+        "b2's acknowledgement was passed on to it not before 0.000000022 s, too late",
+    )
+
+
+def test_neighbours_are_one_finding_and_counted_each():
+    history = [created(), ONE, [acked(entry, completed_ns=5) for entry in (0, 1, 2, 5)]]
+    assert too_soon(*history) == [(0, 2), (5, 5)]
+    assert lac(*history, wire=True).counts["acked_too_soon"] == 4
+
+
+def test_bookies_are_counted_and_not_answers():
+    assert too_soon(created(), ONE, took(0, 1, 14), acked(0, completed_ns=99)) == [(0, 0)]
+    assert not too_soon(
+        created(), ONE, took(0, 9, 14), acked(0, completed_ns=99)
+    )  # of no ensemble that was seen
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"delivered": Status.EFENCED},
+        {"delivered": Status.NONE, "forwarded_ns": NEVER, "flags": FrameFlag.DROPPED},
+        {"forwarded_ns": 50, "flags": FrameFlag.HELD},
+        {"source": READER},
+        {"ledger": 2},
+        {"entry": 1},
+    ],
+)
+def test_what_did_not_reach_the_writer_in_time_is_no_acknowledgement(columns):
+    assert too_soon(
+        created(), ONE, took(**{"entry": 0, "bookie": 2, "at_ns": 20, **columns}), acked(0, completed_ns=40)
+    )
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"status": Status.NONE, "delivered": Status.EOK, "flags": FrameFlag.FORGED, "rule": 1},
+        {"status": Status.EIO, "delivered": Status.EOK, "flags": FrameFlag.FORGED, "rule": 1},
+        {"delivered": 100_042},
+        {"delivered": Status.NONE},
+        {"flags": FrameFlag.AMBIGUOUS},
+        {"flags": FrameFlag.UNCORRELATED, "asked_ns": NEVER, "boot": 0},
+        {"flags": FrameFlag.GARBLED},
+        {"kind": Message.RECOVERY_ADD},
+    ],
+)
+def test_whatever_may_have_been_an_acknowledgement_is_one(columns):
+    given = {"kind": Message.ADD, "bookie": 2, "at_ns": 20, "entry": 0, **columns}
+    assert not too_soon(created(), ONE, said(**given), acked(0, completed_ns=22))
+
+
+def test_a_deferred_add_takes_its_ack_quorum_as_well():
+    assert too_soon(created(), ONE, deferred(0, completed_ns=99)) == [(0, 0)]
+    assert not too_soon(created(), ONE, TWO, deferred(0, completed_ns=99))
+
+
+def test_an_add_that_was_not_told_ok_needs_no_acknowledgement():
+    assert not too_soon(created(), ONE, unsure(0), refused(1), unsure(2, outcome=Outcome.PENDING))
+
+
+def test_of_two_adds_under_one_id_the_later_counts():
+    assert not too_soon(created(), ONE, TWO, acked(0, completed_ns=21), acked(0, completed_ns=22, seq=2))
+
+
+def test_unseen_metadata_hides_the_ack_quorum():
+    assert not too_soon(ONE, acked(0, completed_ns=99))
+    assert not too_soon(created(put_back=True), ONE, acked(0, completed_ns=99))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"wire": False},
+        {"complete": False},
+        {"damage": ("frames: link writer-b2: 4 frames had no readable header",)},
+        {"damage": ("operations: writer torn",)},
+        {"damage": ("ledgers: torn",)},
+    ],
+)
+def test_where_the_log_is_not_whole_nobody_is_told_too_soon(run):
+    assert not too_soon(created(), ONE, acked(0, completed_ns=99), **run)
+
+
+@pytest.mark.parametrize("run", [{}, {"wire": True, "damage": ("frames: torn",)}])
+def test_without_a_whole_wire_log_the_other_rules_are_judged_as_ever(run):
+    judgement = lac(created(), acked(0), **run)
+    assert judgement.verdict is Verdict.VALID
+    assert judgement.notes[0].endswith("whether adds were told ok too soon was not judged")
+    assert kinds(judged(told(3, lac_before=5), **run), "lac") == [("went_back", 3, 3)]
+
+
+def test_nothing_follows_from_a_log_without_a_frame_of_the_writer():
+    judgement = lac(created(), took(0, 1, 10, source=OBSERVER), acked(0), wire=True)
+    assert judgement.verdict is Verdict.VALID
+    [note] = judgement.notes
+    assert note.startswith("writer: no frame of its links is in the wire log")
+
+
+@pytest.mark.parametrize("most_acks", [0, 2, 3])
+def test_the_largest_ack_quorum_of_a_run_is_not_that_of_each_ledger(most_acks):
+    history = [created(), created(ledger=2, ack_quorum=3), ONE, TWO, took(0, 1, 10, ledger=2)]
+    history += [took(0, 2, 20, ledger=2), acked(0, completed_ns=99), acked(0, completed_ns=99, ledger=2)]
+    [finding] = lac(*history, wire=True, most_acks=most_acks).findings
+    assert (finding.ledger, finding.kind) == (2, "acked_too_soon")

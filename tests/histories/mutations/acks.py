@@ -1,0 +1,115 @@
+"""Acknowledgements on the wire: taken away, late, swallowed, forged, beside an add that was told ok."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
+from tests.histories.lawful import Lawful, lawful
+from tests.histories.mutations.edits import Row, acknowledgements, replaced, without
+from tests.histories.mutations.registry import operator
+from tests.histories.story import WRITER, Fact
+
+OURS = ("lac",)
+TOO_SOON = {"lac/acked_too_soon"}
+ACK_QUORUM = 2  # of every lawful history
+
+
+def an_add(case: Lawful, dice: Random) -> tuple[Row, list[Row]]:
+    """An add that was told ok, and the answers EOK that its writer had got by then."""
+    add = dice.choice([row for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.OK])
+    answers = acknowledgements(case.history, add["entry"])
+    assert all(row["forwarded_ns"] <= add["completed_ns"] for row in answers)
+    return add, answers
+
+
+def dropped(history: list[Fact], rows: list[Row]) -> list[Fact]:
+    return without(history, lambda _, row: any(row is one for one in rows))
+
+
+def edited(history: list[Fact], rows: list[Row], **columns: Any) -> list[Fact]:
+    for row in rows:
+        history = replaced(history, row, **columns)
+    return history
+
+
+def some(answers: list[Row], dice: Random) -> tuple[list[Row], set[str]]:
+    """Some of the answers, and what it breaks to have the others only."""
+    chosen = dice.sample(answers, dice.randint(1, len(answers)))
+    return chosen, TOO_SOON if len(answers) - len(chosen) < ACK_QUORUM else set()
+
+
+@operator("fewer than AQ bookies are left", of=lawful, only=OURS)
+def acknowledgements_never_were(case, dice):
+    """Some bookies' acknowledgements of an add that was told ok were never on the wire."""
+    _, answers = an_add(case, dice)
+    chosen, broken = some(answers, dice)
+    return dropped(case.history, chosen), broken
+
+
+@operator("fewer than AQ bookies are left, and it was late", of=lawful, only=OURS)
+def acknowledgements_come_late(case, dice):
+    """Some bookies' acknowledgements were passed on at the end of the add, or after it."""
+    add, answers = an_add(case, dice)
+    chosen, broken = some(answers, dice)
+    late = dice.choice([0, 0, 1, 1, 100])
+    times = {"forwarded_ns": add["completed_ns"] + late}
+    return edited(case.history, chosen, **times), broken if late else set()
+
+
+@operator("fewer than AQ bookies are left", of=lawful, only=OURS)
+def acknowledgements_never_reach_the_writer(case, dice):
+    """A rule of ours swallowed some bookies' acknowledgements, or made refusals of them."""
+    _, answers = an_add(case, dice)
+    chosen, broken = some(answers, dice)
+    swallowed = {
+        "delivered": Status.NONE,
+        "forwarded_ns": NEVER,
+        "flags": int(FrameFlag.DROPPED),
+        "rule": 1,
+    }
+    refused = {"delivered": Status.EFENCED, "flags": int(FrameFlag.FORGED), "rule": 1}
+    return edited(case.history, chosen, **dice.choice([swallowed, refused])), broken
+
+
+@operator("never", of=lawful, only=OURS)
+def acknowledgements_are_of_our_own_making(case, dice):
+    """A rule of ours told the writer EOK, whatever bookies had said; or nobody knows what they said."""
+    _, answers = an_add(case, dice)
+    forged = {"flags": int(FrameFlag.FORGED), "rule": 1, "status": dice.choice([Status.NONE, Status.EFENCED])}
+    unknown = {"status": 100_042, "delivered": 100_042}
+    flag = (FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.GARBLED, FrameFlag.DUPLICATED)
+    odd = {"flags": int(dice.choice(flag)), "boot": 0, "asked_ns": NEVER}
+    again = {"kind": int(Message.RECOVERY_ADD)}
+    return edited(case.history, answers, **dice.choice([forged, unknown, odd, again])), set()
+
+
+@operator("fewer than AQ bookies are left", of=lawful, only=OURS)
+def all_acknowledgements_are_of_few_bookies(case, dice):
+    """Bookies are counted, not frames; of whatever ensemble they are."""
+    _, answers = an_add(case, dice)
+    bookies = dice.sample(range(1, 10), len(answers))
+    if dice.random() < 0.5:
+        bookies = [bookies[0]] * len(answers)
+    history = case.history
+    for row, bookie in zip(answers, bookies, strict=True):
+        history = replaced(history, row, bookie=bookie)
+    return history, TOO_SOON if len(set(bookies)) < ACK_QUORUM else set()
+
+
+@operator("fewer than AQ bookies had told it by then", of=lawful, only=OURS)
+def an_add_was_told_ok_earlier(case, dice):
+    """The writer is told ok earlier than it was."""
+    add, answers = an_add(case, dice)
+    at_ns = dice.randint(add["invoked_ns"], add["completed_ns"])
+    history = replaced(case.history, add, completed_ns=at_ns)
+    by_then = sum(row["forwarded_ns"] <= at_ns for row in answers)
+    return history, TOO_SOON if by_then < ACK_QUORUM else set()
+
+
+@operator("never", of=lawful, only=OURS)
+def a_writer_told_too_soon_has_no_frames_in_the_log(case, dice):
+    """Its links were not logged, so nothing follows from what the log lacks."""
+    mine = [row for row in case.rows("frames") if row["source"] == WRITER]
+    return dropped(case.history, mine), set()

@@ -1,0 +1,74 @@
+"""The naive twin of ``lac/acked_too_soon``: who was told ok before AQ bookies can have told him so."""
+
+from __future__ import annotations
+
+from checkers.contract import RunFacts
+from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
+from tests.histories.story import Fact
+from tests.histories.twins import rows
+
+Added = tuple[int, int, int]
+"""(ledger, entry, client)."""
+REFUSED = {
+    Status.ENOLEDGER,
+    Status.ENOENTRY,
+    Status.EBADREQ,
+    Status.EIO,
+    Status.EUA,
+    Status.EBADVERSION,
+    Status.EFENCED,
+    Status.EREADONLY,
+    Status.ETOOMANYREQUESTS,
+    Status.EUNKNOWNLEDGERSTATE,
+}
+
+
+def judges(run: RunFacts) -> bool:
+    """Whether the log is there and whole, and what it is held against too."""
+    tables = ("operations", "ledgers", "frames")
+    others = ("census", "holdings", "chains", "faults", "servers")
+    damaged = [one for one in run.damage if one.startswith(tables) or not one.startswith(others)]
+    return run.wire and run.complete and not damaged
+
+
+def acked_at(history: list[Fact]) -> dict[Added, int]:
+    """Every add that was told ok, and when (of two under one id the later)."""
+    found: dict[Added, int] = {}
+    for row in rows(history, "operations"):
+        if row["kind"] == Kind.ADD and row["outcome"] == Outcome.OK and row["entry"] >= 0:
+            key = row["ledger"], row["entry"], row["client"]
+            found[key] = max(row["completed_ns"], found.get(key, 0))
+    return found
+
+
+def told_by(history: list[Fact], add: Added, by_ns: int) -> set[int]:
+    """The bookies that can have told the writer by then that they took it."""
+    return {
+        row["bookie"]
+        for row in rows(history, "frames")
+        if row["way"] == Direction.ANSWER
+        and row["kind"] in (Message.ADD, Message.RECOVERY_ADD)
+        and (row["ledger"], row["entry"], row["source"]) == add
+        and row["delivered"] not in REFUSED
+        and row["forwarded_ns"] != NEVER
+        and row["forwarded_ns"] <= by_ns
+    }
+
+
+def ack_quorum(history: list[Fact], ledger: int) -> int | None:
+    """None where nobody knows it, or where the metadata was put back."""
+    versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+    quorums = [row["ack_quorum"] for row in versions if row["state"] != 0]
+    return None if not quorums or any(row["put_back"] for row in versions) else min(quorums)
+
+
+def acked_too_soon(history: list[Fact], run: RunFacts) -> set[Added]:
+    if not judges(run):
+        return set()
+    seen = {row["source"] for row in rows(history, "frames")} & set(run.clients.values())
+    found = set()
+    for add, at_ns in acked_at(history).items():
+        quorum = ack_quorum(history, add[0])
+        if quorum is not None and add[2] in seen and len(told_by(history, add, at_ns)) < quorum:
+            found.add(add)
+    return found
