@@ -99,7 +99,8 @@ def greatest(tables: Path, name: str, column: str) -> int:
     footers = (pq.read_metadata(path) for path in _files(tables / name))
     groups = (footer.row_group(at) for footer in footers for at in range(footer.num_row_groups))
     parts = (group.column(at) for group in groups for at in range(group.num_columns))
-    return max((int(part.statistics.max) for part in parts if part.path_in_schema == column), default=0)
+    known = (part.statistics for part in parts if part.path_in_schema == column)
+    return max((int(one.max) for one in known if one is not None and one.has_min_max), default=0)
 
 
 @contextmanager
