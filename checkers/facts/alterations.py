@@ -1,17 +1,21 @@
 """What may have changed a bookie's disk otherwise than the bookie itself: who it was, whose disk, and when.
 
-An end takes what was not written, and a power loss what was not synced: that is told by the boots and by
-the copies of disks. Read from the ``faults`` table of :class:`checkers.contract.RunFacts`.
+A fault, or an operator's command that works on the bookie's own files. An end takes what was not written, and
+a power loss what was not synced: that is told by the boots and by the copies of disks. Read from the
+``faults`` and ``servers`` tables of :class:`checkers.contract.RunFacts`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER
+from protocol.addresses import ADMIN
 from protocol.faults import Loses, effects_of
+from protocol.shell import COMMANDS
 
 
 class Alteration(NamedTuple):
@@ -28,7 +32,7 @@ class Alteration(NamedTuple):
 
 
 def alterations(run: RunFacts) -> tuple[Alteration, ...]:
-    """All of a run, in the order of their records."""
+    """All of a run: those by faults, then those by commands, in the order of their records."""
     return run.once(_alterations)
 
 
@@ -42,6 +46,18 @@ def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
     return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
 
 
+def by_commands(run: RunFacts) -> Iterator[Alteration]:
+    """Those by operators; a command that is unknown here may work on files, one that did not end goes on."""
+    told = [row for row in run.servers if row["server"] == ADMIN]
+    ended = {row["boot"]: row["latest_ns"] for row in told if row["event"] == "exit"}
+    for row in told:
+        detail = json.loads(row["detail"]) if row["event"] == "command" else {}
+        name = detail.get("command")
+        if name and (name not in COMMANDS or COMMANDS[name].local):
+            bookies, over_ns = _named([detail.get("target", "")], run), ended.get(row["boot"], NEVER)
+            yield Alteration(bookies, row["earliest_ns"], over_ns, over_ns, f"an operator's {name}")
+
+
 def hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:
     """The bookies that a fault's target names; all of them where it names anything else."""
     return _named(str(fault["target"]).split(","), run)
@@ -53,7 +69,7 @@ def _named(names: list[str], run: RunFacts) -> frozenset[int]:
 
 
 def _alterations(run: RunFacts) -> tuple[Alteration, ...]:
-    return tuple(_by_faults(run))
+    return (*_by_faults(run), *by_commands(run))
 
 
 def _by_faults(run: RunFacts) -> Iterator[Alteration]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checkers.contract import RunFacts
-from checkers.facts.alterations import disturbed
+from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of
 from checkers.facts.wording import bookie_name
 from evidence.codes import NEVER
@@ -55,8 +55,9 @@ class Health:
     def lossy(self) -> dict[int, str]:
         """Bookies that may have lost what they had by then -> why."""
         found = {
-            bookie: f"what {bookie_name(self.run, bookie)}'s disk holds was changed by a fault"
-            for bookie in disturbed(self.run)
+            bookie: f"what {bookie_name(self.run, bookie)}'s disk holds was changed by {change.by}"
+            for change in reversed(alterations(self.run))
+            for bookie in change.bookies
         }
         for bookie, boots in boots_of(self.run).items():
             for boot in boots:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkers.contract import RunFacts
+from checkers.facts.alterations import by_commands
 from checkers.facts.wording import ledger_text, listed, time_text
 from evidence.codes import NEVER
 from protocol.faults import effects_of
@@ -110,6 +111,8 @@ class Repair:
             if fault["injected_ns"] < self.by_ns:
                 over_ns = fault["confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"]
                 changes.append((int(over_ns), f"fault {fault['fault']} ({fault['kind']} {fault['target']})"))
+        commands = (change for change in by_commands(self.run) if change.began_ns < self.by_ns)
+        changes += [(change.over_ns, change.by) for change in commands]
         return max(changes, default=(-1, ""))
 
     def _death_before(self, mark: Mark, ends: Sequence[Mapping[str, Any]]) -> int | None:

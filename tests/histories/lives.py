@@ -65,6 +65,15 @@ def fault(number: int = 1, kind: str = "kill", target: str = "b1", **columns: An
     }
 
 
+def commanded(
+    target: str, *, at: int, until: int | None = None, command: str = "rebuild_index", number: int = 1
+) -> list[Row]:
+    """An operator ran a command on a bookie; its end is not recorded where none is given."""
+    rows = [server(0, number, "command", at, at, command=command, target=target)]
+    rows += [] if until is None else [server(0, number, "exit", until, until, code=0, signal=None)]
+    return [{**row, "server": "admin"} for row in rows]
+
+
 def copied(bookie: int, number: int = 1, *, at: int, why: str = "") -> Row:
     """What a bookie's disk held at the death of a boot was read, or could not be."""
     event, detail = ("disk_unreadable", {"why": why}) if why else ("disk_read", {})

@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import NEVER, FrameFlag, Place
 from evidence.findings import Verdict
 from tests.histories.asking import ENOENTRY, UNKNOWN_STATE, answered, plain_read, read
-from tests.histories.lives import boot, copied, fault, on_disk
+from tests.histories.lives import boot, commanded, copied, fault, on_disk
 from tests.histories.story import closed, created, deleted, judged, kinds
 
 HELD = [("denied_held", 3, 3)]
@@ -80,6 +80,22 @@ def test_a_fault_that_may_have_changed_the_disk_since_excuses(changed, expected)
     kind, target, at = changed
     times = {"planned_ns": at, "injected_ns": at + 3, "confirmed_ns": at + 4, "healed_ns": at + 5}
     assert found(DISK, denied(), faults=(KILL, fault(2, kind, target, **times))) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (commanded("b1", at=75, until=80), []),
+        (commanded("b1", at=75), []),
+        (commanded("b1", at=20), []),
+        (commanded("b1", at=20, until=30), HELD),
+        (commanded("b2", at=75, until=80), HELD),
+        (commanded("b1", at=75, until=80, command="cookie_get"), HELD),
+    ],
+)
+def test_an_operator_who_worked_on_the_files_since_may_have_changed_the_disk(command, expected):
+    """The index of a bookie that was killed was rebuilt, badly: the bookie denies what its disk had held."""
+    assert found(DISK, denied(), servers=(*SERVERS, *command)) == expected
 
 
 def test_a_fault_that_was_never_injected_changed_nothing():

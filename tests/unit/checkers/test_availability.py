@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Verdict
-from tests.histories.lives import boot, fault
+from tests.histories.lives import boot, commanded, fault
 from tests.histories.story import (
     OBSERVER,
     acked,
@@ -105,6 +105,12 @@ def test_fewer_than_an_ack_quorum_of_lost_states_promise_progress(killed, ack_qu
         assert judgement.seen["stalled"] == 1
         (note,) = judgement.notes
         assert note.startswith("ledger 1: stalled as promised (1 attempt, error -10): b1 boot 1 was killed")
+
+
+def test_a_bookie_whose_files_an_operator_worked_on_may_have_lost_state():
+    judgement = availability(OPEN, refused(), servers=(*once_killed(1), *commanded("b2", at=40, until=50)))
+    assert judgement.seen["stalled"] == 1
+    assert "what b2's disk holds was changed by an operator's rebuild_index" in judgement.notes[0]
 
 
 class Read(tuple):

@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding
 from evidence.findings import Verdict
-from tests.histories.lives import boot, copied, fault, on_disk, server, took
+from tests.histories.lives import boot, commanded, copied, fault, on_disk, server, took
 from tests.histories.story import acked, answered, closed, created, found, judged, kept, opened, recovering
 
 CENSUS = {"asked_ns": 10_000, "answered_ns": 10_010}
@@ -86,6 +86,24 @@ def test_what_a_fault_may_have_taken_from_the_disk_since_is_undetermined():
     assert classes(LOSS, ACKS, held, faults=early) == UNEXPLAINED
     elsewhere = (*KILLS, fault(3, "wipe", "b2", planned_ns=715, injected_ns=716, healed_ns=717))
     assert classes(LOSS, ACKS, held, faults=elsewhere) == UNEXPLAINED
+
+
+def test_what_an_operator_may_have_taken_from_the_disk_since_is_undetermined():
+    held = on_disk(3, 0, 5)
+    assert (
+        classes(LOSS, ACKS, held, servers=(*LIVES, *READ, *commanded("b3", at=720, until=730)))
+        == UNDETERMINED
+    )
+    assert classes(LOSS, ACKS, held, servers=(*LIVES, *READ, *commanded("b3", at=5, until=8))) == UNEXPLAINED
+    assert (
+        classes(LOSS, ACKS, held, servers=(*LIVES, *READ, *commanded("b2", at=720, until=730))) == UNEXPLAINED
+    )
+
+
+def test_a_holder_whose_files_an_operator_worked_on_may_have_lost_it_by_that():
+    up = (*LIVES[:5], *boot(3), *READ)
+    assert classes(servers=up) == UNEXPLAINED
+    assert classes(servers=(*up, *commanded("b3", at=720, until=730))) == UNDETERMINED
 
 
 def test_a_later_loss_of_power_may_take_what_was_never_synced():

@@ -3,7 +3,7 @@
 from checkers.judge import judge
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
-from tests.histories.lives import boot, fault
+from tests.histories.lives import boot, commanded, fault
 from tests.histories.repairs import audit, elected, event, marked, quiet, shown, unmarked
 from tests.histories.story import (
     chunk,
@@ -209,6 +209,12 @@ def test_an_audit_has_to_begin_after_a_fault_has_acted():
     cut = fault(kind="cut", target="writer-b2", confirmed_ns=10, healed_ns=940)
     assert_unrest(quiet(), "no audit was begun and ended after fault 1 (cut writer-b2)", faults=(cut,))
     assert told_of(judged(lacking_copies(), faults=({**cut, "healed_ns": 899},)))
+
+
+def test_an_audit_has_to_begin_after_an_operator_worked_on_a_bookies_files():
+    servers = (*quiet(), *commanded("b2", at=930, until=940))
+    assert_unrest(servers, "no audit was begun and ended after an operator's rebuild_index")
+    assert told_of(judged(lacking_copies(), servers=(*quiet(), *commanded("b2", at=5, until=8))))
 
 
 def test_a_mark_that_is_still_there_leaves_everything_open():

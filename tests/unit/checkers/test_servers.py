@@ -5,7 +5,7 @@ import pytest
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Verdict
 from tests.histories.lives import boot as life
-from tests.histories.lives import fault, said, server
+from tests.histories.lives import commanded, fault, said, server
 from tests.histories.story import READER, closed, created, judged, metadata, recovering, vanished
 
 OPEN = created(earliest_ns=2, latest_ns=3)
@@ -113,6 +113,7 @@ def test_a_marker_outlives_crashes_before_the_next():
 def test_a_disk_that_a_fault_changed_may_have_lost_the_marker():
     blind = second(("dirty_created", 19), ("answering", 20))
     assert not kinds(OPEN, servers=blind, faults=(fault(kind="wipe"),))
+    assert not kinds(OPEN, servers=(*blind, *commanded("b1", at=2, until=3)))
     early = {"injected_ns": 0, "healed_ns": 99}
     assert kinds(OPEN, servers=blind, faults=(fault(kind="wipe", **early),)) == ["unclean_unseen"]
     assert not kinds(OPEN, servers=blind, faults=(fault(kind="read_only", **early),))
