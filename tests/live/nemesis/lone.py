@@ -6,7 +6,7 @@ test begins and ends with the bookie up; one that damaged it gets it a new one u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,8 +21,10 @@ from cluster.local.backend import LocalBackend
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
+from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
 from harness.acts.booting import said
+from harness.heard import Heard
 from nemesis.active import Active
 from plans.conditions import Said
 from protocol.addresses import bookie_id
@@ -44,6 +46,17 @@ class Lone:
     def __init__(self, cluster: Any, active: Active, lines: Lines, number: Callable[[], int]) -> None:
         self.cluster, self.active, self.lines = cluster, active, lines
         self._number = number
+        self._heard = Heard()
+
+    @property
+    def stage(self) -> Any:
+        """As much of a stage as its acts and conditions need."""
+        return SimpleNamespace(
+            cluster=self.cluster, faults=self.active, heard=self._told, assert_alive=lambda: None
+        )
+
+    def _told(self, name: str) -> Sequence[LogEvent]:
+        return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
 
     @property
     def process(self) -> Any:
@@ -88,7 +101,7 @@ class Lone:
 
         The last leaves the process there, serving nobody.
         """
-        stage: Any = SimpleNamespace(cluster=self.cluster)
+        stage = self.stage
 
         def found() -> tuple[bool, str]:
             if self.process.refusal() is not None:

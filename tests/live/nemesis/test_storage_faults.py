@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,7 +109,7 @@ def test_a_journal_wiped_with_its_cookie_forgotten_is_taken_for_a_new_disk(lone:
 
 
 def test_a_refusal_is_seen_by_a_condition_and_by_the_log(lone: Lone) -> None:
-    stage: Any = SimpleNamespace(cluster=lone.cluster)
+    stage = lone.stage
     lone.end("stop")
     lone.wipe(what="journal")
     assert not refused(stage, Refused(target="b1"))[0]
@@ -134,12 +133,11 @@ def test_an_expired_session_is_made_anew_by_the_same_boot(lone: Lone) -> None:
 
 
 def test_a_roll_to_another_release_and_back_keeps_what_each_wrote(lone: Lone) -> None:
-    stage: Any = SimpleNamespace(cluster=lone.cluster, faults=lone.active)
     newest = lone.process.version
     ledgers = [lone.written()]
     for version in (OTHER, newest):
         boot = lone.process.boot
-        roll(stage, Roll(targets=("b1",), version=version))
+        roll(lone.stage, Roll(targets=("b1",), version=version))
         assert (lone.process.version, lone.process.boot) == (version, boot + 1)
         assert [lone.holds(ledger) for ledger in ledgers] == [KEPT] * len(ledgers)
         ledgers.append(lone.written())
