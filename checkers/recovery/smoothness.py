@@ -33,8 +33,8 @@ class Smooth:
         return Smooth(self.sent + other.sent, self.good + other.good)
 
     def is_of(self, ledger: int, source: int, due: int) -> bool:
-        """Whether the source sent just ``due`` adds of the ledger, and each was answered as it should be."""
-        return self.sent[ledger, source] == self.good[ledger, source] == due
+        """Whether the source sent ``due`` adds or more, and each was answered as it should be."""
+        return self.sent[ledger, source] == self.good[ledger, source] >= due
 
 
 @at_once

@@ -112,7 +112,7 @@ class Writers:
                 yield client, Hand(bool(writes), top, ending_ns, bool(deferred), boot)
 
     def _troubled(self, ledger: int, client: int, hand: Hand, write_quorum: int) -> bool:
-        """Whether an answer to an add of its is missing, late, or not EOK, or an add was sent once more."""
+        """Whether an answer to an add of its is missing, late, or not EOK."""
         return not self._smooth.is_of(ledger, client, write_quorum * (hand.top + 1))
 
     def last_acknowledged(self, ledger: int) -> int:

@@ -108,7 +108,7 @@ def the_writer_may_have_closed(simulation, ledger):
 def test_a_recoverer_that_goes_on_after_one_answer_to_fencing_is_convicted():
     seen = Counter()
     bugs, dropped = Bugs(one_answer_fences=True), Rule(DROP, ("fence",), answers=True, chance=0.5)
-    for seed in range(2000, 2040):
+    for seed in range(2000, 2080):
         simulation = simulated(
             seed, bugs=bugs, dated=1.0, contest=1.0, steps=120, shape=(4, 4, 2), rules=(dropped,)
         )

@@ -113,7 +113,8 @@ def by_writer(history: list[Fact], close: Row, began_ns: int, run: RunFacts) -> 
         active = any(row["invoked_ns"] <= close["latest_ns"] for row in ending)
         due = close["write_quorum"] * (top + 1)
         sent_to_bookies = [r for r in requests(history, ledger, Message.ADD) if r["source"] == handle[0]]
-        active = active or answered_at_once(history, ledger, handle[0]) != due or len(sent_to_bookies) != due
+        good = answered_at_once(history, ledger, handle[0])
+        active = active or good < due or good != len(sent_to_bookies)
         names = [name for name, client in run.clients.items() if client == handle[0]]
         ends = [row["latest_ns"] for row in run.servers if row["event"] == "exit" and row["server"] in names]
         if (made or adds) and fits and active and all(end >= began_ns for end in ends):
