@@ -16,6 +16,7 @@ from harness.bench.raw.frames import LINKS, counters, frames
 from harness.bench.raw.segments import write_frames, write_slots
 from harness.bench.raw.shape import BOOKIES, MS, OBSERVER, RUN_ID, SIZE_BYTES, STEP_NS, WRITER, Shape
 from harness.bench.raw.slots import closed_ns, observer_slots, writer_slots
+from harness.provenance import provenance
 
 Found = tuple[str, str, int, int, int]
 """(property, kind, ledger, first entry, last entry) of a finding."""
@@ -88,13 +89,16 @@ def _facts() -> dict[str, Any]:
     return {
         "run_id": str(RUN_ID),
         "scenario": "made/at-size",
+        "repeat": ["scripts/bench", "judge"],
         "mode": "protected",
         "seed": 1,
         "bookkeeper": _RELEASE,
         "versions": dict.fromkeys(BOOKIES, _RELEASE),
         "plan": _PLAN,
+        "conf": {},
         "bookies": dict(BOOKIES),
         "clients": dict((WRITER, OBSERVER)),
+        **provenance(),
         "clock": {"wall_ns": _WALL_NS, "monotonic_ns": 0},
     }
 
