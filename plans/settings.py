@@ -38,27 +38,25 @@ Settings = dict[str, SettingText]
 
 def ledger_directories(settings: Settings) -> tuple[str, ...]:
     """The names of the ledger directories in their order; ``ValueError`` for what is no such list."""
-    names = tuple(settings.get(LEDGER_DIRECTORIES, LEDGERS).split(","))
-    for name in names:
-        if not _DIRECTORY.fullmatch(name) or of_journal(name):
-            raise ValueError(
-                f"`{name}` is no name of a ledger directory, such as `ledgers` or `more`: names, not paths"
-            )
-    if len(set(names)) != len(names):
-        raise ValueError(f"a ledger directory is named twice: {', '.join(names)}")
-    return names
+    names = settings.get(LEDGER_DIRECTORIES, LEDGERS)
+    return _directories(names, "ledger", "`ledgers` or `more`", journals=False)
 
 
 def journal_directories(settings: Settings) -> tuple[str, ...]:
     """The names of the journal directories in their order; ``ValueError`` for what is no such list."""
-    names = tuple(settings.get(JOURNAL_DIRECTORIES, JOURNAL).split(","))
+    names = settings.get(JOURNAL_DIRECTORIES, JOURNAL)
+    return _directories(names, "journal", "`journal2`", journals=True)
+
+
+def _directories(listed: str, kind: str, such_as: str, *, journals: bool) -> tuple[str, ...]:
+    names = tuple(listed.split(","))
     for name in names:
-        if not _DIRECTORY.fullmatch(name) or not of_journal(name):
+        if not _DIRECTORY.fullmatch(name) or of_journal(name) is not journals:
             raise ValueError(
-                f"`{name}` is no name of a journal directory, such as `journal2`: names, not paths"
+                f"`{name}` is no name of a {kind} directory, such as {such_as}: names, not paths"
             )
     if len(set(names)) != len(names):
-        raise ValueError(f"a journal directory is named twice: {', '.join(names)}")
+        raise ValueError(f"a {kind} directory is named twice: {', '.join(names)}")
     return names
 
 
