@@ -7,7 +7,7 @@ else valid. The allowance excuses explained losses only, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from checkers.contract import RunFacts
 from checkers.facts.wording import counted
@@ -39,16 +39,22 @@ def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdic
 
 def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
-    required = {EVIDENCE, *(run.required or judgements)}
-    verdicts = {effective(judgement, run) for name, judgement in judgements.items() if name in required}
-    if required - set(judgements):
-        verdicts.add(Verdict.UNKNOWN)
-    convicted = {
-        name for name, judgement in judgements.items() if effective(judgement, run) is Verdict.ANOMALY
-    }
-    if Verdict.ANOMALY in verdicts or not convicted.isdisjoint(SAFETY):
+    required = _required(run.required, judgements)
+    convicting = convicting_properties(run.required, judgements)
+    verdicts = {name: effective(judgement, run) for name, judgement in judgements.items()}
+    if any(verdict is Verdict.ANOMALY and name in convicting for name, verdict in verdicts.items()):
         return Verdict.ANOMALY
-    return Verdict.UNKNOWN if Verdict.UNKNOWN in verdicts else Verdict.VALID
+    doubtful = any(verdicts.get(name, Verdict.UNKNOWN) is Verdict.UNKNOWN for name in required)
+    return Verdict.UNKNOWN if doubtful else Verdict.VALID
+
+
+def convicting_properties(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
+    """The properties whose anomalies make the verdict, of a plan that requires these (none: all judged)."""
+    return _required(required, judged) | frozenset(SAFETY)
+
+
+def _required(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
+    return frozenset((EVIDENCE, *(required or judged)))
 
 
 def effective(judgement: Judgement, run: RunFacts) -> Verdict:

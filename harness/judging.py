@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checkers.registry import SAFETY
 from checkers.sufficiency import Sufficiency
-from checkers.verdict import within_allowance
+from checkers.verdict import convicting_properties, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
@@ -94,5 +93,5 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
         rounds=plan.rounds,
         decisions=tuple(decisions(folder)),
-        counting={*SAFETY, *plan.required} if plan.required else None,
+        counting=convicting_properties(plan.required, verdict.judgements),
     )
