@@ -8,7 +8,7 @@ check that is late finds the plan's first ledgers while they are written, and ha
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cluster.configuration import autorecovery_properties, java_properties
 from cluster.elections import ZooKeeperElections
@@ -79,32 +79,24 @@ class AutoRecovery(OwnedProcess):
 
     def _rungs(self) -> Sequence[Rung]:
         return (
-            Rung("candidate", lambda: bool(self._asked() - self._former)),
+            Rung("candidate", lambda: _told(lambda: bool(self._votes() - self._former))),
             Rung("working", self._working),
-            Rung("audited", self._audited),
-            Rung("checked", self._checked),
+            Rung("audited", lambda: _told(lambda: self._elections.auditor() is not None)),
+            Rung("checked", lambda: not self._checks() or _told(self._elections.checked)),
         )
-
-    def _asked(self) -> frozenset[str]:
-        try:
-            return self._votes()
-        except ServerError:  # ZooKeeper is away: the time-out of the ladder decides
-            return frozenset()
 
     def _working(self) -> bool:
         told = log_events(self.name, self.boot, self.log)
         return any(event.event == "component_started" for event in told)
 
-    def _audited(self) -> bool:
-        try:
-            return self._elections.auditor() is not None
-        except ServerError:
-            return False
+    def _checks(self) -> bool:
+        """Whether it checks all ledgers as auditor; with a period of 0 there is not even a first check."""
+        return self._conf.get(_PERIOD) != "0"
 
-    def _checked(self) -> bool:
-        if self._conf.get(_PERIOD) == "0":  # then there is no check of all ledgers, not even a first one
-            return True
-        try:
-            return self._elections.checked()
-        except ServerError:
-            return False
+
+def _told(asked: Callable[[], bool]) -> bool:
+    """What ZooKeeper tells; no while it is away: the time-out of the ladder decides."""
+    try:
+        return asked()
+    except ServerError:
+        return False
