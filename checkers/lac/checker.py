@@ -23,7 +23,7 @@ from checkers.facts.offences import Offences, merge_offences, offences
 from checkers.facts.parts import entries_of, highest_lac, identified, told_lac
 from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
-from checkers.lac.acks import KIND, Acks, TooSoon, scan_acks, too_soon, unjudged
+from checkers.lac.acks import KIND, TABLES, Acks, TooSoon, scan_acks, too_soon, unjudged
 from checkers.rows import Bools, Rows
 from checkers.sets.capping import capped
 from checkers.sets.fronts import Fronts
@@ -55,14 +55,14 @@ class Confirmed:
 
 
 _TOLD = ("operations", "ledgers")
-"""What all but one kind rest on: the wire log, where there is none, makes them no worse."""
+"""What all but one kind rest on: the wire log, where it lacks something, makes them no worse."""
 
 
 class Lac:
     """Convicts a LAC that goes back, lies beyond a close, covers an add never sent, or moved too soon."""
 
     name = "lac"
-    tables: tuple[str, ...] = (*_TOLD, "frames")
+    tables: tuple[str, ...] = TABLES
     kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", KIND)
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Confirmed:
