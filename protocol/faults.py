@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 UNPLANNED = "unplanned"
 """Stands in the record for a process that ended by itself."""
@@ -38,7 +38,8 @@ class Effects:
     ``ends`` says that it ends the processes that it hits, ``undone_by`` which step undoes it. What it
     ``loses`` is a bookie's that it hits, or any bookie's where its target is no bookie. ``at_once`` says that
     it has done what it does when it is confirmed; others go on until they are healed. What a ``latent`` one
-    has done to a disk may be met later all the same.
+    has done to a disk may be met later all the same. ``whole`` is the parameter, and its value, with which
+    all that was stored is gone.
     """
 
     ends: bool = False
@@ -46,6 +47,11 @@ class Effects:
     undone_by: Literal["heal", "resume", "start"] = "heal"
     at_once: bool = False
     latent: bool = False
+    whole: tuple[str, str] | None = None
+
+    def takes_all(self, params: Mapping[str, Any]) -> bool:
+        """Whether a fault with these parameters leaves nothing of what a bookie had stored."""
+        return self.whole is not None and params.get(self.whole[0]) == self.whole[1]
 
     @property
     def down(self) -> bool:
@@ -62,7 +68,7 @@ EFFECTS: Mapping[str, Effects] = {
     "pause": Effects(undone_by="resume"),
     "power_loss": Effects(ends=True, loses=Loses.UNSYNCED, at_once=True),
     UNPLANNED: Effects(loses=Loses.MEMORY, at_once=True),  # it tells of an end, and made none
-    "wipe": Effects(loses=Loses.STORED, at_once=True),
+    "wipe": Effects(loses=Loses.STORED, at_once=True, whole=("what", "all")),
     "corrupt": Effects(loses=Loses.STORED, at_once=True, latent=True),
     "read_only": Effects(loses=Loses.STORED),
     "fill": Effects(),  # what is on the disk stays there

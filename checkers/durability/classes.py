@@ -3,9 +3,9 @@
 ``forged``: the close that cut the entry off came after a denial that a rule of ours had made.
 ``put_back``: a fault of ours had put the ledger's metadata back in time, or removed it for a while.
 ``unexplained``: a life of a bookie that acknowledged it never lost what it had, or shows it still.
-``explained``: every such life died by a recorded fault with a disk that lacked it, before anybody was
-repaired (:mod:`checkers.durability.overlap`). Anything else is ``undetermined``. Sources: the rules in
-``docs/verdicts.md``.
+``explained``: every such life died by a recorded fault with a disk that lacked it, or a fault took all of
+that disk, before anybody was repaired (:mod:`checkers.durability.overlap`). Anything else is
+``undetermined``. Sources: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def _afterwards(
         yield f"{life_name(run, life)} did not end uncleanly before that census"
     elif boot is not None and boot.ended_ns != NEVER:
         disk = _disk(life, ledger, entries[had], known)
-        yield f"{life_name(run, boot.life)} {boot.how} at {time_text(run, boot.ended_ns)}{disk}"
+        wiped_ns = known.emptied.get(life)
+        wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {time_text(run, wiped_ns)}"
+        yield f"{life_name(run, boot.life)} {boot.how} at {time_text(run, boot.ended_ns)}{disk}{wiped}"
 
 
 def _disk(life: int, ledger: int, entries: Ints, known: Known) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checkers.contract import RunFacts
-from checkers.facts.alterations import disturbed
+from checkers.facts.alterations import disturbed, emptied
 from checkers.facts.boots import Boot, boots_of
 from checkers.facts.damage import damage_to
 from checkers.facts.disks import Copied, altered, copied_disks, fallen
@@ -46,9 +46,10 @@ class Known:
     ``boots`` are the lives by their number; ``steady`` those that never lost what they had; ``copies``
     (bookie -> entries) what the last census pass showed. ``disks`` is what lives' disks held when they
     died uncleanly, for the lives in ``copied`` that could be read; ``fallen`` are the lives that a recorded
-    fault ended so, ``altered`` those whose disk a fault may have changed afterwards. ``repairs`` are
-    the checks that were completed, all of them unless ``unlogged`` names lives whose log was not read.
-    ``forged`` is all that lies beyond a close which followed a denial of ours.
+    fault ended so, ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of
+    whose disk a fault has taken all since, and when (ns). ``repairs`` are the checks that were completed, all
+    of them unless ``unlogged`` names lives whose log was not read. ``forged`` is all that lies beyond a close
+    which followed a denial of ours.
     """
 
     held: Stripes
@@ -60,6 +61,7 @@ class Known:
     copied: Mapping[int, Copied] = field(default_factory=dict)
     fallen: frozenset[int] = frozenset()
     altered: frozenset[int] = frozenset()
+    emptied: Mapping[int, int] = field(default_factory=dict)
     repairs: tuple[Repair, ...] = ()
     unlogged: frozenset[int] = frozenset()
     histories: Histories = field(default_factory=lambda: histories_of(Versions()))
@@ -107,6 +109,7 @@ def knowledge(
         copied=copied,
         fallen=fallen(run),
         altered=altered(run, copied),
+        emptied=_emptied(boots, run),
         repairs=_repairs(boots, run),
         unlogged=_unlogged(boots, run),
         histories=histories,
@@ -118,6 +121,15 @@ def _shown(census: Census) -> dict[int, Spans]:
     """What the bookies showed in the last pass."""
     last = census.last_pass
     return {bookie: marks.spans() for (number, bookie), marks in census.present.items() if number == last}
+
+
+def _emptied(boots: Mapping[int, Boot], run: RunFacts) -> dict[int, int]:
+    wipes = emptied(run)
+    return {
+        life: wipes[boot.bookie].done_ns
+        for life, boot in boots.items()
+        if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
+    }
 
 
 def _repairs(boots: Mapping[int, Boot], run: RunFacts) -> tuple[Repair, ...]:

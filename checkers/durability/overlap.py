@@ -1,10 +1,11 @@
 """Whether every holder of an entry lost it, and all of them before anybody gave it back to one.
 
 An entry is lost for good when its holders have lost it all at one time: each died by a recorded fault
-with a disk that lacked it, and between the first and the last of these deaths no repair was completed by
-a bookie that should hold it. A repair before the first of them makes a holder as well, though nothing of it
-crossed the wire. Copies that replication made are known by the metadata that names them. What any disk
-or the last census shows was not lost by these deaths. Source: the rules in ``docs/verdicts.md``.
+with a disk that lacked it, or a fault took all of its disk after its end, and between the first of these
+ends and the last of these losses no repair was completed by a bookie that should hold it. A repair before
+the first of them makes a holder as well, though nothing of it crossed the wire, and so does a disk that held
+it. Copies that replication made are known by the metadata that names them. What the last census shows was
+not lost. Source: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def explained(ledger: int, entries: Ints, known: Known) -> Bools:
     for life, had in known.held.having(ledger, entries):
         overlap.lost_with(life, had)
     overlap.spare(had for _, had in known.doubtful.having(ledger, entries))
-    overlap.spare(had for _, had in known.disks.having(ledger, entries))
+    for life, held in known.disks.having(ledger, entries):
+        overlap.lost_with(life, held)
     overlap.spare(copies.holds(ledger, entries) for copies in known.copies.values())
     overlap.repaired()
     overlap.replicated()
@@ -49,23 +51,35 @@ def never_lost(ledger: int, entries: Ints, known: Known) -> Bools:
 
 
 class _Overlap:
-    """The entries of one ledger: which are still proven, and the first and last death of their holders."""
+    """The entries of one ledger: which are still proven, and from when to when their holders lost them."""
 
     def __init__(self, ledger: int, entries: Ints, known: Known) -> None:
         self._ledger, self._entries, self._known = ledger, entries, known
         self._chain = known.histories.of[ledger]
+        self._on_disk = dict(known.disks.having(ledger, entries))
         self.proven = np.ones(len(entries), dtype=np.bool_)
         self.first = np.full(len(entries), NEVER, dtype=np.int64)
         self.last = np.full(len(entries), -1, dtype=np.int64)
 
     def lost_with(self, life: int, had: Bools) -> None:
-        """A life had these; they were lost with it, if its disk at its death is known."""
-        boot, copied = self._known.boots.get(life), self._known.copied.get(life)
-        if boot is None or copied is None or copied.why_not or life not in self._known.fallen:
+        """A life had these; they were lost at its death, where its disk is known, or by a wipe after it."""
+        boot = self._known.boots.get(life)
+        if boot is None:
             self.proven &= ~had
             return
-        self.first[had] = np.minimum(self.first[had], boot.dying_ns)
-        self.last[had] = np.maximum(self.last[had], boot.ended_ns)
+        lost_ns = np.where(self._lacking(life), boot.ended_ns, self._known.emptied.get(life, NEVER))
+        gone = had & (lost_ns < NEVER)
+        self.proven &= ~had | gone
+        self.first[gone] = np.minimum(self.first[gone], boot.dying_ns)
+        self.last[gone] = np.maximum(self.last[gone], lost_ns[gone])
+
+    def _lacking(self, life: int) -> Bools:
+        """What a disk provably lacked when a fault had ended its life."""
+        none = np.zeros(len(self._entries), dtype=np.bool_)
+        copied = self._known.copied.get(life)
+        if copied is None or copied.why_not or life not in self._known.fallen:
+            return none
+        return ~self._on_disk.get(life, none)
 
     def spare(self, masks: Iterator[Bools]) -> None:
         """These are not proven to be lost."""

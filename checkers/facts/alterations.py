@@ -21,7 +21,8 @@ from protocol.shell import COMMANDS
 class Alteration(NamedTuple):
     """One change (ns): it began not before ``began_ns``, and was made by ``done_ns``.
 
-    ``over_ns`` is when it was healed; ``by`` the words for who made it.
+    ``over_ns`` is when it was healed; ``by`` the words for who made it. A ``whole`` one took all that there
+    was, and is confirmed.
     """
 
     bookies: frozenset[int]
@@ -29,6 +30,7 @@ class Alteration(NamedTuple):
     done_ns: int
     over_ns: int
     by: str
+    whole: bool = False
 
 
 def alterations(run: RunFacts) -> tuple[Alteration, ...]:
@@ -39,6 +41,14 @@ def alterations(run: RunFacts) -> tuple[Alteration, ...]:
 def disturbed(run: RunFacts) -> frozenset[int]:
     """Bookies whose disks may have been changed at any time."""
     return frozenset().union(*(change.bookies for change in alterations(run)))
+
+
+def emptied(run: RunFacts) -> Mapping[int, Alteration]:
+    """Bookie -> the last change that took all it had stored; none where another may have given some back."""
+    found: dict[int, Alteration] = {}
+    for change in alterations(run):
+        found |= dict.fromkeys(change.bookies if change.whole else (), change)
+    return {bookie: whole for bookie, whole in found.items() if not _changed_since(whole, bookie, run)}
 
 
 def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
@@ -72,10 +82,20 @@ def _alterations(run: RunFacts) -> tuple[Alteration, ...]:
     return (*_by_faults(run), *by_commands(run))
 
 
+def _took_all(fault: Mapping[str, Any], run: RunFacts) -> bool:
+    confirmed = fault["confirmed_ns"] != NEVER and fault["target"] in run.bookies
+    return confirmed and effects_of(fault["kind"]).takes_all(json.loads(fault["params"]))
+
+
+def _changed_since(whole: Alteration, bookie: int, run: RunFacts) -> bool:
+    others = (change for change in alterations(run) if not change.whole)
+    return any(bookie in change.bookies and change.over_ns >= whole.began_ns for change in others)
+
+
 def _by_faults(run: RunFacts) -> Iterator[Alteration]:
     for fault in injected(run):
         effects, began_ns = effects_of(fault["kind"]), fault["injected_ns"]
         if effects.loses is Loses.STORED:
             over_ns = max(began_ns, fault["healed_ns"])
             done_ns = began_ns if effects.at_once and not effects.latent else over_ns
-            yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault")
+            yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", _took_all(fault, run))

@@ -33,15 +33,17 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
         return "unexplained"
     if not lives or not all(sure(row) for row in acks) or not all_versions(history, ledger):
         return "undetermined"
-    if shown(history, ledger, entry) or on_disks(history, ledger, entry):
+    if shown(history, ledger, entry):
         return "undetermined"
+    lives |= on_disks(history, ledger, entry)
     first = min(death(run, life)[0] for life in lives)
     repairs = [row for row in run.servers if brings(history, run, row, ledger, entry)]
     lives |= {(run.bookies[row["server"]], row["boot"]) for row in repairs if row["latest_ns"] < first}
-    if not all(fell(run, life) and was_read(run, life) for life in lives):
+    losses = [loss_ns(history, run, life, ledger, entry) for life in lives]
+    if NEVER in losses:
         return "undetermined"
     first = min(death(run, life)[0] for life in lives)
-    last = max(death(run, life)[1] for life in lives)
+    last = max(losses)
     if any(row["latest_ns"] >= first and row["earliest_ns"] <= last for row in repairs):
         return "undetermined"
     if any(start <= last for start in unlogged(run)):
@@ -90,6 +92,23 @@ def fell(run: RunFacts, life: Life) -> bool:
     )
 
 
+def loss_ns(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> int:
+    """When a life's copy was gone at the latest: with its end, or by a wipe after it; else never."""
+    if fell(run, life) and was_read(run, life) and life not in on_disks(history, ledger, entry):
+        return death(run, life)[1]
+    wipes = [fault for fault in run.faults if life[0] in hit(run, fault) and takes_all(fault)]
+    last = max(wipes, key=lambda fault: fault["fault"], default=None)
+    if last is None or last["injected_ns"] < death(run, life)[1]:
+        return NEVER
+    others = [fault for fault in run.faults if life[0] in hit(run, fault) and fault["kind"] in CHANGES_DISKS]
+    given_back = any(not takes_all(fault) and fault["healed_ns"] >= last["injected_ns"] for fault in others)
+    return NEVER if given_back else last["injected_ns"]
+
+
+def takes_all(fault: Row) -> bool:
+    return fault["kind"] == "wipe" and json.loads(fault["params"]).get("what") == "all"
+
+
 def hit(run: RunFacts, fault: Row) -> list[int]:
     return [run.bookies[name] for name in fault["target"].split(",") if name in run.bookies]
 
@@ -129,7 +148,14 @@ def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entr
     if (alive and untouched) or life[0] in shown(history, ledger, entry):
         return True
     due = life[0] in write_set(chain(history, ledger)[-1], entry, run) if chain(history, ledger) else False
-    return held_on_disk(history, life, ledger, entry) and untouched and due
+    return held_on_disk(history, life, ledger, entry) and not changed_since(run, life) and due
+
+
+def changed_since(run: RunFacts, life: Life) -> bool:
+    """Whether a fault may have changed a disk after it was read."""
+    read_ns = min((row["earliest_ns"] for row in events(run, life, "disk_read")), default=NEVER)
+    changes = [fault for fault in run.faults if fault["kind"] in CHANGES_DISKS and life[0] in hit(run, fault)]
+    return any(fault["healed_ns"] >= read_ns for fault in changes)
 
 
 def chain(history: list[Fact], ledger: int) -> list[Row]:

@@ -1,5 +1,7 @@
 """A loss that recorded deaths explain: every holder died, and its disk lacked the entry."""
 
+import json
+
 import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding
@@ -86,6 +88,71 @@ def test_what_a_fault_may_have_taken_from_the_disk_since_is_undetermined():
     assert classes(LOSS, ACKS, held, faults=early) == UNEXPLAINED
     elsewhere = (*KILLS, fault(3, "wipe", "b2", planned_ns=715, injected_ns=716, healed_ns=717))
     assert classes(LOSS, ACKS, held, faults=elsewhere) == UNEXPLAINED
+
+
+ALL = {"params": json.dumps({"what": "all"})}
+
+
+def wiped(bookie, at, number=8, **columns):
+    times = {"planned_ns": at, "injected_ns": at + 1, "confirmed_ns": at + 2, "healed_ns": at + 80}
+    return fault(number, "wipe", f"b{bookie}", **{**ALL, **times, **columns})
+
+
+def test_a_wipe_of_all_that_a_dead_bookie_had_explains_what_its_disk_held():
+    held = on_disk(3, 0, 5)
+    judgement = durability(LOSS, ACKS, held, faults=(*KILLS, wiped(3, 715)))
+    assert [one.loss for one in judgement.findings] == ["explained"]
+    assert judgement.findings[0].proof[-1] == (
+        "b3 boot 1 was killed at 0.000000700 s; its disk held what it had acknowledged"
+        "; a fault took all of its disk at 0.000000716 s"
+    )
+
+
+def test_a_wipe_explains_what_a_bookie_lost_that_was_stopped_in_order():
+    servers = (*LIVES[:5], *boot(3, stopped=700), *boot(3, 2, began=800), READ[0])
+    assert classes(servers=servers) == UNEXPLAINED
+    assert classes(servers=servers, faults=(KILLS[0], wiped(3, 715))) == EXPLAINED
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        wiped(3, 715, params=json.dumps({"what": "journal"})),
+        wiped(3, 715, confirmed_ns=NEVER),
+        {**wiped(3, 715), "kind": "corrupt"},
+        wiped(2, 715),
+    ],
+)
+def test_only_a_confirmed_wipe_of_all_that_a_holder_had_explains_it(other):
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, other)) != EXPLAINED
+
+
+def test_a_wipe_before_its_end_took_nothing_of_what_a_life_had():
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, wiped(3, 400))) == UNEXPLAINED
+
+
+def test_what_a_wiped_disk_may_have_been_given_back_is_not_proven_lost():
+    back = fault(9, "corrupt", "b3", planned_ns=720, injected_ns=721, confirmed_ns=722, healed_ns=723)
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=(*KILLS, wiped(3, 715), back)) == UNDETERMINED
+
+
+def test_a_repair_before_the_last_wipe_may_have_given_it_back():
+    """b2 completes a check when b1 has lost it and the disk of b3 still holds it."""
+    done = server(2, 1, "full_check_complete", 710, 711)
+    faults = (*KILLS, wiped(3, 715))
+    assert classes(LOSS, ACKS, on_disk(3, 1), servers=(*LIVES, *READ, done), faults=faults) == UNDETERMINED
+
+
+def test_a_disk_that_held_it_makes_a_holder_of_one_that_never_acknowledged_it():
+    """b2 had it by a repair that nobody saw; its disk was copied, and not wiped."""
+    lives = (*LIVES[:5], *LIVES[5:], *READ)
+    down = [row for row in lives if row["server"] != "b2"] + [*boot(2, killed=650), *boot(2, 2, began=900)]
+    servers = (*down, copied(2, at=660))
+    faults = (*KILLS, killed(4, 2, 650))
+    assert classes(servers=servers, faults=faults) == EXPLAINED
+    assert classes(LOSS, ACKS, on_disk(2, 1), servers=servers, faults=faults) == UNDETERMINED
+    wipe = wiped(2, 670)
+    assert classes(LOSS, ACKS, on_disk(2, 1), servers=servers, faults=(*faults, wipe)) == EXPLAINED
 
 
 def test_what_an_operator_may_have_taken_from_the_disk_since_is_undetermined():
