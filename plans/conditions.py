@@ -177,6 +177,19 @@ class Marked(Condition):
     wanted: bool = Field(default=True, alias="is")
 
 
+class ReplicasCounted(Condition):
+    """A check of replicas that began since has ended, and counted just so many ledgers by their worst entry.
+
+    That has no copy, fewer than the ack quorum, or fewer than the write quorum. The check is the auditor's
+    own (``auditorReplicasCheckInterval``), of which BookKeeper makes its metrics. Needs autorecovery.
+    """
+
+    condition: Literal["replicas_counted"] = "replicas_counted"
+    no_copy: int = Field(default=0, ge=0)
+    below_ack_quorum: int = Field(default=0, ge=0)
+    below_write_quorum: int = Field(default=0, ge=0)
+
+
 class Elapsed(Params):
     """So much time has passed since the step began (an idle interval that a scenario needs)."""
 
@@ -204,6 +217,7 @@ AnyCondition = (
     | Quiet
     | Replicated
     | Marked
+    | ReplicasCounted
     | Elapsed
 )
 
@@ -225,6 +239,7 @@ CONDITIONS: dict[str, type[AnyCondition]] = {
     "ready": Ready,
     "refused": Refused,
     "registered": Registered,
+    "replicas_counted": ReplicasCounted,
     "replicated": Replicated,
     "said": Said,
     "state": State,

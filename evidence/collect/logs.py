@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from evidence.collect.repairlogs import COUNTS
 from evidence.collect.repairlogs import WORDS as _AUTORECOVERY_WORDS
 from protocol.addresses import is_autorecovery
 
@@ -50,6 +51,7 @@ _ATTRIBUTE = re.compile(
     rb"\b(ledger(?:Id| id is)?|[Rr]eason|processed|ledgerCount|ok|errors?|missing|ledgersToRetry|entries"
     rb"|bytes|elapsedMs|journalId)[=:] ?([^\s,}]+)"
 )
+_COUNT = re.compile(rb"\bnumLedgersFoundHaving(" + b"|".join(COUNTS) + rb")\b[=:]? ?(\d+)")
 _NAMES: Mapping[str, str] = {"Reason": "reason", "ledger": "ledgerId", "ledger id is": "ledgerId"}
 
 
@@ -153,7 +155,8 @@ def _event(line: bytes, words: tuple[tuple[str, bytes], ...]) -> str | None:
 def _attributes(line: bytes) -> dict[str, int | str]:
     """Of a key that comes twice the last counts: what the metadata in a line says comes before its own."""
     found = ((key.decode(), value.decode(errors="replace")) for key, value in _ATTRIBUTE.findall(line))
-    return {
+    counts: dict[str, int | str] = {COUNTS[key]: int(value) for key, value in _COUNT.findall(line)}
+    return counts | {
         _NAMES.get(key, key): int(value) if re.fullmatch(r"-?\d{1,19}", value) else value
         for key, value in found
     }

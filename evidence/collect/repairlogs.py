@@ -28,3 +28,10 @@ WORDS: tuple[tuple[str, bytes], ...] = (
     ("replication_failed", b"failed while replicating fragments"),
 )
 """Event of the table ``servers`` and the words of its line; the first that fit count."""
+
+COUNTS: dict[bytes, str] = {
+    b"NoReplicaOfAnEntry": "no_copy",
+    b"LessThanAQReplicasOfAnEntry": "below_ack_quorum",
+    b"LessThanWQReplicasOfAnEntry": "below_write_quorum",
+}
+"""What a check of replicas counted: the ends of its names in the line, and those in the event's detail."""

@@ -1,4 +1,4 @@
-"""Conditions on repair: whether a ledger is marked as lacking copies, whether all is replicated.
+"""Conditions on repair: whether a ledger is marked, whether all is replicated, what the auditor counted.
 
 That no ledger is marked proves nothing by itself: the auditor may not have looked yet. So an audit is
 waited for that began when the set of registered bookies was what it is.
@@ -7,11 +7,13 @@ waited for that began when the set of registered bookies was what it is.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from cluster.interface import ProcessState
 from cluster.operating import Repairs
 from evidence.collect.logs import LogEvent
+from evidence.collect.repairlogs import COUNTS
 from harness.conditions import Condition, beginning, condition
 from harness.stage import Stage
 from protocol.errors import UsageError
@@ -19,6 +21,7 @@ from protocol.errors import UsageError
 _AUDITS = {
     "bookies": ("audit_started", "audit_ended"),
     "ledgers": ("ledgers_check_started", "ledgers_check_ended"),
+    "replicas": ("replicas_check_started", "replicas_check_ended"),
 }
 
 
@@ -59,6 +62,23 @@ class _Replicated:
         return True, "an audit has ended, and no ledger is marked as lacking copies"
 
 
+@beginning("replicas_counted")
+def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # asked for when it is looked at
+    """A check of replicas that began since has ended and counted so many ledgers."""
+    repairs = _repairs(stage)
+    since = time.monotonic_ns(), time.time_ns() // 1_000_000
+
+    def condition(stage: Stage, step: Any) -> tuple[bool, str]:
+        ended = list(_ended_since(stage, repairs, "replicas", *since))
+        if not ended:
+            return False, f"no check of replicas has ended that began since; {_auditor(repairs)}"
+        counted = {name: ended[-1].detail.get(name) for name in COUNTS.values()}
+        wanted = {name: getattr(step, name) for name in COUNTS.values()}
+        return counted == wanted, "ledgers counted: " + ", ".join(f"{n} {c}" for n, c in counted.items())
+
+    return condition
+
+
 def _unsettled(stage: Stage) -> str | None:
     """How the bookies that are registered differ from those that run, None when they do not."""
     there = stage.cluster.metadata.registered()
@@ -78,6 +98,13 @@ def _auditor(repairs: Repairs) -> str:
 
 
 def _audited_since(stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int) -> bool:
+    return any(True for _ in _ended_since(stage, repairs, audit, since_ns, since_ms))
+
+
+def _ended_since(
+    stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int
+) -> Iterator[LogEvent]:
+    """The ends of audits that began later, of each process in its order."""
     starts, ends = _AUDITS[audit]
     for name in repairs.autorecovery:
         began: LogEvent | None = None
@@ -85,8 +112,7 @@ def _audited_since(stage: Stage, repairs: Repairs, audit: str, since_ns: int, si
             if event.event == starts:
                 began = event
             elif event.event == ends and _after(began, since_ns, since_ms):
-                return True
-    return False
+                yield event
 
 
 def _after(began: LogEvent | None, since_ns: int, since_ms: int) -> bool:

@@ -124,6 +124,25 @@ LOGS = {
 }
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "21 1795279280021 INFO  [A] AuditorReplicasCheckTask - Completed ReplicasCheck in 5901 milliSeconds"
+        " numLedgersFoundHavingNoReplicaOfAnEntry 3 numLedgersFoundHavingLessThanAQReplicasOfAnEntry 2"
+        " numLedgersFoundHavingLessThanWQReplicasOfAnEntry 1. {}\n",
+        "0 1795279280021 INFO  [A] AuditorReplicasCheckTask - Completed ReplicasCheck {durationMs=5846,"
+        " numLedgersFoundHavingLessThanAQReplicasOfAnEntry=2,"
+        " numLedgersFoundHavingLessThanWQReplicasOfAnEntry=1, numLedgersFoundHavingNoReplicaOfAnEntry=3}\n",
+    ],
+)
+def test_a_check_of_replicas_tells_what_it_counted(line: str, tmp_path: Path) -> None:
+    log = tmp_path / "boot-1.log"
+    log.write_text(line)
+    told, _ = log_events("ar1", 1, log)
+    counts = {"no_copy": 3, "below_ack_quorum": 2, "below_write_quorum": 1}
+    assert (told.event, dict(told.detail)) == ("replicas_check_ended", counts)
+
+
 @pytest.mark.parametrize("release", LOGS)
 def test_logs_of_autorecovery_tell_audits_and_repair(release: str, tmp_path: Path) -> None:
     log = tmp_path / "boot-1.log"

@@ -13,9 +13,9 @@ from cluster.interface import Exit, ProcessState
 from cluster.operating import Administered
 from evidence.codes import Outcome
 from harness.acts.admin import admin
-from harness.acts.repair import marked, replicated
+from harness.acts.repair import marked, replicas_counted, replicated
 from harness.heard import Heard
-from plans.conditions import Marked, Replicated
+from plans.conditions import Marked, ReplicasCounted, Replicated
 from plans.steps import Admin
 from protocol.errors import UsageError
 from protocol.shell import ShellCommand
@@ -61,6 +61,14 @@ class Operated:
                     log.write(
                         f"{time.monotonic_ns()} {time.time_ns() // 10**6} INFO  [A] Task - {words} {{}}\n"
                     )
+
+    def count_replicas(self, *counts: int) -> None:
+        """Write a check of replicas into the log that has counted so many ledgers, the worst first."""
+        self.audit(ended=False, what="ReplicasCheck")
+        ends = ("NoReplicaOfAnEntry", "LessThanAQReplicasOfAnEntry", "LessThanWQReplicasOfAnEntry")
+        told = ", ".join(f"numLedgersFoundHaving{end}={n}" for end, n in zip(ends, counts, strict=True))
+        with self.log("ar1").open("a") as log:
+            log.write(f"0 {time.time_ns() // 10**6} INFO  [A] Task - Completed ReplicasCheck {{{told}}}\n")
 
     def administer(self, command: ShellCommand, target: str | None, *, timeout_s: float) -> Administered:
         self.given.append((command.name, target))
@@ -149,6 +157,20 @@ def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
     assert look(stage, step)[0] is False
     cluster.audit()
     assert look(stage, step)[0] is True
+
+
+def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_since(
+    stage: Any, cluster: Operated
+) -> None:
+    step = ReplicasCounted(no_copy=1, below_write_quorum=2)
+    cluster.count_replicas(1, 0, 2)
+    look = replicas_counted(stage, step)
+    assert look(stage, step) == (False, "no check of replicas has ended that began since; the auditor is ar1")
+    cluster.count_replicas(1, 0, 2)
+    told = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
+    assert look(stage, step) == (True, told)
+    cluster.count_replicas(0, 0, 0)
+    assert look(stage, step)[0] is False
 
 
 def test_without_autorecovery_the_plan_is_wrong(stage: Any, cluster: Operated) -> None:
