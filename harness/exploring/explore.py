@@ -144,7 +144,7 @@ def _search(explorer: Explorer, found: Found, judge: Judge, status: Status) -> N
                 f"{errors} runs in sequence ended early, the last one: {ended.error}",
                 remedy=f"see {ended.path} and `fencepost doctor`",
             )
-        if ended.kinds and not search.keep_going:
+        if ended.news and not search.keep_going:
             return
         number += 1
 
@@ -187,6 +187,8 @@ def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
         f"{number + 1:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
         style=styles.get(ended.verdict, "yellow"),
     )
+    if ended.kinds - ended.news:
+        status.line(f"      met on the way, known: {', '.join(sorted(ended.kinds - ended.news))}")
     if ended.verdict != "valid":
         status.line(f"      {ended.headline}")
         for line in what_to_do(ended):
@@ -234,6 +236,7 @@ def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
                 "verdict": one.verdict,
                 "headline": one.headline,
                 "kinds": sorted(one.kinds),
+                "known": sorted(one.kinds - one.news),
                 "took_s": round(one.took_s, 1),
             }
             for one in found.ended
@@ -246,8 +249,8 @@ def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
 def _code(found: Found) -> tuple[int, str]:
     for code, verdict in ((EXIT_ANOMALY, Verdict.ANOMALY), (EXIT_UNKNOWN, Verdict.UNKNOWN)):
         for one in found.ended:
-            if one.kinds and one.verdict == verdict:
-                return code, f"found {', '.join(sorted(one.kinds))} in {one.path}"
+            if one.news and one.verdict == verdict:
+                return code, f"found {', '.join(sorted(one.news))} in {one.path}"
     silent = sum(one.verdict != "valid" for one in found.ended)
     if silent or not found.ended:
         return EXIT_UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"

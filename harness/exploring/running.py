@@ -17,6 +17,7 @@ from harness.preparing import Prepared
 from harness.results import ModeResult
 from harness.run import judge_again, run
 from plans.resolve import from_json
+from plans.standing import standing
 from protocol.errors import FencepostError
 
 ERROR = "error"
@@ -38,6 +39,12 @@ class Ended:
         Looked up once, so that they are known when the run's folder is gone.
         """
         return frozenset(kind for mode in self.modes for kind in _kinds(mode))
+
+    @cached_property
+    def news(self) -> frozenset[str]:
+        """The kinds without the known defects that any plan of a mode may meet (:mod:`plans.standing`)."""
+        known = [_standing(mode) for mode in self.modes]
+        return self.kinds - frozenset.intersection(*known) if known else self.kinds
 
     @property
     def verdict(self) -> str:
@@ -70,6 +77,12 @@ class Ended:
 def _kinds(mode: ModeResult) -> frozenset[str]:
     allowance = from_json(mode.folder.run()).plan.allowance
     return shown(mode.folder, mode.verdict.judgements.values(), allowance)
+
+
+def _standing(mode: ModeResult) -> frozenset[str]:
+    facts = mode.folder.run()
+    known = standing(facts["mode"], facts["bookkeeper"])
+    return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
 
 
 def _never_quiet(mode: ModeResult) -> str:

@@ -35,6 +35,13 @@ class Anomaly(Run1):
     headline = "10 of 10 acknowledged entries lost"
 
 
+class Known(Run1):
+    """One that met what is known."""
+
+    kinds = frozenset({"servers/full_check_early"})
+    news: frozenset[str] = frozenset()
+
+
 class Broken(Run1):
     """One that ended early."""
 
@@ -109,6 +116,12 @@ def test_it_may_go_on(searched: Run) -> None:
     assert "4 runs: 1 anomaly, 3 valid" in text
 
 
+def test_a_known_defect_ends_no_search_and_is_told(searched: Run) -> None:
+    code, text = searched([Known, Run1, Known, Run1])
+    assert (code, text.count("met on the way, known: servers/full_check_early")) == (0, 2)
+    assert "4 runs: 4 valid" in text
+
+
 def test_nothing_found_is_as_expected(searched: Run) -> None:
     code, text = searched([Run1] * 4)
     assert (code, text.splitlines()[-1].endswith("exit 0: nothing was found")) == (0, True)
@@ -145,7 +158,7 @@ def test_json_has_seeds_verdicts_and_coverage(searched: Run) -> None:
     code, text = searched([Anomaly], as_json=True)
     document = json.loads(text)
     assert (code, document["exit"], document["seed"]) == (4, 4, 5)
-    assert document["runs"][0]["kinds"] == ["durability/lost"]
+    assert (document["runs"][0]["kinds"], document["runs"][0]["known"]) == (["durability/lost"], [])
     assert set(document["coverage"]) == {"faults", "overlapping faults", "ledger states", "recovery paths"}
 
 

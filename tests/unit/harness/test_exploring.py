@@ -20,6 +20,8 @@ from harness.exploring.replay import rate
 from harness.exploring.running import Ended
 from harness.finals import NOT_QUIET
 
+KNOWN = {"servers/full_check_early"}
+
 
 def lost(count: int, loss: str) -> Judgement:
     finding = Finding("durability", "lost", count=count, loss=loss)
@@ -65,12 +67,28 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
     verdict = SimpleNamespace(verdict=Verdict.VALID, judgements={}, headline="0 of 9 entries lost")
     mode: Any = SimpleNamespace(verdict=verdict, folder=folder)
     monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
-    monkeypatch.setattr(RunFolder, "run", lambda self: {})
+    monkeypatch.setattr(RunFolder, "run", lambda self: {"mode": "protected", "bookkeeper": "4.18.0"})
     ended = Ended(tmp_path, (mode,), "", 1.0)
     assert ended.kinds == {NEVER_QUIET}
     assert ended.verdict == "unknown"
     assert ended.headline == "never quiet: b1 answers limbo for ledger 3; 0 of 9 entries lost"
     assert _code(Found([ended])) == (3, f"found quiet/never in {tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("mode", "version", "news"),
+    [("protected", "4.18.0", set()), ("unprotected", "4.18.0", KNOWN), ("protected", "4.14.7", KNOWN)],
+)
+def test_a_known_defect_that_any_plan_may_meet_is_no_news(
+    monkeypatch: pytest.MonkeyPatch, mode: str, version: str, news: set[str]
+) -> None:
+    early = Finding("servers", "full_check_early")
+    judgements = {"servers": Judgement("servers", Verdict.ANOMALY, "", findings=[early])}
+    folder = SimpleNamespace(run=lambda: {"mode": mode, "bookkeeper": version}, steps=Path("none"))
+    ran: Any = SimpleNamespace(verdict=SimpleNamespace(judgements=judgements), folder=folder)
+    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
+    ended = Ended(Path("r"), (ran,), "", 1.0)
+    assert (ended.kinds, ended.news) == (KNOWN, news)
 
 
 def test_a_rate_is_quoted_with_its_bounds() -> None:
