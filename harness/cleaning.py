@@ -11,11 +11,12 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
 from cluster.docker.labels import RUN_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
-from evidence.folder import RunFolder, every_mode
+from evidence.folder import RunFolder, every_run, modes_of
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 
@@ -52,14 +53,15 @@ def drop_directories(folder: RunFolder) -> None:
 
 
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
-    """Folders that may go, each with its size in bytes; nothing of a run that is at work."""
-    for folder in every_mode(results):
-        if is_at_work(folder):
+    """Folders that may go, each with its size in bytes; nothing of a run of which a mode is at work.
+
+    With ``runs`` they are those of whole runs.
+    """
+    for run in every_run(results):
+        modes = modes_of(run)
+        if any(map(is_at_work, modes)):
             continue
-        chosen = [folder.path] if runs else _directories(folder)
-        if tables and not runs and folder.tables.is_dir():
-            chosen = [*chosen, folder.tables]
-        for path in chosen:
+        for path in [run] if runs else chain.from_iterable(_of_mode(mode, tables=tables) for mode in modes):
             yield path, sum(_taken_bytes(file) for file in path.rglob("*") if file.is_file())
 
 
@@ -89,6 +91,10 @@ def unmount_below(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> Non
 def _taken_bytes(file: Path) -> int:
     """What a file takes on the disk; an image has a size that it never took."""
     return min(file.lstat().st_size, file.lstat().st_blocks * 512)
+
+
+def _of_mode(folder: RunFolder, *, tables: bool) -> list[Path]:
+    return [*_directories(folder), *([folder.tables] if tables and folder.tables.is_dir() else [])]
 
 
 def _directories(folder: RunFolder) -> list[Path]:

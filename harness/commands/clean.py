@@ -21,18 +21,19 @@ def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> in
     Also the containers and networks of runs whose harness and keeper were killed. A run that is being
     recorded or judged is left alone, and ZooKeeper's log while it is the only record of the metadata.
     """
+    from evidence.folder import remove_run
     from harness.cleaning import abandoned_containers, leftovers, remove_containers, unmount_below
 
     for run, names in abandoned_containers().items():
         click.echo(f"{'would remove' if dry_run else 'remove'} {', '.join(names)} of {run} from Docker")
         if not dry_run:
             remove_containers(run)
-    total = 0
-    for path, size_bytes in leftovers(results or default_results(), tables=tables, runs=runs):
+    total, results = 0, results or default_results()
+    for path, size_bytes in leftovers(results, tables=tables, runs=runs):
         total += size_bytes
         click.echo(f"{'would remove' if dry_run else 'remove'} {path} ({size_bytes / 1e6:.1f} MB)")
         if not dry_run:
             unmount_below(path)
-            shutil.rmtree(path)
+            remove_run(results, path) if runs else shutil.rmtree(path)
     click.echo(f"{total / 1e6:.1f} MB {'to free' if dry_run else 'freed'}")
     return 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evidence.folder import RunFolder
+from click.testing import CliRunner
+
+from evidence.folder import RunFolder, new_run, point_latest
 from harness.cleaning import at_work, leftovers
+from harness.commands.clean import command
 
 
 def ended_early(results: Path) -> RunFolder:
@@ -19,7 +22,7 @@ def ended_early(results: Path) -> RunFolder:
 
 def goes(results: Path, *, tables: bool = False, runs: bool = False) -> set[str]:
     found = leftovers(results, tables=tables, runs=runs)
-    return {str(path.relative_to(results / "run" / "protected")) for path, _ in found}
+    return {str(path.relative_to(results / "run")).removeprefix("protected/") for path, _ in found}
 
 
 def test_zookeepers_log_stays_while_it_is_the_only_record_of_the_metadata(tmp_path: Path) -> None:
@@ -40,3 +43,23 @@ def test_nothing_goes_while_somebody_is_at_work(tmp_path: Path) -> None:
         assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
     assert "tables" in goes(tmp_path, tables=True)
     assert goes(tmp_path, runs=True) == {"."}
+
+
+def test_no_mode_of_a_run_goes_while_another_is_at_work(tmp_path: Path) -> None:
+    ended_early(tmp_path)
+    other = RunFolder.create(tmp_path / "run", "journal")
+    other.write_run({})
+    with at_work(other):
+        assert goes(tmp_path, tables=True) == goes(tmp_path, runs=True) == set()
+
+
+def test_a_whole_run_goes_with_its_page_and_its_verdict(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        run = new_run(tmp_path, "bp46/replay", seed)
+        RunFolder.create(run, "protected").write_run({})
+        (run / "report.html").touch()
+        point_latest(tmp_path, run)
+    done = CliRunner().invoke(command, ["--results", str(tmp_path), "--runs"], standalone_mode=False)
+    assert done.exception is None
+    assert list((tmp_path / "bp46" / "replay").iterdir()) == []
+    assert not (tmp_path / "latest").is_symlink()
