@@ -31,7 +31,7 @@ def explained(ledger: int, entries: Ints, known: Known) -> Bools:
     for life, had in known.held.having(ledger, entries):
         overlap.lost_with(life, had)
     overlap.spare(had for _, had in known.doubtful.having(ledger, entries))
-    for life, held in known.disks.having(ledger, entries):
+    for life, held in overlap.on_disk.items():
         overlap.lost_with(life, held)
     overlap.spare(copies.holds(ledger, entries) for copies in known.copies.values())
     overlap.repaired()
@@ -51,12 +51,15 @@ def never_lost(ledger: int, entries: Ints, known: Known) -> Bools:
 
 
 class _Overlap:
-    """The entries of one ledger: which are still proven, and from when to when their holders lost them."""
+    """The entries of one ledger: which are still proven, and from when to when their holders lost them.
+
+    ``on_disk`` is what lives' disks held of them at their deaths.
+    """
 
     def __init__(self, ledger: int, entries: Ints, known: Known) -> None:
         self._ledger, self._entries, self._known = ledger, entries, known
         self._chain = known.histories.of[ledger]
-        self._on_disk = dict(known.disks.having(ledger, entries))
+        self.on_disk = dict(known.disks.having(ledger, entries))
         self.proven = np.ones(len(entries), dtype=np.bool_)
         self.first = np.full(len(entries), NEVER, dtype=np.int64)
         self.last = np.full(len(entries), -1, dtype=np.int64)
@@ -79,7 +82,7 @@ class _Overlap:
         copied = self._known.copied.get(life)
         if copied is None or copied.why_not or life not in self._known.fallen:
             return none
-        return ~self._on_disk.get(life, none)
+        return ~self.on_disk.get(life, none)
 
     def spare(self, masks: Iterator[Bools]) -> None:
         """These are not proven to be lost."""

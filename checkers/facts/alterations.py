@@ -45,10 +45,17 @@ def disturbed(run: RunFacts) -> frozenset[int]:
 
 def emptied(run: RunFacts) -> Mapping[int, Alteration]:
     """Bookie -> the last change that took all it had stored; none where another may have given some back."""
-    found: dict[int, Alteration] = {}
-    for change in alterations(run):
-        found |= dict.fromkeys(change.bookies if change.whole else (), change)
-    return {bookie: whole for bookie, whole in found.items() if not _changed_since(whole, bookie, run)}
+    found = {bookie: change for change in alterations(run) if change.whole for bookie in change.bookies}
+    return {
+        bookie: last
+        for bookie, last in found.items()
+        if all(change.whole for change in changes_since(last.began_ns, bookie, run))
+    }
+
+
+def changes_since(at_ns: int, bookie: int, run: RunFacts) -> Iterator[Alteration]:
+    """Those that may have changed a bookie's disk at that time (ns) or later."""
+    return (change for change in alterations(run) if bookie in change.bookies and change.over_ns >= at_ns)
 
 
 def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
@@ -84,12 +91,7 @@ def _alterations(run: RunFacts) -> tuple[Alteration, ...]:
 
 def _took_all(fault: Mapping[str, Any], run: RunFacts) -> bool:
     confirmed = fault["confirmed_ns"] != NEVER and fault["target"] in run.bookies
-    return confirmed and effects_of(fault["kind"]).takes_all(json.loads(fault["params"]))
-
-
-def _changed_since(whole: Alteration, bookie: int, run: RunFacts) -> bool:
-    others = (change for change in alterations(run) if not change.whole)
-    return any(bookie in change.bookies and change.over_ns >= whole.began_ns for change in others)
+    return confirmed and effects_of(fault["kind"]).takes_all(json.loads(fault["params"] or "{}"))
 
 
 def _by_faults(run: RunFacts) -> Iterator[Alteration]:

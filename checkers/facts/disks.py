@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from checkers.contract import RunFacts
-from checkers.facts.alterations import alterations, hit, injected
+from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
 from checkers.rows import Rows, at_once
 from checkers.sets.spans import Spans
@@ -97,9 +97,7 @@ def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
 
 
 def _altered(bookie: int, copied: Copied, run: RunFacts) -> bool:
-    changed = any(
-        bookie in change.bookies and change.over_ns >= copied.earliest_ns for change in alterations(run)
-    )
+    changed = any(changes_since(copied.earliest_ns, bookie, run))
     return changed or any(_power_lost_after(fault, bookie, copied, run) for fault in injected(run))
 
 

@@ -51,9 +51,9 @@ class _Replicated:
             self._since = None
             return False, difference
         if self._since is None:
-            self._since = time.monotonic_ns(), time.time_ns() // 1_000_000
+            self._since = _now()
         repairs = _repairs(stage)
-        if not _audited_since(stage, repairs, step.audit, *self._since):
+        if not any(_ended_since(stage, repairs, step.audit, *self._since)):
             return False, f"no audit of {step.audit} has ended that began since; {_auditor(repairs)}"
         # What the audit found is marked before it ends, so the marks are looked at after its end.
         lacking, busy = repairs.under_replicated(), repairs.under_repair()
@@ -66,7 +66,7 @@ class _Replicated:
 def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # asked for when it is looked at
     """A check of replicas that began since has ended and counted so many ledgers."""
     repairs = _repairs(stage)
-    since = time.monotonic_ns(), time.time_ns() // 1_000_000
+    since = _now()
 
     def condition(stage: Stage, step: Any) -> tuple[bool, str]:
         ended = list(_ended_since(stage, repairs, "replicas", *since))
@@ -97,8 +97,9 @@ def _auditor(repairs: Repairs) -> str:
     return f"nobody is the auditor; ended: {ended}"
 
 
-def _audited_since(stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int) -> bool:
-    return any(True for _ in _ended_since(stage, repairs, audit, since_ns, since_ms))
+def _now() -> tuple[int, int]:
+    """The monotonic clock (ns) and the wall clock (ms): which of them a log tells hangs on the release."""
+    return time.monotonic_ns(), time.time_ns() // 1_000_000
 
 
 def _ended_since(

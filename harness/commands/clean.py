@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import click
@@ -28,12 +29,14 @@ def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> in
         click.echo(f"{'would remove' if dry_run else 'remove'} {', '.join(names)} of {run} from Docker")
         if not dry_run:
             remove_containers(run)
-    total, results = 0, results or default_results()
+    results = results or default_results()
+    remove = partial(remove_run, results) if runs else shutil.rmtree
+    total = 0
     for path, size_bytes in leftovers(results, tables=tables, runs=runs):
         total += size_bytes
         click.echo(f"{'would remove' if dry_run else 'remove'} {path} ({size_bytes / 1e6:.1f} MB)")
         if not dry_run:
             unmount_below(path)
-            remove_run(results, path) if runs else shutil.rmtree(path)
+            remove(path)
     click.echo(f"{total / 1e6:.1f} MB {'to free' if dry_run else 'freed'}")
     return 0

@@ -187,8 +187,8 @@ def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
         f"{number + 1:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
         style=styles.get(ended.verdict, "yellow"),
     )
-    if ended.kinds - ended.news:
-        status.line(f"      met on the way, known: {', '.join(sorted(ended.kinds - ended.news))}")
+    if ended.known:
+        status.line(f"      met on the way, known: {', '.join(sorted(ended.known))}")
     if ended.verdict != "valid":
         status.line(f"      {ended.headline}")
         for line in what_to_do(ended):
@@ -236,7 +236,7 @@ def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
                 "verdict": one.verdict,
                 "headline": one.headline,
                 "kinds": sorted(one.kinds),
-                "known": sorted(one.kinds - one.news),
+                "known": sorted(one.known),
                 "took_s": round(one.took_s, 1),
             }
             for one in found.ended

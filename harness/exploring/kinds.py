@@ -15,6 +15,7 @@ from evidence.folder import RunFolder, read_json
 from evidence.names import ledger_names
 from evidence.recorders import read_lines
 from harness.finals import NOT_QUIET
+from plans.standing import standing
 from protocol.errors import EvidenceError
 
 NEVER_QUIET = "quiet/never"
@@ -28,6 +29,13 @@ def kinds(judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
         if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement, allowance)
         for finding in judgement.findings
     )
+
+
+def known_kinds(folder: RunFolder) -> frozenset[str]:
+    """The known defects that any plan of a run's mode and release may meet (:mod:`plans.standing`)."""
+    facts = folder.run()
+    known = standing(facts["mode"], facts["bookkeeper"])
+    return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
 
 
 def stored_kinds(folder: RunFolder, allowance: int) -> frozenset[str]:

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run
-from harness.exploring.kinds import NEVER_QUIET, not_quiet, shown
+from harness.exploring.kinds import NEVER_QUIET, known_kinds, not_quiet, shown
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.results import ModeResult
 from harness.run import judge_again, run
 from plans.resolve import from_json
-from plans.standing import standing
 from protocol.errors import FencepostError
 
 ERROR = "error"
@@ -41,10 +40,15 @@ class Ended:
         return frozenset(kind for mode in self.modes for kind in _kinds(mode))
 
     @cached_property
+    def known(self) -> frozenset[str]:
+        """Those of the kinds that are known defects which any plan may meet in each of the modes."""
+        known = [known_kinds(mode.folder) for mode in self.modes]
+        return self.kinds.intersection(*known) if known else frozenset()
+
+    @property
     def news(self) -> frozenset[str]:
-        """The kinds without the known defects that any plan of a mode may meet (:mod:`plans.standing`)."""
-        known = [_standing(mode) for mode in self.modes]
-        return self.kinds - frozenset.intersection(*known) if known else self.kinds
+        """The other kinds."""
+        return self.kinds - self.known
 
     @property
     def verdict(self) -> str:
@@ -77,12 +81,6 @@ class Ended:
 def _kinds(mode: ModeResult) -> frozenset[str]:
     allowance = from_json(mode.folder.run()).plan.allowance
     return shown(mode.folder, mode.verdict.judgements.values(), allowance)
-
-
-def _standing(mode: ModeResult) -> frozenset[str]:
-    facts = mode.folder.run()
-    known = standing(facts["mode"], facts["bookkeeper"])
-    return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
 
 
 def _never_quiet(mode: ModeResult) -> str:

@@ -145,8 +145,10 @@ def test_a_repair_before_the_last_wipe_may_have_given_it_back():
 
 def test_a_disk_that_held_it_makes_a_holder_of_one_that_never_acknowledged_it():
     """b2 had it by a repair that nobody saw; its disk was copied, and not wiped."""
-    lives = (*LIVES[:5], *LIVES[5:], *READ)
-    down = [row for row in lives if row["server"] != "b2"] + [*boot(2, killed=650), *boot(2, 2, began=900)]
+    down = [row for row in (*LIVES, *READ) if row["server"] != "b2"] + [
+        *boot(2, killed=650),
+        *boot(2, 2, began=900),
+    ]
     servers = (*down, copied(2, at=660))
     faults = (*KILLS, killed(4, 2, 650))
     assert classes(servers=servers, faults=faults) == EXPLAINED
