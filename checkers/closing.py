@@ -136,6 +136,7 @@ class Closing:
             findings=capped([*below, *two]),
             counts={"closed_below": sum(finding.count for finding in below), "two_ends": len(two)},
             notes=(*notes, *put_back_notes(histories, run)),
+            undecided=tuple(still_open),
         )
 
 

@@ -7,7 +7,7 @@ else valid. The allowance excuses explained losses only, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from checkers.contract import RunFacts
 from checkers.facts.wording import counted
@@ -55,6 +55,16 @@ def convicting_properties(required: Collection[str], judged: Collection[str]) ->
 
 def _required(required: Collection[str], judged: Collection[str]) -> frozenset[str]:
     return frozenset((EVIDENCE, *(required or judged)))
+
+
+def undecided(required: Collection[str], judgements: Mapping[str, Judgement]) -> Iterator[tuple[str, int]]:
+    """What required properties leave unknown, beside anomalies too: property and ledger (-1: the run)."""
+    for name in sorted(_required(required, judgements)):
+        judgement = judgements.get(name)
+        ledgers = judgement.undecided if judgement else ()
+        yield from ((name, ledger) for ledger in ledgers)
+        if not ledgers and (judgement is None or judgement.verdict is Verdict.UNKNOWN):
+            yield name, -1
 
 
 def effective(judgement: Judgement, run: RunFacts) -> Verdict:

@@ -49,7 +49,8 @@ class Judgement:
 
     ``findings`` are the anomalies (at most 100 kept per kind, class and ledger); ``counts`` the
     exact totals; ``notes`` say what is worth knowing but convicts nobody (``unavailable``,
-    ``undetermined``, a difference from a document).
+    ``undetermined``, a difference from a document). ``undecided`` are the ledgers for which the
+    property is unknown, also beside anomalies on others; none when it is unknown for the whole run.
     """
 
     property: str
@@ -59,6 +60,7 @@ class Judgement:
     findings: Sequence[Finding] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    undecided: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

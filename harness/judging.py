@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checkers.sufficiency import Sufficiency
-from checkers.verdict import convicting_properties, within_allowance
+from checkers.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
@@ -94,4 +94,8 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         rounds=plan.rounds,
         decisions=tuple(decisions(folder)),
         counting=convicting_properties(plan.required, verdict.judgements),
+        undecided=[
+            (name, names.get(ledger, f"ledger {ledger}" if ledger >= 0 else ""))
+            for name, ledger in undecided(plan.required, verdict.judgements)
+        ],
     )

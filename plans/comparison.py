@@ -1,8 +1,9 @@
 """Whether a run came out as its plan says, counted by rounds.
 
-An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; an
-anomaly that counts and that nothing states fails the run; what should break must break, in every
-round; a defect that shows ``sometimes`` may be absent, which is reported; one that any plan may meet
+An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
+a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
+and that nothing states fails the run; what should break must break, in every round; a defect that
+shows ``sometimes`` may be absent, which is reported; one that any plan may meet
 (:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says. Knows
 no evidence: findings and decisions come in as plain tuples.
 """
@@ -71,12 +72,14 @@ def compare(
     rounds: int = 1,
     decisions: Sequence[Decision] = (),
     counting: Container[str] | None = None,
+    undecided: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
     """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
     ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
-    verdict (None: all); others may meet what the plan states, and fail nothing. Without ``whole``
+    verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
+    required properties that are unknown, each with a ledger's name (empty: the run). Without ``whole``
     evidence nothing is met and nobody is accused of a decision: what else may have gone wrong was
     not seen. Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the
     plan's allowance excuses: they meet nothing.
@@ -102,10 +105,16 @@ def compare(
     counted = [one for one in anomalies if counting is None or one.property in counting]
     strangers = _strangers([*stated, *known], counted, rounds)
     seen = [_seen(entry, anomalies, rounds) for entry in stated]
-    failures = [*strangers, *against, *(one.missing for one in seen if one.missing)]
+    unknown = _unknown(undecided, stated, anomalies, rounds) if whole else {}
+    failures = [*strangers, *against, *(one.missing for one in seen if one.missing), *unknown]
     if not whole:
         failures.append("the evidence is not whole, so what else may have happened is unknown")
-    wrong = set().union(*strangers.values(), *(row.differing for row in table), *(one.wrong for one in seen))
+    wrong = set().union(
+        *strangers.values(),
+        *unknown.values(),
+        *(row.differing for row in table),
+        *(one.wrong for one in seen),
+    )
     expected = [one.reason for one in seen] or ["as expected: holds"]
     on_the_way = _on_the_way(known, stated, anomalies, rounds)
     return Comparison(
@@ -177,6 +186,28 @@ def _strangers(
         numbers = _of_rounds(group, rounds)
         told[f"an anomaly that was not expected: {text}{in_rounds(numbers, rounds)}"] = numbers
     return told
+
+
+def _unknown(
+    undecided: Iterable[tuple[str, str]],
+    stated: Sequence[Breaks | Defect],
+    anomalies: Sequence[Found],
+    rounds: int,
+) -> dict[str, set[int]]:
+    """A sentence for each property that is unknown where no stated anomaly shows, with its rounds."""
+    shown = [(entry, one) for entry in stated for one in anomalies if _matches(entry, one, rounds)]
+    broken = {one.ledger for entry, one in shown if entry.ledger}
+    everywhere = {entry.property for entry, _ in shown if not entry.ledger}
+    groups: dict[str, set[int]] = {}
+    for name, ledger in undecided:
+        if name not in everywhere and (not ledger or ledger not in broken):
+            plain = ledger_and_round(ledger, rounds)[0]
+            text = f"{name} is unknown{f' on {plain}' if plain else ''}"
+            groups.setdefault(text, set()).update(_of_rounds([Found(name, "", ledger)], rounds))
+    return {
+        f"{text}{in_rounds(numbers, rounds)}, which meets no expectation": numbers
+        for text, numbers in groups.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

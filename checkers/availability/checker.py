@@ -81,10 +81,10 @@ class Availability:
         """Needs final opens, and that whatever they and the reads did not get is accounted for."""
         lacking = shortcomings(run, _RESTS_ON)
         histories = histories_of(summary.versions)
-        told = [] if lacking else list(_recoveries(summary, histories, run))
-        stalled = [one.text for one in told if one.stalled]
-        doubtful = [one.text for one in told if not one.stalled and not one.finding]
-        stuck = [one.finding for one in told if one.finding]
+        told = {} if lacking else dict(_recoveries(summary, histories, run))
+        stalled = [one.text for one in told.values() if one.stalled]
+        doubtful = [(ledger, one.text) for ledger, one in told.items() if not one.stalled and not one.finding]
+        stuck = [one.finding for one in told.values() if one.finding]
         unreadable: list[Finding] = []
         if not lacking:
             unreadable = list(_reads(summary, histories, doubtful, run))
@@ -104,20 +104,23 @@ class Availability:
             },
             findings=capped([*stuck, *unreadable]),
             counts={"stuck": len(stuck), "unreadable": sum(finding.count for finding in unreadable)},
-            notes=(*lacking, *some_notes(stalled), *some_notes(doubtful)),
+            notes=(*lacking, *some_notes(stalled), *some_notes([text for _, text in doubtful])),
+            undecided=tuple(sorted({ledger for ledger, _ in doubtful})),
         )
 
 
-def _recoveries(facts: Facts, histories: Histories, run: RunFacts) -> Iterator[Refused]:
+def _recoveries(facts: Facts, histories: Histories, run: RunFacts) -> Iterator[tuple[int, Refused]]:
     """What is to be said of each ledger that could not be opened."""
     for ledger, refusals in sorted(facts.look.refused.items()):
         if ledger not in facts.look.opened and ledger not in facts.released:
             one = refused(ledger, refusals, histories, run)
             if one is not None:
-                yield one
+                yield ledger, one
 
 
-def _reads(facts: Facts, histories: Histories, doubtful: list[str], run: RunFacts) -> Iterator[Finding]:
+def _reads(
+    facts: Facts, histories: Histories, doubtful: list[tuple[int, str]], run: RunFacts
+) -> Iterator[Finding]:
     """The entries that were there and not read; what cannot be decided goes to ``doubtful``."""
     look = facts.look
     gone = facts.released | histories.deleted.keys()
@@ -132,12 +135,12 @@ def _reads(facts: Facts, histories: Histories, doubtful: list[str], run: RunFact
     doubtful += _each(unread, "not read at the end, for a reason that is no answer of every bookie", run)
 
 
-def _each(entries: Spans, what: str, run: RunFacts) -> list[str]:
-    """A note for each ledger with such entries."""
+def _each(entries: Spans, what: str, run: RunFacts) -> list[tuple[int, str]]:
+    """Each ledger with such entries, and a note on it."""
     notes = []
     for ledger in entries.ledgers():
         mine = entries.of(ledger)
         first, number = int(mine.first[0]), mine.count()
         which = entries_text(first, first) if number == 1 else f"{number:,} entries from {first} on"
-        notes.append(f"{ledger_text(run, ledger)}: {which} {what}")
+        notes.append((ledger, f"{ledger_text(run, ledger)}: {which} {what}"))
     return notes

@@ -106,6 +106,7 @@ class Durability:
             findings=findings,
             counts=case.counts(),
             notes=(*lacking, *case.notes(bool(findings))),
+            undecided=tuple(case.losses.unavailable.ledgers()),
         )
 
 

@@ -58,7 +58,7 @@ class Placement:
             lacking.append("the plan gives no racks")
         fragments = [] if lacking else list(_fragments(histories_of(summary)))
         tried = [(one, list(_narrow(one, run))) for one in fragments if not _strangers(one, run)]
-        doubts = [doubt for one in fragments if (doubt := _strangers(one, run))]
+        doubts = [(one.ledger, doubt) for one in fragments if (doubt := _strangers(one, run))]
         findings = [_finding(one, sets[0], run) for one, sets in tried if sets]
         verdict = Verdict.VALID if tried and not doubts else Verdict.UNKNOWN
         if not run.racks and self.name not in run.required:
@@ -74,7 +74,11 @@ class Placement:
             },
             findings=capped(findings),
             counts={_KIND: len(findings)},
-            notes=(*(lacking if run.racks or self.name in run.required else ()), *some_notes(doubts)),
+            notes=(
+                *(lacking if run.racks or self.name in run.required else ()),
+                *some_notes([doubt for _, doubt in doubts]),
+            ),
+            undecided=tuple(sorted({ledger for ledger, _ in doubts})),
         )
 
 

@@ -100,6 +100,9 @@ class Recovery:
                 for kind in (ENDED_TOO_SOON, FENCED_TOO_FEW, WROTE_BACK_UNREAD)
             },
             notes=(*lacking, *_notes(trial, beside, run)),
+            undecided=tuple(
+                sorted({case.close.ledger for case in trial.cases if case.ruling is Ruling.UNSEEN})
+            ),
         )
 
 

@@ -95,7 +95,7 @@ class Replicas:
         unrest = [] if lacking else list(repair.unrest())
         cases = [] if lacking or unrest else list(_cases(summary, run, numbers[0]))
         findings = [finding for case in cases for finding in case.findings(repair)]
-        doubts = [doubt for case in cases for doubt in case.doubts()]
+        doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.found.due for case in cases)
         verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
         if (lacking or unrest) and self.name not in run.required:
@@ -116,7 +116,8 @@ class Replicas:
             counts={
                 kind: sum(finding.count for finding in findings if finding.kind == kind) for kind in _KINDS
             },
-            notes=(*lacking, *some_notes([*unrest, *doubts])),
+            notes=(*lacking, *some_notes([*unrest, *(doubt for _, doubt in doubts)])),
+            undecided=tuple(sorted({ledger for ledger, _ in doubts})),
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ RUN_ID = 2**63 + 5
 WRITER, OBSERVER = 101, 250
 BOOKIES = {"b1": 1, "b2": 2, "b3": 3}
 SIZE_BYTES = 100
-NO_SUCH_ENTRY = -13
+NO_SUCH_ENTRY, DATA_UNKNOWN, NOT_ENOUGH_BOOKIES = -13, -108, -6
 MS = 1_000_000
 
 _FIELDS = {
@@ -70,12 +70,14 @@ class Story:
 
     ``lost``: (first, last) of entries acknowledged and then absent from every bookie, with the
     ledger closed over them as if they were there. ``closed_below``: the last entry at which the
-    recovery closed the ledger, the entries above it gone.
+    recovery closed the ledger, the entries above it gone. ``refused``: ledgers that stay open and
+    cannot be opened at the end; bookies answer that they do not know.
     """
 
     ledgers: Mapping[int, int]
     lost: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     closed_below: Mapping[int, int] = field(default_factory=dict)
+    refused: Collection[int] = ()
 
     def end(self, ledger: int) -> int:
         """The last entry in the closing metadata."""
@@ -93,6 +95,7 @@ def make(
     story: Story,
     *,
     required: Sequence[str] = ("durability",),
+    plan: Mapping[str, Any] | None = None,
     complete: bool = True,
     silent: Sequence[str] = (),
     logged: Callable[[RunFolder], Mapping[str, Any]] | None = None,
@@ -100,8 +103,9 @@ def make(
 ) -> RunFolder:
     """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history.
 
-    ``logged`` writes a wire log before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs``
-    are those of servers' first boots.
+    ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
+    before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs`` are those of servers' first
+    boots.
     """
     folder = RunFolder.create(path, "protected")
     for server, text in (logs or {}).items():
@@ -112,7 +116,9 @@ def make(
             "run_id": str(RUN_ID),
             "scenario": "made/up",
             "mode": "protected",
-            "plan": {"required": list(required)},
+            "plan": {"required": list(required), **(plan or {})},
+            "seed": 1,
+            "bookkeeper": "4.18.0",
             "bookies": BOOKIES,
             "clients": {"writer": WRITER, "observer": OBSERVER} | dict.fromkeys(silent, 110),
             "clock": {"wall_ns": 1_000_000 * MS, "monotonic_ns": 0},
@@ -156,7 +162,7 @@ def writer_slots(story: Story) -> Slots:
         adds["entry"] = adds["entry_told"] = adds["expected"] = np.arange(count)
         adds["lac_before"] = np.arange(count) - 2
         _payload(adds)
-        if ledger in story.closed_below:
+        if ledger in story.closed_below or ledger in story.refused:
             close["outcome"], close["error"] = Outcome.UNKNOWN, -101
         for rows in (create, adds, close):
             rows["handle"] = handle
@@ -167,7 +173,10 @@ def writer_slots(story: Story) -> Slots:
 def observer_slots(story: Story) -> Slots:
     """Watch, census, final reads, census again."""
     parts = [
-        _watched(ledger, version, state) for ledger in story.ledgers for version, state in ((0, 1), (1, 3))
+        _watched(ledger, version, state)
+        for ledger in story.ledgers
+        for version, state in ((0, 1), (1, 3))
+        if version == 0 or ledger not in story.refused
     ]
     parts += [_census(story, ledger, 1, bookie) for ledger in story.ledgers for bookie in BOOKIES.values()]
     for handle, ledger in enumerate(story.ledgers, start=1):
@@ -185,7 +194,9 @@ def transactions(story: Story) -> list[dict[str, Any]]:
         common = {"time_ms": 1_000_001, "path": at}
         opened = {"op": "create", "version": None, "data": _metadata("OPEN", -1)}
         closed = {"op": "set", "version": 1, "data": _metadata("CLOSED", story.end(ledger))}
-        lines += [common | {"zxid": hex(2 * zxid)} | opened, common | {"zxid": hex(2 * zxid + 1)} | closed]
+        lines.append(common | {"zxid": hex(2 * zxid)} | opened)
+        if ledger not in story.refused:
+            lines.append(common | {"zxid": hex(2 * zxid + 1)} | closed)
     return lines
 
 
@@ -277,6 +288,8 @@ def _census(story: Story, ledger: int, number: int, bookie: int) -> Slots:
     _payload(rows)
     absent = np.setdiff1d(np.arange(count), story.kept(ledger))
     rows["error"][absent] = NO_SUCH_ENTRY
+    if ledger in story.refused:
+        rows["error"], absent = DATA_UNKNOWN, np.arange(count)
     rows["proof"][absent] = Proof.NONE
     for name in ("digest", "origin", "size_bytes"):
         rows[name][absent] = 0
@@ -288,6 +301,10 @@ def _final(story: Story, ledger: int, handle: int) -> list[Slots]:
     opened, read = _rows(1, Kind.OPEN, ledger), _rows(1, Kind.READ, ledger)
     opened["entry_told"] = opened["lac"] = end
     opened["flags"] = Flag.FINAL | Flag.RECOVERY
+    if ledger in story.refused:
+        opened["outcome"], opened["error"], opened["handle"] = Outcome.UNKNOWN, NOT_ENOUGH_BOOKIES, handle
+        opened["entry_told"] = opened["lac"] = -1
+        return [opened]
     read["entry"], read["last"], read["entry_told"], read["flags"] = 0, end, len(kept), Flag.FINAL
     if len(kept) <= end:
         read["outcome"], read["error"] = Outcome.UNKNOWN, NO_SUCH_ENTRY

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from checkers.judge import CHECKERS, judge
-from checkers.verdict import merged, run_verdict
+from checkers.verdict import merged, run_verdict, undecided
 from evidence.findings import Judgement, Verdict
 from tests.histories.story import (
     acked,
@@ -150,3 +150,22 @@ def test_a_verdict_is_plain_data():
     text = json.dumps(verdict.as_json(), sort_keys=True)
     assert json.loads(text)["verdict"] == "anomaly"
     assert text == json.dumps(judged(acked(0), acked(1), created(), closed(0)).as_json(), sort_keys=True)
+
+
+def test_what_stays_unknown_is_said_by_ledger_beside_an_anomaly():
+    lost_elsewhere = [acked(0, ledger=2), created(ledger=2), closed(-1, ledger=2)]
+    verdict = judged(acked(0), created(), lost_elsewhere)
+    assert verdict.verdict is A
+    unknown = list(undecided(("durability", "closing", "lac"), verdict.judgements))
+    assert ("durability", 1) in unknown
+    assert ("closing", 1) in unknown
+    assert {ledger for name, ledger in unknown if name in ("durability", "closing")} == {1}
+
+
+def test_a_required_checker_that_crashed_leaves_the_whole_run_unknown():
+    checkers = tuple(Broken("conclude") if checker.name == "order" else checker for checker in CHECKERS)
+    history = [chunk(facts(acked(0), created(), closed(-1)))]
+    judgements = judge(history, run_facts(), checkers=checkers).judgements
+    assert ("order", -1) in undecided(("order", "closing"), judgements)
+    assert ("order", -1) not in undecided(("closing",), judgements)
+    assert ("magic", -1) in undecided(("magic",), judgements)

@@ -102,6 +102,58 @@ def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
     assert (missing.unexpected, stranger.unexpected) == (False, True)
 
 
+CONTROL = Found("durability", "lost", "control")
+
+
+@pytest.mark.parametrize(
+    ("undecided", "entry", "said"),
+    [
+        (("durability", "main"), breaks(ledger="control"), "durability is unknown on main, which meets"),
+        (("closing", "main"), breaks(ledger="control"), "closing is unknown on main"),
+        (("order", ""), breaks(ledger="control"), "order is unknown, which meets no expectation"),
+        (("durability", "main"), breaks(ledger=None), ""),
+        (("closing", "main"), breaks(ledger=None), "closing is unknown on main"),
+        (("closing", "control"), breaks(ledger="control"), ""),
+    ],
+)
+def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
+    undecided: tuple[str, str], entry: Breaks, said: str
+) -> None:
+    comparison = compare(
+        {"m": [entry]}, [CONTROL], "anomaly", mode="m", version="4.18.0", undecided=[undecided]
+    )
+    assert comparison.met is not bool(said)
+    assert said in comparison.reasons[0]
+    assert not comparison.unexpected
+
+
+def test_a_defect_that_may_stay_away_covers_no_unknown_ledger() -> None:
+    stated = [breaks(ledger="control"), defect("sometimes")]
+    for found, met in (([CONTROL], False), ([CONTROL, FENCED], True)):
+        comparison = compare(
+            {"m": stated}, found, "anomaly", mode="m", version="4.18.0", undecided=[("durability", "main")]
+        )
+        assert comparison.met is met
+
+
+def test_what_is_unknown_is_counted_by_rounds() -> None:
+    found = [Found("durability", "lost", f"control.{number}") for number in (1, 2, 3)]
+    undecided = [("durability", "main.2"), ("durability", "control.3")]
+    comparison = compare(
+        {"m": [breaks(ledger="control")]},
+        found,
+        "anomaly",
+        mode="m",
+        version="4.18.0",
+        rounds=3,
+        undecided=undecided,
+    )
+    assert (comparison.met, comparison.as_stated) == (False, 2)
+    assert comparison.reasons == (
+        "durability is unknown on main in 1 of 3 rounds (2), which meets no expectation",
+    )
+
+
 UNCHECKED = Found("servers", "available_unchecked")
 
 

@@ -1,0 +1,73 @@
+"""What a plan expects, held against stored runs whose evidence was doctored before it was closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from harness.judging import compare_with_plan
+from pipeline.collect import collect
+from pipeline.judge import judge
+from plans.comparison import Comparison
+from tests.spark.rawfolder import Story, make
+from tests.spark.test_sealed import Inline
+
+MAIN, CONTROL = 4, 9
+PLAN = {
+    "name": "made/up",
+    "about": "A ledger keeps its entries; the control loses them.",
+    "modes": ["protected"],
+    "source": {"document": "none"},
+    "clients": ["writer"],
+    "control": {"nothing": "the second ledger"},
+    "steps": [
+        {"create": {"client": "writer", "ledger": f"l{ledger}"}, "note": "as named in the record"}
+        for ledger in (MAIN, CONTROL)
+    ],
+    "expect": {"protected": [{"breaks": {"property": "durability", "kind": "lost", "ledger": "l9"}}]},
+}
+LOST = Story({MAIN: 20, CONTROL: 5}, lost={CONTROL: (0, 4)})
+
+
+def judged(folder: RunFolder) -> RunVerdict:
+    session: Any = Inline()
+    collect(session, folder)
+    return judge(session, folder)
+
+
+def compared(
+    path: Path, story: Story, required: Sequence[str] = ("durability",), plan: Mapping[str, Any] = PLAN
+) -> Comparison:
+    folder = make(path, story, required=required, plan=plan)
+    verdict = judged(folder)
+    assert verdict.verdict is Verdict.ANOMALY
+    return compare_with_plan(verdict, folder)
+
+
+def test_the_expected_loss_is_as_expected(tmp_path: Path) -> None:
+    assert compared(tmp_path, LOST).met
+
+
+@pytest.mark.parametrize("required", ["durability", "closing"])
+def test_a_ledger_that_could_not_be_read_meets_nothing_beside_the_expected_loss(
+    tmp_path: Path, required: str
+) -> None:
+    story = Story(LOST.ledgers, lost=LOST.lost, refused=(MAIN,))
+    comparison = compared(tmp_path, story, required=sorted({"durability", required}))
+    assert not comparison.met
+    assert f"{required} is unknown on l{MAIN}, which meets no expectation" in comparison.reasons
+    assert not comparison.unexpected
+
+
+def test_what_is_unknown_of_the_ledger_that_breaks_is_no_matter(tmp_path: Path) -> None:
+    story = Story({MAIN: 20, CONTROL: 5}, closed_below={CONTROL: -1})
+    stated = [
+        {"breaks": {"property": name, "kind": kind, "ledger": "l9"}}
+        for name, kind in (("durability", "lost"), ("closing", "closed_below"))
+    ]
+    assert compared(tmp_path, story, plan=PLAN | {"expect": {"protected": stated}}).met
