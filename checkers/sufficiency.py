@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from checkers.contract import Chunk, RunFacts
-from checkers.facts.damage import BASIC, shortcomings
+from checkers.facts.damage import recorded, shortcomings
 from checkers.facts.parts import final
 from checkers.facts.wording import counted
 from evidence.codes import NEVER, Holding, Kind, Outcome
@@ -69,7 +69,7 @@ class Sufficiency:
 
     def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
         """Every reason why this run proves too little is a note."""
-        lacking = [*shortcomings(run, BASIC), *_left_out(run), *_too_little(summary), *_faults(run)]
+        lacking = [*shortcomings(run, recorded(run)), *_left_out(run), *_too_little(summary), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,

@@ -7,9 +7,12 @@ from collections.abc import Collection
 from checkers.contract import RunFacts
 from evidence.schemas import TABLES
 
-BASIC: tuple[str, ...] = tuple(table for table in TABLES if table not in ("frames", "holdings"))
-"""The record that every run has. The wire log and what disks held prove more: without them only what
-needs them is unknown."""
+_OF_WIRE = ("frames", "holdings")
+
+
+def recorded(run: RunFacts) -> tuple[str, ...]:
+    """The tables that the run kept. Where it kept a wire log, its damage may hide an anomaly."""
+    return tuple(table for table in TABLES if run.wire or table not in _OF_WIRE)
 
 
 def damage_to(run: RunFacts, tables: Collection[str]) -> list[str]:

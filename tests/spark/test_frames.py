@@ -110,11 +110,12 @@ def test_many_segments_lie_sorted_in_many_buckets(tmp_path: Path, monkeypatch: p
     judge(INLINE, folder)
 
 
-def test_only_what_needs_the_log_suffers_from_its_damage(tmp_path: Path) -> None:
+def test_a_run_whose_log_is_damaged_is_unknown_and_says_so(tmp_path: Path) -> None:
     folder = logged(tmp_path, change=lambda wire: wire["log"].update(lost=5))
     verdict = judged(folder)
     assert verdict.damage == ("frames: the proxy could not record 5 frames",)
-    assert verdict.judgements["evidence"].verdict is Verdict.VALID
+    assert verdict.verdict is verdict.judgements["evidence"].verdict is Verdict.UNKNOWN
+    assert "unknown: evidence" in verdict.headline
     assert verdict.judgements["durability"].verdict is Verdict.VALID
 
 

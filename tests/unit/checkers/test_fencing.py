@@ -14,6 +14,7 @@ from tests.histories.story import (
     deferred,
     deleted,
     facts,
+    good_ending,
     judged,
     kinds,
     opened,
@@ -246,3 +247,12 @@ def test_more_late_adds_than_are_kept_one_by_one_are_a_lower_bound_and_all_is_al
     judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
     assert judgement.counts["added_after_close"] == 3_000
     assert sorted((f.first_entry, f.last_entry) for f in judgement.findings) == [(0, 1_975), (1_976, 2_999)]
+
+
+def test_an_anomaly_that_went_with_the_wire_log_leaves_no_valid_run():
+    history = [acked(0), good_ending(0)]
+    seen = judged(*history, fenced(2, 20), took(0, 2, 22), wire=True, required=("durability",))
+    gone = judged(*history, wire=True, required=("durability",), damage=("frames: 2 records are missing",))
+    assert seen.verdict is Verdict.ANOMALY
+    assert gone.verdict is Verdict.UNKNOWN
+    assert "lost; unknown: evidence, fencing" in gone.headline

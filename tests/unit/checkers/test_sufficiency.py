@@ -89,13 +89,15 @@ def test_damage_leaves_unknown_what_rests_on_it(damage, touched):
     assert unknown(damage) & EARLIER == (touched | {"evidence"}) & EARLIER
 
 
-def test_damage_to_the_wire_log_leaves_unknown_only_what_rests_on_it():
-    assert unknown("frames: 3 records are missing") & EARLIER == {"fencing"}
+def test_damage_to_a_wire_log_that_was_kept_leaves_the_evidence_unknown():
+    assert unknown("frames: 3 records are missing") & EARLIER == {"evidence", "fencing"}
+    assert unknown("holdings: b1-1: it is missing") & EARLIER == {"evidence"}
+    assert "evidence" not in unknown("holdings: b1-1: it is missing", wire=False)
 
 
-def unknown(damage):
+def unknown(damage, *, wire=True):
     """The properties that are unknown when this is damaged."""
-    judgements = judged(acked(0), good_ending(0), damage=(damage,), wire=True).judgements
+    judgements = judged(acked(0), good_ending(0), damage=(damage,), wire=wire).judgements
     return {name for name, judgement in judgements.items() if judgement.verdict is Verdict.UNKNOWN}
 
 
