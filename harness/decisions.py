@@ -1,10 +1,14 @@
-"""What clients decided in a run, read from its recorded steps: how each recover and close ended."""
+"""What clients decided in a run, read from its recorded steps: how each recover and close ended.
+
+Also which step of a client ended with another outcome than its plan has, and so ended the steps.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from checkers.availability.stuck import NO_ANSWERS
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from plans.decisions import Decision
@@ -17,6 +21,18 @@ def decisions(folder: RunFolder) -> Iterator[Decision]:
     for record in read_lines(folder.steps).records:
         if record.get("step") in _DECIDING and "outcome" in record:
             yield _decision(record)
+
+
+def decided_otherwise(folder: RunFolder) -> bool:
+    """Whether a client's step ended otherwise than planned, by what the client learned and not by silence."""
+    return any(map(_otherwise, read_lines(folder.steps).records))
+
+
+def _otherwise(record: Mapping[str, Any]) -> bool:
+    if "outcome" not in record or "client" not in record["params"]:
+        return False
+    silent = record["outcome"] == "unknown" and record.get("facts", {}).get("code", 0) in NO_ANSWERS
+    return record["planned"] not in ("any", record["outcome"]) and not silent
 
 
 def _decision(record: Mapping[str, Any]) -> Decision:

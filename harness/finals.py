@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
-from harness.acts.loads import end_all
+from harness.acts.loads import end_load
 from harness.attempts import highest_attempts
 from harness.conditions import alive_and, quiet
+from harness.otherwise import noted
 from harness.stage import Stage
+from nemesis.processes import READY_TIMEOUT_S
+from nemesis.starting import restart
 from protocol.errors import ClientError, NotReadyError
 
 NOT_QUIET = "not quiet"
@@ -31,16 +35,30 @@ _MEANING: dict[int, str] = {
 
 
 def heal_everything(stage: Stage) -> None:
-    """End all loads, undo all faults, and wait for the quiet state."""
-    for text in end_all(stage):
-        stage.narrator.event(text)
-    healed = stage.faults.heal()
-    stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
-    try:
-        stage.narrator.event(f"quiet: {await_quiet(stage)}")
-    except NotReadyError as error:
-        stage.narrator.event(f"not quiet: {error}", style="yellow")
-        stage.steps.write({"step": NOT_QUIET, "error": str(error)})
+    """End all loads, undo all faults, start bookies that died, and wait for the quiet state."""
+    for name in list(stage.loads):
+        with noted(stage):
+            stage.narrator.event(end_load(stage, name))
+    with noted(stage):
+        healed = stage.faults.heal()
+        stage.narrator.event(f"heal {', '.join(healed)}" if healed else "heal: no fault in force")
+    _bring_back(stage)
+    with noted(stage):
+        try:
+            stage.narrator.event(f"quiet: {await_quiet(stage)}")
+        except NotReadyError as error:
+            stage.narrator.event(f"not quiet: {error}", style="yellow")
+            stage.steps.write({"step": NOT_QUIET, "error": str(error)})
+
+
+def _bring_back(stage: Stage) -> None:
+    """Start each bookie once more that has ended by itself, so that it can be asked."""
+    under_fault = {fault.target for fault in stage.faults.in_force()}
+    for name, bookie in stage.cluster.bookies.items():
+        if bookie.state is ProcessState.DOWN and name not in under_fault:
+            with noted(stage):
+                stage.narrator.event(f"start {name}, which has ended by itself")
+                restart(bookie, timeout_s=READY_TIMEOUT_S)
 
 
 def await_quiet(stage: Stage) -> str:
@@ -50,8 +68,21 @@ def await_quiet(stage: Stage) -> str:
 
 
 def observe(stage: Stage) -> dict[str, Any]:
-    """A census, final reads with recovery, a census again; returns the final state of each ledger."""
-    stage.narrator.event(census(stage))
+    """A census, final reads with recovery, a census again; returns the final state of each ledger.
+
+    One that the servers do not let end is noted, and leaves out no other.
+    """
+    finals: dict[str, Any] = {}
+    with noted(stage):
+        stage.narrator.event(census(stage))
+    with noted(stage):
+        finals = _final_reads(stage)
+    with noted(stage):
+        stage.narrator.event(census(stage))
+    return finals
+
+
+def _final_reads(stage: Stage) -> dict[str, Any]:
     ledgers = stage.cluster.metadata.ledgers()
     reply = _asked(stage, "final", ledgers=ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
     finals: dict[str, Any] = reply["ledgers"]
@@ -60,7 +91,6 @@ def observe(stage: Stage) -> dict[str, Any]:
     stage.narrator.event(
         f"observer opens {opened} of {len(ledgers)} ledgers with recovery, reads {entries:,} entries"
     )
-    stage.narrator.event(census(stage))
     return finals
 
 

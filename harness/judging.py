@@ -5,8 +5,9 @@ The same code judges right after a run and a year later; ``verdict.json`` is the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from checkers.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
-from harness.decisions import decisions
+from harness.decisions import decided_otherwise, decisions
 from plans.comparison import Comparison, Found, compare
 from plans.resolve import from_json
 
@@ -84,7 +85,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         if not within_allowance(judgement, plan.allowance)  # what is excused needs no statement
         for finding in judgement.findings
     ]
-    return compare(
+    comparison = compare(
         plan.expect,
         found,
         verdict.verdict.value,
@@ -98,4 +99,24 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
             (name, names.get(ledger, f"ledger {ledger}" if ledger >= 0 else ""))
             for name, ledger in undecided(plan.required, verdict.judgements)
         ],
+    )
+    otherwise = (folder.end() or {}).get("otherwise", ())
+    decided = not verdict.damage and decided_otherwise(folder)
+    return went_otherwise(comparison, otherwise, decided=decided) if otherwise else comparison
+
+
+def went_otherwise(comparison: Comparison, otherwise: Sequence[str], *, decided: bool) -> Comparison:
+    """The comparison of a run that went otherwise than planned, which meets nothing.
+
+    The first of ``otherwise`` comes first, or behind the anomalies that nothing states. ``decided``: it was
+    a client's decision.
+    """
+    first = f"the client decided otherwise: {otherwise[0]}" if decided else otherwise[0]
+    others = () if comparison.met else comparison.reasons
+    return replace(
+        comparison,
+        met=False,
+        as_stated=0,
+        reasons=(*others, first) if comparison.unexpected else (first, *others),
+        contradicted=comparison.contradicted or decided,
     )

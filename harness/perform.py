@@ -34,11 +34,7 @@ from nemesis.registry import FAULTS
 from plans.conditions import Elapsed
 from plans.models import Step, StepSpec, Together
 from plans.steps import Act
-from protocol.errors import FencepostError, NotReadyError, UsageError
-
-
-class StepError(FencepostError):
-    """A step could not be carried out, or ended otherwise than the plan says it must."""
+from protocol.errors import FencepostError, NotReadyError, StepError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +46,23 @@ class _Place:
 
 
 def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) -> None:
-    """Carry out ``steps`` (resolved step specs) one after the other; ``path`` leads to their block."""
+    """Carry out ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
+
+    An error ends the other branches too, at their next look at the cluster; it is the stage's ``ended_by``.
+    """
     began, block_ns = time.monotonic(), time.monotonic_ns()
-    for index, step in enumerate(steps):
-        stage.assert_alive()
-        _wait_for_time(step, began)
-        _wait_for_event(step, stage)
-        if isinstance(step, Together):
-            _perform_together(step.branches, stage, (*path, index))
-        else:
-            _perform_one(step, stage, _Place((*path, index), block_ns))
+    try:
+        for index, step in enumerate(steps):
+            stage.assert_alive()
+            _wait_for_time(step, began)
+            _wait_for_event(step, stage)
+            if isinstance(step, Together):
+                _perform_together(step.branches, stage, (*path, index))
+            else:
+                _perform_one(step, stage, _Place((*path, index), block_ns))
+    except FencepostError as error:
+        stage.ended_by = stage.ended_by or error
+        raise
 
 
 def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage, path: tuple[int, ...]) -> None:

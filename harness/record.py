@@ -26,6 +26,7 @@ from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.order import properties_of
+from harness.otherwise import by_itself
 from harness.pausing import pause
 from harness.preparing import Prepared
 from harness.provenance import clock, provenance
@@ -45,8 +46,8 @@ from protocol.modes import MODES
 def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> None:
     """Run the plan in the folder's mode and close its evidence.
 
-    Raises the error that ended the run early; ``UnplannedDeathError`` when a process died by
-    itself although every step went through.
+    Raises the fault of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
+    process died that is not under test although every step went through.
     """
     plan = prepared.resolved(folder.mode)
     spec = _spec(prepared, plan, folder)
@@ -72,12 +73,14 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
                 for number, death in enumerate(unplanned, start=1):
                     narrator.event(f"UNPLANNED: {told(death)}", style="red")
                     faults.write(_unplanned_fault(number, death))
+                stage.otherwise += [told(death) for death in stage.unnoted()]
             narrator.event("stopping everything")
         transactions(folder)
         folder.write_end(_end(stage, finals, wire, unplanned))
-    if unplanned:
+    foreign = [death for death in unplanned if not by_itself(death)]
+    if foreign:
         raise UnplannedDeathError(
-            "; ".join(map(told, unplanned)),
+            "; ".join(map(told, foreign)),
             remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
         )
 
@@ -85,20 +88,21 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
 def _play(stage: Stage) -> dict[str, Any]:
     """The steps, then healing, census and final reads; returns the final state of each ledger.
 
-    After an error nothing is healed: no final reads follow that would need it, and the faults in force end
-    with their servers.
+    What goes otherwise than planned ends the steps and nothing more (:mod:`harness.otherwise`). After any
+    other error nothing is healed: no final reads follow that would need it, and the faults in force end with
+    their servers.
     """
     stage.observe_metadata()
     try:
         carry_out(stage)
+        heal_everything(stage)
+        return observe(stage)
     except BaseException as error:
         stage.narrator.event(f"ends early: {error or type(error).__name__}", style="red")
         if full := full_disk(stage.folder.path):
             stage.narrator.event(full, style="red")
         abandon_all(stage)
         raise
-    heal_everything(stage)
-    return observe(stage)
 
 
 def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
@@ -188,6 +192,7 @@ def _end(
         **({} if wire is None else {"wire": wire}),
         "complete": True,
         **({"left_out": stage.left_out} if stage.left_out else {}),
+        **({"otherwise": stage.otherwise} if stage.otherwise else {}),
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
         "histories": _histories(stage.folder),

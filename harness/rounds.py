@@ -8,25 +8,38 @@ from __future__ import annotations
 
 from harness.conditions import StepsOverError
 from harness.finals import await_quiet
+from harness.otherwise import of_servers, sentence
 from harness.perform import perform
 from harness.stage import Stage
 from nemesis.registry import FAULTS
 from plans.rounds import every
+from protocol.errors import FencepostError
 
 
 def carry_out(stage: Stage) -> None:
-    """Carry out all rounds, or up to the step that says it is over; an error in one of them ends the run."""
+    """Carry out all rounds, or up to the step that is over or goes otherwise than planned.
+
+    Raises what is a fault of the harness or the machine.
+    """
+    try:
+        _all_rounds(stage)
+    except FencepostError as raised:
+        error, stage.ended_by = stage.ended_by or raised, None
+        if not of_servers(error, stage):
+            raise error from error.__cause__
+        if not isinstance(error, StepsOverError):
+            stage.note(sentence(error))
+        stage.left_out = sentence(error)
+        stage.narrator.event(f"the steps behind are left out: {stage.left_out}", style="yellow")
+
+
+def _all_rounds(stage: Stage) -> None:
     plan = stage.plan.plan
     for number in range(1, plan.rounds + 1):
         if number > 1:
             _between(stage)
         _begin(stage, number, plan.rounds)
-        try:
-            perform(plan.steps, stage)
-        except StepsOverError as over:
-            stage.left_out = str(over)
-            stage.narrator.event(f"the steps behind are left out: {over}", style="yellow")
-            return
+        perform(plan.steps, stage)
 
 
 def _begin(stage: Stage, number: int, rounds: int) -> None:

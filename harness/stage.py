@@ -24,7 +24,7 @@ from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
 from plans.rounds import ledger_in_round
-from protocol.errors import NotReadyError, UnplannedDeathError, UsageError
+from protocol.errors import FencepostError, NotReadyError, StepError, UnplannedDeathError, UsageError
 
 _LOOK_ROUND_S = 0.2
 
@@ -117,7 +117,11 @@ class Load:
 
 @dataclass
 class Stage:
-    """Everything an act may use; ``round`` counts from 1, ``left_out`` says why steps were left out."""
+    """Everything an act may use; ``round`` counts from 1, ``left_out`` says why steps were left out.
+
+    ``ended_by`` is the first error of the steps while they end; ``otherwise`` has what went otherwise than
+    planned (:mod:`harness.otherwise`), a sentence each in order of time.
+    """
 
     cluster: Cluster
     faults: Active
@@ -130,6 +134,9 @@ class Stage:
     censuses: int = 0
     round: int = 1
     left_out: str = ""
+    ended_by: FencepostError | None = None
+    otherwise: list[str] = field(default_factory=list)
+    _noted: set[Exit] = field(default_factory=set)
     _heard: Heard = field(default_factory=Heard)
 
     def client(self, name: str) -> Client:
@@ -158,9 +165,9 @@ class Stage:
         return self.reply(self.client(client).submit(do, **parameters), timeout_s, f"{client} {do}")
 
     def reply(self, future: Future[dict[str, Any]], timeout_s: float, what: str) -> dict[str, Any]:
-        """Wait for a reply, and no longer than every process of the run is as it should be.
+        """Wait for a reply, and no longer than the run goes on as it should.
 
-        Raises ``UnplannedDeathError``, or ``NotReadyError`` when no reply came in time.
+        Raises as :meth:`assert_alive` does, or ``NotReadyError`` when no reply came in time.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -171,10 +178,21 @@ class Stage:
                 if time.monotonic() > deadline:
                     raise NotReadyError(f"no reply to {what!r} within {timeout_s:g} s") from None
 
+    def note(self, what: str) -> None:
+        """Note what went otherwise than planned; deaths up to now end no wait any more."""
+        self.otherwise.append(what)
+        self._noted.update(self.cluster.unplanned())
+        self.narrator.event(f"otherwise than planned: {what}", style="yellow")
+
+    def unnoted(self) -> list[Exit]:
+        """Processes of the run that have ended by themselves, in order of time, but for those noted."""
+        return [death for death in self.cluster.unplanned() if death not in self._noted]
+
     def assert_alive(self) -> None:
-        """Raise ``UnplannedDeathError`` when a process of the run has ended by itself."""
-        deaths = self.cluster.unplanned()
-        if deaths:
+        """Raise ``UnplannedDeathError`` when a process has ended by itself, ``StepError`` once steps end."""
+        if deaths := self.unnoted():
             raise UnplannedDeathError(
                 "; ".join(map(told, deaths)), remedy=f"the logs are in {self.folder.servers}"
             )
+        if self.ended_by is not None:
+            raise StepError(f"the steps ended meanwhile: {self.ended_by}")

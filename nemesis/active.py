@@ -214,19 +214,21 @@ class Active:
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         errors = self._heal(entries, how)
         if errors:
-            raise FaultError("; ".join(errors))
+            raise FaultError("; ".join(map(str, errors))) from errors[0]
         return [entry.told for entry in entries]
 
-    def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
-        """Heal each entry, by ``how`` if given; what went wrong, a sentence each."""
-        errors = []
+    def _heal(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[FaultError]:
+        """Heal each entry, by ``how`` if given; what went wrong, each with its cause."""
+        errors: list[FaultError] = []
         for entry in entries:
             began_ns = self._clock()
             try:
                 proof = how() if how else entry.fault.heal(entry.params, self._cluster, entry.injected)
             except FencepostError as error:
                 self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
-                errors.append(f"{entry} was not healed: {error}")
+                failure = FaultError(f"{entry} was not healed: {error}")
+                failure.__cause__ = error
+                errors.append(failure)
             else:
                 self._confirm_late(entry, proof)
                 self._log(entry, "healed", {"began_ns": began_ns, **proof})

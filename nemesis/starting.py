@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from cluster.interface import CanRefuse, Process, ProcessState, Refusal
 from nemesis.registry import Proof
 from plans.steps import Start
-from protocol.errors import FaultError, ServerError, UsageError
+from protocol.errors import FaultError, ServerError, StepError, UsageError
 
 
 def restart(
@@ -38,8 +38,8 @@ class Starting:
     def __call__(self) -> Proof:
         """Begin the boot and see it to what the plan expects; facts of the boot.
 
-        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``), or when it
-        got ready although it was to refuse; ``NotReadyError`` when it did neither in time.
+        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``), ``StepError`` when
+        it got ready although it was to refuse; ``NotReadyError`` when it did neither in time.
         """
         process, step = self._process, self._step
         _must_be_down(process)
@@ -50,8 +50,8 @@ class Starting:
             return {"boot": process.boot, "ready": False}
         self._await()
         if step.expect == "refuses":
-            raise FaultError(
-                f"{process.name} got ready in boot {process.boot}, and was to refuse",
+            raise StepError(
+                f"{process.name} got ready in boot {process.boot}, but the plan expects it to refuse",
                 remedy="say `expect: any` on the step if it may do either",
             )
         return {"boot": process.boot, "ready": True}

@@ -10,6 +10,7 @@ which exit code the command line gives it.
     │   ├── PlanError             a plan file is wrong: file, line, column, value
     │   └── PrerequisiteError     something is missing on this machine, with its remedy
     │       └── IncapableError    the machine cannot do that kind of thing at all: disks, containers
+    ├── StepError                 a step ended otherwise than the plan states
     ├── ServerError               a server did not do what it must
     │   ├── NotReadyError         the readiness ladder stopped at a rung
     │   └── UnplannedDeathError   a process ended without a fault of ours
@@ -56,6 +57,10 @@ class IncapableError(PrerequisiteError):
     Says nothing of a run: a campaign goes past it. What can pass or be mended on the machine, such as a full
     disk or a jar out of reach, is no such error.
     """
+
+
+class StepError(FencepostError):
+    """A step ended otherwise than the plan states."""
 
 
 class ServerError(FencepostError):

@@ -15,14 +15,14 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.interface import Client, ProcessState
-from protocol.errors import ClientError
+from protocol.errors import ClientError, NotReadyError
 
 Reply = dict[str, Any]
 _LOOK_S = 0.1
 _PATIENCE_S = 30.0
 
 
-class LoadEndedError(Exception):
+class LoadEndedError(NotReadyError):
     """The load was ended and the client did not reply in the time that it still had."""
 
 

@@ -19,7 +19,7 @@ from evidence.codes import NEVER, ErrorCode
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
-_NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
+NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
 """Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
 
 
@@ -62,7 +62,7 @@ def _doubt(refusals: Refusals, version: Version | None, health: Health) -> str:
         return "it is CLOSED, which takes no recovery"
     if refusals.ended_ns == NEVER:
         return "an open had no outcome"
-    if refusals.errors <= set(_NO_ANSWERS):
+    if refusals.errors <= set(NO_ANSWERS):
         return "that error does not speak of what bookies answered"
     try:
         version.metadata()

@@ -19,7 +19,7 @@ from cluster.logs import telling_lines
 from cluster.servers.ladder import Climber, Rung, climb, death
 from cluster.servers.runner import Launch, Runner, Started
 from evidence.recorders import Recorder
-from protocol.errors import ServerError, UnplannedDeathError
+from protocol.errors import NotReadyError, ServerError, UnplannedDeathError
 
 KILL_TIMEOUT_S = 60.0
 
@@ -141,7 +141,7 @@ class OwnedProcess(ABC):
         return self._end(signal.SIGKILL, KILL_TIMEOUT_S)
 
     def stop(self, timeout_s: float = 30) -> Exit:
-        """SIGTERM; returns when it is reaped, ``ServerError`` when it is not in time."""
+        """SIGTERM; returns when it is reaped, ``NotReadyError`` when it is not in time."""
         with self._order:
             if self.state is ProcessState.PAUSED:
                 self.resume()
@@ -210,7 +210,7 @@ class OwnedProcess(ABC):
     def _await_exit(self, boot: int, timeout_s: float, order: str) -> Exit:
         ended = self.ended(boot, timeout_s)
         if ended is None:
-            raise ServerError(
+            raise NotReadyError(
                 f"{self._name} (boot {boot}) did not end within {timeout_s:g} s of {order}; log: {self.log}"
             )
         return ended

@@ -11,7 +11,7 @@ from typing import Any
 from harness.acts.registry import Done, act
 from harness.conditions import condition
 from harness.stage import Load, Stage
-from protocol.errors import ClientError, UsageError
+from protocol.errors import NotReadyError, UsageError
 from workloads.registry import WORKLOADS
 
 _END_TIMEOUT_S = 120
@@ -71,7 +71,7 @@ def end_load(stage: Stage, name: str) -> str:
     load.stop.set()
     load.thread.join(_END_TIMEOUT_S)
     if load.thread.is_alive():
-        raise ClientError(
+        raise NotReadyError(
             f"load {name!r} did not end within {_END_TIMEOUT_S} s",
             remedy="see the clients' logs under servers/",
         )
@@ -79,11 +79,6 @@ def end_load(stage: Stage, name: str) -> str:
         raise load.error
     totals = ", ".join(f"{value:,} {key}" for key, value in load.totals.items())
     return f"load {name} ends: {totals or 'nothing done'}"
-
-
-def end_all(stage: Stage) -> list[str]:
-    """End every load still running; the sentences of all of them."""
-    return [end_load(stage, name) for name in list(stage.loads)]
 
 
 def abandon_all(stage: Stage) -> None:

@@ -41,6 +41,7 @@ def stage(records: list[dict[str, Any]]) -> Stage:
         steps=SimpleNamespace(write=records.append),
         plan=SimpleNamespace(plan=SimpleNamespace(rounds=1)),
         round=1,
+        ended_by=None,
     )
     return cast("Stage", only)
 

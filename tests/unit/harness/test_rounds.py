@@ -56,7 +56,9 @@ def test_without_faults_nothing_is_waited_for(played: Any) -> None:
     assert played((CREATE, KILL), 1) == ["begin 1", "perform 1"]
 
 
-def test_a_step_that_says_it_is_over_leaves_out_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def over(steps: object, on: object) -> None:
         raise StepsOverError("waited 90 s for condition 'quiet'")
 
@@ -64,6 +66,9 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(monkeypatch: pytest
         plan=SimpleNamespace(plan=SimpleNamespace(steps=(KILL,), rounds=3)),
         ledgers=SimpleNamespace(begin_round=lambda one: None),
         narrator=SimpleNamespace(event=lambda text, style="": told.append(text)),
+        ended_by=None,
+        folder=RunFolder(tmp_path),
+        cluster=SimpleNamespace(unplanned=list),
     )
     told: list[str] = []
     monkeypatch.setattr(rounds, "perform", over)

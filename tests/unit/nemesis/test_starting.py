@@ -35,7 +35,7 @@ def test_a_boot_that_was_to_refuse_leaves_the_kill_in_force(
 
 
 def test_a_boot_that_was_to_refuse_and_gets_ready_is_an_error(b1: Any, active: Active) -> None:
-    with pytest.raises(FaultError, match="b1 got ready in boot 2, and was to refuse"):
+    with pytest.raises(FaultError, match="b1 got ready in boot 2, but the plan expects it to refuse"):
         start(active, target="b1", expect="refuses")
 
 

@@ -1,0 +1,38 @@
+"""Builds of BookKeeper with one defect each, made of a release by changing the bytes of one method."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+from cluster import artifacts
+
+_CLASS = "org/apache/bookkeeper/bookie/LedgerDescriptorImpl"
+_CALL = re.compile(r"boolean isFenced\(\).*?invokeinterface #(\d+)", re.DOTALL)
+_POP_THE_ARGUMENTS_AND_PUSH_FALSE = bytes((0x58, 0x57, 0x03, 0x00, 0x00))  # pop2 pop iconst_0 nop nop
+
+
+def never_fenced(folder: Path) -> Path:
+    """A folder with a ``bookkeeper-server`` whose bookies ask for no fence before they add an entry."""
+    release = artifacts.class_path()
+    server = release.folder / f"bookkeeper-server-{release.version}.jar"
+    folder.mkdir()
+    with zipfile.ZipFile(server) as good, zipfile.ZipFile(folder / server.name, "w") as bad:
+        for name in good.namelist():
+            content = good.read(name)
+            bad.writestr(name, _without_fence(content, server) if name == f"{_CLASS}.class" else content)
+    return folder
+
+
+def _without_fence(content: bytes, jar: Path) -> bytes:
+    """The class with the call in ``isFenced`` replaced by a constant of the same length."""
+    listing = subprocess.run(
+        ["javap", "-c", "-p", "-cp", str(jar), _CLASS], capture_output=True, text=True, check=True
+    ).stdout
+    found = _CALL.search(listing)
+    assert found, "no isFenced in the class"
+    call = bytes((0xB9, *divmod(int(found[1]), 256), 3, 0))  # invokeinterface
+    assert content.count(call) == 1
+    return content.replace(call, _POP_THE_ARGUMENTS_AND_PUSH_FALSE)

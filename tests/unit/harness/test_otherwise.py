@@ -1,0 +1,237 @@
+"""What goes otherwise than planned ends the steps, not the run; faults of harness and machine do end it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cluster.interface import Exit, ProcessState
+from evidence.codes import Outcome
+from evidence.folder import RunFolder
+from evidence.recorders import Recorder
+from harness import finals
+from harness import perform as performing
+from harness.acts.registry import Done
+from harness.decisions import decided_otherwise
+from harness.finals import heal_everything, observe
+from harness.judging import went_otherwise
+from harness.narrator import Narrator
+from harness.otherwise import of_servers
+from harness.rounds import carry_out
+from harness.stage import Ledgers, Load, Stage
+from nemesis.active import Active
+from plans.comparison import Comparison
+from plans.load import load_tree
+from plans.models import StepSpec, Together
+from plans.names import Params
+from plans.resolve import resolve
+from plans.steps import Append
+from protocol.errors import (
+    ClientError,
+    FaultError,
+    FencepostError,
+    LinkError,
+    NotReadyError,
+    StepError,
+    UnplannedDeathError,
+)
+from tests.unit.nemesis.fake_cluster import FakeCluster
+
+DEFECT = Exit("b1", 1, 1, None, 5)
+FROM_OUTSIDE = Exit("b1", 1, None, 9, 5)
+PROXY = Exit("proxy", 1, 2, None, 5)
+PLAN = {
+    "name": "test/otherwise",
+    "source": {"document": "BP-46", "section": "Test Plan"},
+    "about": "Steps that go otherwise.",
+    "clients": ["writer"],
+    "expect": {"journal": ["holds"]},
+    "modes": ["journal"],
+    "control": {"nothing": "only fakes run it"},
+    "limits": {"quiet_s": 0.01},
+    "steps": [{"create": {"client": "writer", "ledger": "main"}}],
+}
+Act = Callable[[Stage, Any], Done]
+
+
+class Dying(FakeCluster):
+    """A fake cluster in which processes may end by themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deaths: list[Exit] = []
+        self.bookies = {name: self.process(name) for name in ("b1", "b2", "b3")}
+
+    def unplanned(self) -> list[Exit]:
+        return self.deaths
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """A stage on a fake cluster, on which ``act`` does what a test wants."""
+    cluster: Any = Dying()
+    monkeypatch.setattr(finals, "await_quiet", lambda on: "all quiet")
+    folder = RunFolder.create(tmp_path, "journal")
+    steps = Recorder(folder.steps)
+    plan = resolve(load_tree(PLAN), 1, "journal")
+    return Stage(
+        cluster, Active(cluster, lambda _: None), Ledgers(steps), Narrator(quiet=True), plan, folder, steps
+    )
+
+
+def played(stage: Stage, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
+    monkeypatch.setattr(performing, "ACTS", acts)
+    object.__setattr__(stage.plan.plan, "steps", steps)
+    carry_out(stage)
+
+
+def spec(name: str) -> StepSpec:
+    return StepSpec(name=name, params=Params())
+
+
+def raising(error: FencepostError) -> Act:
+    def act(stage: Stage, step: Any) -> Done:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotReadyError("waited 9 s for condition 'replicated'"),
+        UnplannedDeathError("b1 ended by itself after rung 'started'"),
+        StepError("b1 got ready"),
+    ],
+)
+def test_what_the_servers_do_otherwise_ends_the_steps_and_is_noted(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+) -> None:
+    played(stage, monkeypatch, (spec("start"), spec("kill")), start=raising(error))
+    assert stage.left_out == str(error)
+    assert stage.otherwise == [str(error)]
+
+
+def test_a_step_with_another_outcome_ends_the_steps(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = StepSpec(
+        name="append", params=Append(client="writer", ledger="main", entries=1), outcome="unknown"
+    )
+    played(stage, monkeypatch, (append,), append=lambda *_: Done("1 acknowledged", Outcome.OK))
+    assert stage.otherwise == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
+    assert decided_otherwise(stage.folder)
+
+
+@pytest.mark.parametrize(
+    "error", [LinkError("the proxy refused"), ClientError("writer ended"), FaultError("not confirmed")]
+)
+def test_a_fault_of_the_harness_ends_the_run(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: FencepostError
+) -> None:
+    with pytest.raises(type(error)):
+        played(stage, monkeypatch, (spec("start"),), start=raising(error))
+    assert not stage.otherwise
+
+
+@pytest.mark.parametrize(("death", "judged"), [(DEFECT, True), (FROM_OUTSIDE, False), (PROXY, False)])
+def test_a_death_is_the_servers_own_unless_it_came_from_outside(
+    stage: Stage, death: Exit, judged: bool
+) -> None:
+    cluster: Any = stage.cluster
+    cluster.deaths = [death]
+    assert of_servers(UnplannedDeathError("ended"), stage) is judged
+    assert of_servers(FaultError("kill b1: b1 is down"), stage) is judged
+    assert not of_servers(LinkError("the proxy does not answer"), stage)
+
+
+def test_a_death_that_is_noted_ends_no_later_wait(stage: Stage) -> None:
+    cluster: Any = stage.cluster
+    cluster.deaths = [DEFECT]
+    with pytest.raises(UnplannedDeathError):
+        stage.assert_alive()
+    stage.note("b1 ended")
+    stage.assert_alive()
+    cluster.deaths = [DEFECT, Exit("b2", 1, 1, None, 9)]
+    with pytest.raises(UnplannedDeathError, match="b2"):
+        stage.assert_alive()
+
+
+def test_a_full_disk_is_a_fault_of_the_machine(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.otherwise.full_disk", lambda _: "the disk is full")
+    assert not of_servers(NotReadyError("b1 is not ready"), stage)
+
+
+def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    differed = threading.Event()
+
+    def differs(on: Stage, step: Any) -> Done:
+        try:
+            raise NotReadyError("the recovery hears nothing")
+        finally:
+            differed.set()
+
+    def waits(on: Stage, step: Any) -> Done:
+        assert differed.wait(10)
+        while True:  # ends by the error that assert_alive raises
+            on.assert_alive()
+
+    block = Together(branches=((spec("wait_for"),), (spec("recover"),)))
+    played(stage, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
+    assert stage.otherwise == ["the recovery hears nothing"]
+    stage.assert_alive()
+
+
+def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: Stage) -> None:
+    from nemesis.registry import FAULTS
+
+    cluster: Any = stage.cluster
+    stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
+    cluster.process("b1").refusing = True
+    cluster.process("b2").kill()  # as if by itself
+    stage.loads["stuck"] = Load(
+        "stuck", threading.Event(), threading.Thread(), error=NotReadyError("no reply")
+    )
+    stage.loads["stuck"].thread.start()
+    heal_everything(stage)
+    assert [one.partition(":")[0] for one in stage.otherwise] == ["no reply", "kill b1 was not healed"]
+    assert cluster.process("b2").state is ProcessState.RUNNING
+
+
+def test_what_cannot_be_observed_leaves_out_nothing_else(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_reply(on: Stage) -> Any:
+        raise NotReadyError("no reply to 'final'")
+
+    passes: list[Stage] = []
+    monkeypatch.setattr(finals, "census", lambda on: passes.append(on) or "census")
+    monkeypatch.setattr(finals, "_final_reads", no_reply)
+    assert observe(stage) == {}
+    assert (len(passes), stage.otherwise) == (2, ["no reply to 'final'"])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "decided"), [("ok", None, True), ("unknown", -101, True), ("unknown", -23, False)]
+)
+def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, decided: bool) -> None:
+    folder = RunFolder.create(tmp_path, "journal")
+    facts = {} if code is None else {"error": "an error", "code": code}
+    record = {"step": "append", "params": {"client": "writer", "ledger": "main"}, "facts": facts}
+    planned = "unknown" if outcome == "ok" else "ok"
+    folder.steps.write_text(json.dumps({**record, "planned": planned, "outcome": outcome}) + "\n")
+    assert decided_otherwise(folder) is decided
+
+
+def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
+    met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided=False)
+    assert (met.met, met.contradicted, met.reasons) == (False, False, ("b1 ended",))
+    unknown = Comparison(False, ("the verdict is unknown",))
+    told = went_otherwise(unknown, ["append ended ok"], decided=True)
+    assert told.contradicted
+    assert told.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
+    lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided=False)
+    assert lost.reasons == ("lost", "append ended ok")
