@@ -1,36 +1,32 @@
 """What a run needs from outside: server jars by version, the client's jar, the proxy, a JVM.
 
-Server jars come from Maven into a cache outside the checkout (``FENCEPOST_CACHE``, else
-``XDG_CACHE_HOME/fencepost``, else ``~/.cache/fencepost``), are written in one step, and are
-compared with their lock of SHA-256 sums at every start. Starts no server and knows no run folder.
+Server jars come from a Maven repository into a cache outside the checkout, appear there in one
+step, and are compared with their lock of SHA-256 sums at every start. The project's locks name each
+jar's place in the repository; a release without a lock is resolved by Maven. Starts no server and
+knows no run folder.
 ``python -m cluster.artifacts VERSION...`` fetches ahead of time.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-from cluster import checksums, resolution
+from cluster import checksums
+from cluster.cache import cache_root as cache_root
+from cluster.cache import exclusive
 from cluster.versions import DEFAULT_VERSION as DEFAULT_VERSION  # part of this module's face
 from cluster.versions import parse
 from protocol.errors import FencepostError, PrerequisiteError
+from protocol.java import about, java
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = CHECKOUT / "locks"
-JAVA_MINIMUM = 17
 _LOG = logging.getLogger("fencepost.artifacts")
 
 
@@ -53,25 +49,16 @@ class ServerArtifacts:
         return os.pathsep.join(str(jar) for jar in self.jars)
 
 
-def cache_root() -> Path:
-    """Where fetched and derived files are kept between runs; not created here."""
-    own = os.environ.get("FENCEPOST_CACHE")
-    if own:
-        return Path(own).expanduser().resolve()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser().resolve() / "fencepost"
-
-
 def class_path(version: str = DEFAULT_VERSION) -> ServerArtifacts:
     """The checked jars of ``version``, fetched on first use (60 to 110 MB, a minute or less).
 
-    ``UsageError`` for a version that cannot be run, ``PrerequisiteError`` when Maven or its
-    repository is out of reach or when a jar differs from its lock. Safe in many processes at once.
+    ``UsageError`` for a version that cannot be run, ``PrerequisiteError`` when the repository is out
+    of reach or when a jar differs from its lock. Safe in many processes at once.
     """
     parse(version)
     home = cache_root() / "bookkeeper"
     folder = home / version
-    with _exclusive(home / f"{version}.lock"):
+    with exclusive(home / f"{version}.lock"):
         if not folder.is_dir():
             _fetch(version, folder)
         lock, note = _lock_of(version, home, folder)
@@ -100,33 +87,6 @@ def proxy_binary() -> Path:
     return _built(CHECKOUT / "proxy" / "bin" / "fencepost-proxy", "the proxy")
 
 
-@cache
-def java() -> Path:
-    """The ``java`` command of JAVA_HOME, else of PATH; ``PrerequisiteError`` unless it is 17 or newer."""
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    remedy = "Run scripts/setup, or install one: apt-get install openjdk-17-jdk-headless."
-    if found is None or not os.access(found, os.X_OK):
-        seen = f"JAVA_HOME={home} has no bin/java" if home else "PATH has no java"
-        raise PrerequisiteError(f"no Java {JAVA_MINIMUM} or newer: {seen}", remedy=remedy)
-    command = Path(found).resolve()
-    version = java_version(command)
-    if version < JAVA_MINIMUM:
-        raise PrerequisiteError(
-            f"{found} is Java {version}, {JAVA_MINIMUM} or newer is needed", remedy=remedy
-        )
-    return command
-
-
-def java_version(command: Path) -> int:
-    """The feature release (17, 21, ...) of a ``java`` command; ``PrerequisiteError`` if it does not say."""
-    text = _release_text(command)
-    match = re.search(r'(?:JAVA_VERSION=|version )"(?:1\.)?(\d+)', text)
-    if match is None:
-        raise PrerequisiteError(f"{command} does not say its version: {text[:200]!r}")
-    return int(match[1])
-
-
 def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
     """Where the class-data archive of this Java and this release belongs; the file may not exist.
 
@@ -134,22 +94,26 @@ def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
     """
     artifacts = class_path(version)
     command = java()
-    identity = f"{command}\n{_release_text(command)}\n{artifacts.class_path}\n{artifacts.lock.read_text()}"
+    identity = f"{command}\n{about(command)}\n{artifacts.class_path}\n{artifacts.lock.read_text()}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return cache_root() / "class-data" / f"bookkeeper-{version}-{digest}.jsa"
 
 
 def _fetch(version: str, folder: Path) -> None:
-    """Fill a temporary folder beside ``folder``, compare it with the lock, rename it into place."""
+    """Fill a folder beside ``folder`` and rename it into place; what a broken fetch left is continued."""
+    from cluster import central, resolution  # set-up uses this module before any package is there
+
     _LOG.info("fetching the jars of BookKeeper %s into %s", version, folder)
+    project_lock = _project_lock(version)
+    if project_lock.is_file():
+        part = folder.with_name(f".{version}.part")
+        central.fetch(checksums.read_paths(project_lock), part)
+        part.rename(folder)
+        return
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
-        work = Path(scratch)
-        jars = work / version
+        jars = Path(scratch) / version
         jars.mkdir()
-        resolution.fetch(version, jars, work=work)
-        project_lock = _project_lock(version)
-        if project_lock.is_file():
-            _checked(version, project_lock, jars)
+        resolution.fetch(version, jars, work=Path(scratch))
         jars.rename(folder)
 
 
@@ -183,42 +147,10 @@ def _checked(version: str, lock: Path, folder: Path) -> dict[str, str]:
     return found
 
 
-@contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
-    """Hold an advisory lock on ``path``; the kernel lets go of it with the process."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise PrerequisiteError(
-            f"the cache {path.parent} cannot be written: {error.strerror}",
-            remedy="Set FENCEPOST_CACHE to a folder that this user can write.",
-        ) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def _built(path: Path, what: str) -> Path:
     if not path.is_file():
         raise PrerequisiteError(f"{what} is not built: {path} is missing", remedy="Run scripts/setup.")
     return path
-
-
-def _release_text(command: Path) -> str:
-    """The JDK's ``release`` file, or what ``java -version`` prints when there is none."""
-    release = command.parent.parent / "release"
-    if release.is_file():
-        return release.read_text(encoding="utf-8", errors="replace")
-    try:
-        done = subprocess.run(
-            [str(command), "-version"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise PrerequisiteError(f"{command} cannot be run: {error}") from None
-    return done.stderr
 
 
 def main(versions: list[str]) -> int:

@@ -1,8 +1,9 @@
 """SHA-256 locks of a folder of jars: read, write, check, and check again at no cost.
 
-A lock is text in the format of ``sha256sum``: one line ``<hex>  <file name>`` for each file, sorted
-by name. The check remembers each file's stat signature beside the files, so that an unchanged file
-is read once and not at every start; a file whose size, inode or times changed is read again.
+A lock is text in the format of ``sha256sum``: one line ``<hex>  <path>`` for each file, sorted by
+path. The path is the file's in a Maven repository, or only its name; the folder has files by name.
+The check remembers each file's stat signature beside the files, so that an unchanged file is read
+once and not at every start; a file whose size, inode or times changed is read again.
 Knows nothing of BookKeeper or Maven.
 """
 
@@ -12,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 MEMO = ".verified.json"
 _LINE_FIELDS = 2
@@ -20,6 +21,11 @@ _LINE_FIELDS = 2
 
 def read_lock(path: Path) -> dict[str, str]:
     """File name to hex digest; ``ValueError`` names the first line of another form."""
+    return {PurePosixPath(name).name: digest for name, digest in read_paths(path).items()}
+
+
+def read_paths(path: Path) -> dict[str, str]:
+    """Path in the repository to hex digest; ``ValueError`` names the first line of another form."""
     hashes: dict[str, str] = {}
     for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), start=1):
         fields = line.split()
@@ -30,7 +36,7 @@ def read_lock(path: Path) -> dict[str, str]:
 
 
 def lock_text(hashes: Mapping[str, str]) -> str:
-    """The lock's text, sorted by file name."""
+    """The lock's text, sorted by path."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
 
 

@@ -22,6 +22,7 @@ from cluster.advice import configuration_warnings
 from cluster.docker.command import compose_command
 from cluster.docker.programs import images_of
 from cluster.docker.sweep import EngineSocket, socket_path
+from protocol import java
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
 from protocol.errors import FencepostError
 
@@ -94,21 +95,18 @@ def _artifact(name: str, find: Callable[[], str], otherwise: State) -> Check:
 
 
 def _java() -> str:
-    command = artifacts.java()
-    return f"Java {artifacts.java_version(command)} at {command}"
+    command = java.java()
+    passed_over = [f"{place.place} {place.lacks}" for place in java.candidates() if place.lacks]
+    why = f" ({'; '.join(passed_over)})" if passed_over else ""
+    return f"Java {java.version_of(command)} at {command}{why}"
 
 
 def _servers() -> Check:
     version = artifacts.DEFAULT_VERSION
     if artifacts.is_cached(version):
         return _artifact("servers", lambda: _jars(version), "fail")
-    if shutil.which("mvn"):
-        seen = f"the jars of BookKeeper {version} are not fetched yet; Maven is on PATH"
-        return Check(
-            "servers", "warn", seen, "The first run fetches them (110 MB); scripts/setup does it now."
-        )
-    seen = f"the jars of BookKeeper {version} are not fetched yet, and Maven (mvn) is not on PATH"
-    return Check("servers", "fail", seen, "Run scripts/setup, or install Maven: apt-get install maven.")
+    seen = f"the jars of BookKeeper {version} are not fetched yet"
+    return Check("servers", "warn", seen, "The first run fetches them (110 MB); scripts/setup does it now.")
 
 
 def _jars(version: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster import artifacts
+from cluster import artifacts, checksums
 from cluster.versions import DEFAULT_VERSION
 
 CONTEXTS = artifacts.CHECKOUT / ".build" / "images"
@@ -94,7 +94,7 @@ def _prepare_bookkeeper(version: str, context: Path) -> None:
     _folder(context / _LIB)
     for jar in servers.jars:
         _link(jar, context / _LIB / jar.name)
-    _copy(servers.lock, context / _SUMS)
+    checksums.write_lock(context / _SUMS, checksums.read_lock(servers.lock))
     _copy(client, context / client.name)
 
 

@@ -18,6 +18,7 @@ from cluster import artifacts
 from evidence.folder import RunFolder, read_json
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import EvidenceError, ServerError
+from protocol.java import java
 
 LOG_READER = "fencepost.offline.TransactionLog"
 PUT_BACK = "fencepost.offline.PutBack"
@@ -116,7 +117,7 @@ def _run(version: str, main: str, arguments: Sequence[object]) -> subprocess.Com
     jars = [artifacts.class_path(version).class_path, str(artifacts.client_jar())]
     return subprocess.run(
         [
-            str(artifacts.java()),
+            str(java()),
             *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m"),
             *("-cp", os.pathsep.join(jars), main, *map(str, arguments)),
         ],

@@ -1,17 +1,19 @@
-"""Fetching the jars of one BookKeeper release with Maven into one folder.
+"""Which jars make up one BookKeeper release: resolved and fetched by Maven into one folder.
 
-The generated pom imports the release's own dependency management, so the set is the one that the
+Only for releases without a lock, and to write locks: what is locked needs no resolution. The
+generated pom imports the release's own dependency management, so the set is the one that the
 release was built and shipped with, and adds the two libraries that a ZooKeeper server needs and
 BookKeeper declares optional. Knows no locks and no caches: it fills the folder it is given.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
+from cluster.maven import maven
 from cluster.versions import unsupported
 from protocol.errors import FencepostError, PrerequisiteError
 
@@ -64,38 +66,30 @@ def pom(version: str) -> str:
     return _POM.format(version=version)
 
 
-def maven() -> Path:
-    """Maven's command; ``PrerequisiteError`` with the remedy when PATH has none."""
-    found = shutil.which("mvn")
-    if found is None:
-        raise PrerequisiteError(
-            "Maven (mvn) is not on PATH; it fetches the servers' jars",
-            remedy="Run scripts/setup, or install it: apt-get install maven.",
-        )
-    return Path(found)
+def fetch(version: str, into: Path, *, work: Path) -> dict[str, str]:
+    """Put every runtime jar of ``version`` into ``into``; path in the repository to SHA-256.
 
-
-def fetch(version: str, into: Path, *, work: Path) -> None:
-    """Copy every runtime jar of ``version`` into ``into``; the pom is written to ``work``.
-
-    ``UsageError`` when the repository says that there is no such release, ``PrerequisiteError``
-    when Maven is missing or cannot reach its repository.
+    The pom is written to ``work``. ``UsageError`` when the repository says that there is no such
+    release, ``PrerequisiteError`` when Maven cannot be fetched or cannot reach its repository.
     """
-    command = maven()
-    file = work / "pom.xml"
+    file, layout = work / "pom.xml", work / "layout"
     file.write_text(pom(version), encoding="utf-8")
-    goal = f"{PLUGIN}:copy-dependencies"
-    argv = [str(command), "-q", "-B", "-f", str(file), goal]
-    argv += ["-DincludeScope=runtime", f"-DoutputDirectory={into}"]
+    argv = [*maven(), "-q", "-f", str(file), f"{PLUGIN}:copy-dependencies", "-DincludeScope=runtime"]
+    argv += ["-Dmdep.useRepositoryLayout=true", f"-DoutputDirectory={layout}"]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired:
         raise PrerequisiteError(
             f"Maven did not fetch the jars of BookKeeper {version} within {TIMEOUT_S} s",
-            remedy="Check the network and Maven's settings, then run again: what arrived is kept.",
+            remedy="Check the network and FENCEPOST_MAVEN, then run again: what arrived is kept.",
         ) from None
     if done.returncode != 0:
         raise failure(version, _COLOUR.sub("", done.stdout + done.stderr))
+    sums = {}
+    for jar in layout.rglob("*.jar"):
+        sums[jar.relative_to(layout).as_posix()] = hashlib.sha256(jar.read_bytes()).hexdigest()
+        jar.rename(into / jar.name)
+    return sums
 
 
 def failure(version: str, output: str) -> FencepostError:
@@ -107,5 +101,5 @@ def failure(version: str, output: str) -> FencepostError:
     reason = next((line.removeprefix("[ERROR]").strip() for line in lines if "rtifact" in line), "")
     return PrerequisiteError(
         f"Maven could not fetch the jars of BookKeeper {version}: {reason or ' '.join(lines[:3])}",
-        remedy="Check the network and Maven's settings, then run scripts/setup again.",
+        remedy="Check the network and FENCEPOST_MAVEN, then run again.",
     )

@@ -7,14 +7,13 @@ to the JVM and to Spark's jars; one that does not fit any more is ignored by the
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from pipeline.session import Session
-from protocol.errors import JudgementError, PrerequisiteError
+from protocol.errors import JudgementError
+from protocol.java import java, write_base_archive
 
 _DUMP_TIMEOUT_S = 600
 
@@ -27,7 +26,7 @@ def archive_in(folder: Path) -> Path:
     from importlib.util import find_spec
 
     spark = find_spec("pyspark")
-    bound_to = [_java(), Path(str(spark and spark.origin))]
+    bound_to = [java(), Path(str(spark and spark.origin))]
     names = "".join(f"{path}{path.stat().st_mtime_ns}" for path in bound_to)
     return folder / f"spark-{hashlib.sha256(names.encode()).hexdigest()[:12]}.jsa"
 
@@ -41,24 +40,16 @@ def write_archive(folder: Path) -> Path:
     if archive.exists():
         return archive
     folder.mkdir(parents=True, exist_ok=True)
+    write_base_archive()
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         fresh = Path(scratch) / archive.name
-        dumping = f"-XX:ArchiveClassesAtExit={fresh}"
+        dumping = [f"-XX:ArchiveClassesAtExit={fresh}"]
         with Session(Path(scratch), java_options=dumping, stop_timeout_s=_DUMP_TIMEOUT_S) as session:
             session.wait()
         if not fresh.exists():
             raise JudgementError(f"the JVM wrote no archive of its classes for {archive}")
         fresh.replace(archive)
     return archive
-
-
-def _java() -> Path:
-    """The JVM that Spark will start."""
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if found is None or not Path(found).exists():
-        raise PrerequisiteError("no Java was found", remedy="install JDK 17 or set JAVA_HOME")
-    return Path(found).resolve()
 
 
 if __name__ == "__main__":

@@ -14,12 +14,14 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from protocol.errors import JudgementError
+from protocol.java import java, modules_of
 
 _START_TIMEOUT_S = 600
 _ERROR = re.compile(r"(Caused by: )?([\w.$]+\.)?\w*(Error|Exception)\b.*: ")
@@ -29,13 +31,16 @@ _CONNECTING = threading.Lock()
 class GatewayJvm:
     """One gateway JVM, started at once with ``settings`` (Spark properties), and its connection.
 
-    ``address`` is this machine's, by which workers reach it.
+    ``options`` are the JVM's, in addition to those that Spark needs; ``address`` is this
+    machine's, by which workers reach it.
     """
 
-    def __init__(self, settings: Mapping[str, str], scratch: Path, *, address: str) -> None:
+    def __init__(
+        self, settings: Mapping[str, str], scratch: Path, *, options: Sequence[str], address: str
+    ) -> None:
         self._address = scratch / "gateway"
         self._log = scratch / "spark.log"
-        self._process = _start(settings, scratch, self._log, address)
+        self._process = _start(command(settings, java(), options), scratch, self._log, address)
         self._gateway: Any = None
 
     @property
@@ -113,24 +118,60 @@ def _address(content: bytes) -> tuple[int, str]:
     return port, content[8 : 8 + size].decode()
 
 
-def _start(settings: Mapping[str, str], scratch: Path, log: Path, address: str) -> subprocess.Popen[bytes]:
+def module_options(jar: Path) -> list[str]:
+    """The JVM options that Spark's launcher gives every JVM, from the constants of its class in ``jar``."""
+    with zipfile.ZipFile(jar) as classes:
+        code = classes.read("org/apache/spark/launcher/JavaModuleOptions.class")
+    # A text constant is the tag 1, a length of two bytes, and the text; the next one begins with its tag.
+    return [text.decode() for text in re.findall(rb"\x01\x00.(-[ -~]+)", code, re.DOTALL)]
+
+
+def command(settings: Mapping[str, str], java: Path, options: Sequence[str]) -> list[str]:
+    """The command line of Spark's JVM, as Spark's launcher has it, without the JVM that computes it.
+
+    The launcher also demands a module that a mere runtime lacks (vectorised linear algebra, unused here);
+    it is added where there is one.
+    """
+    spark = _home()
+    (launcher,) = (spark / "jars").glob("spark-launcher_*.jar")
+    (logging,) = (spark / "jars").glob(
+        "slf4j-api-*.jar"
+    )  # comes first, before the same classes in another jar
+    path = [os.environ.get("SPARK_CONF_DIR", f"{spark}/conf"), str(logging), f"{spark}/jars/*"]
+    path += [os.environ[name] for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if name in os.environ]
+    modules = modules_of(java)
+    needed = [
+        option
+        for option in module_options(launcher)
+        if not option.startswith("--add-modules=") or option.partition("=")[2] in modules
+    ]
+    argv = [str(java), "-cp", os.pathsep.join(path), f"-Xmx{settings['spark.driver.memory']}"]
+    argv += [*options, *needed, "org.apache.spark.deploy.SparkSubmit"]
+    for name, value in sorted(settings.items()):
+        argv += ["--conf", f"{name}={value}"]
+    return [*argv, "pyspark-shell"]
+
+
+def _home() -> Path:
     from pyspark.find_spark_home import _find_spark_home
 
-    command = [str(Path(_find_spark_home()) / "bin" / "spark-submit")]
-    for name, value in sorted(settings.items()):
-        command += ["--conf", f"{name}={value}"]
+    return Path(_find_spark_home())
+
+
+def _start(argv: Sequence[str], scratch: Path, log: Path, address: str) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
+        "PYTHONHASHSEED": "0",  # as Spark's own script sets it
         "SPARK_CONNECT_MODE": "0",
+        "SPARK_HOME": str(_home()),
         "SPARK_LOCAL_IP": address,
         "SPARK_LOCAL_DIRS": str(scratch),
-        "SPARK_LAUNCHER_OPTS": "-XX:-UsePerfData -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "TMPDIR": str(scratch),
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(scratch / "gateway"),
     }
     with log.open("ab") as output:
         return subprocess.Popen(
-            [*command, "pyspark-shell"],
+            argv,
             env=environment,
             stdin=subprocess.PIPE,
             stdout=output,

@@ -23,7 +23,7 @@ from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import CHECKOUT, check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
 
-_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+_JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 """The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
 _KEEPING = {
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
@@ -55,15 +55,15 @@ class Session:
         *,
         master: str = LOCAL,
         archive: Path | None = None,
-        java_options: str = "",
+        java_options: Sequence[str] = (),
         memory: str = "1g",
         stop_timeout_s: float = 120,
     ) -> None:
         self._scratch = (folder or Path(tempfile.gettempdir())) / f"{_SCRATCH}{os.getpid()}"
         self._master = master
-        self._java_options = java_options
+        self._java_options = [*_JAVA_OPTIONS, f"-Djava.io.tmpdir={self._scratch}", *java_options]
         if archive is not None and archive.is_file():
-            self._java_options += f" -XX:SharedArchiveFile={archive}"
+            self._java_options.append(f"-XX:SharedArchiveFile={archive}")
         self._memory = memory
         self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
@@ -149,7 +149,10 @@ class Session:
         try:
             _remove_leftovers(self._scratch.parent)
             self._scratch.mkdir(parents=True)
-            self._jvm = GatewayJvm(self._settings(), self._scratch, address=own_address(self._master))
+            address = own_address(self._master)
+            self._jvm = GatewayJvm(
+                self._settings(address), self._scratch, options=self._java_options, address=address
+            )
             if self._closed:
                 self._jvm.kill()
             self._gateway = self._jvm.connect()
@@ -189,20 +192,16 @@ class Session:
             results.append(result)
         return results
 
-    def _settings(self) -> dict[str, str]:
-        scratch = str(self._scratch)
-        java = f"{_JAVA_OPTIONS} -Djava.io.tmpdir={scratch} {self._java_options}"
-        address = own_address(self._master)
+    def _settings(self, address: str) -> dict[str, str]:
         ours = {"spark.executorEnv.PYTHONPATH": str(CHECKOUT)} if is_local(self._master) else {}
         return {
             **ours,
             **{f"spark.executorEnv.{name}": value for name, value in _KEEPING.items()},
             "spark.app.name": "fencepost",
             "spark.driver.bindAddress": address,
-            "spark.driver.extraJavaOptions": java.strip(),
             "spark.driver.host": address,
             "spark.driver.memory": self._memory,
-            "spark.local.dir": scratch,
+            "spark.local.dir": str(self._scratch),
             "spark.log.level": "ERROR",
             "spark.master": self._master,
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",  # so that every worker is looked at

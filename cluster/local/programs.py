@@ -9,6 +9,7 @@ from functools import cache
 from cluster import artifacts
 from cluster.local.archives import Archives
 from cluster.servers.programs import CLIENT, Java
+from protocol.java import java
 
 
 class LocalPrograms:
@@ -25,9 +26,7 @@ class LocalPrograms:
     def java(self, version: str, role: str) -> Java:
         """Java, the jars of a release, and for clients the client's jar."""
         jars = [_checked(version).class_path, *([str(artifacts.client_jar())] if role == CLIENT else [])]
-        return Java(
-            str(artifacts.java()), os.pathsep.join(jars), tuple(self._archives.options(version, role))
-        )
+        return Java(str(java()), os.pathsep.join(jars), tuple(self._archives.options(version, role)))
 
     def proxy(self) -> str:
         """The proxy that set-up built."""

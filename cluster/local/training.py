@@ -16,6 +16,7 @@ from cluster.servers.programs import CLIENT, SERVERS
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.errors import FencepostError
+from protocol.java import write_base_archive
 from protocol.modes import MODES
 
 _LOG = logging.getLogger("fencepost.archives")
@@ -32,6 +33,7 @@ def train_missing(version: str) -> bool:
         roles = archives.missing(version)
         if folder is None or not roles:
             return not roles
+        write_base_archive()
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
         for part in (SERVERS, frozenset({CLIENT})):
             if part & set(roles) and (version, part) not in _FAILED:

@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from cluster import artifacts
 from cluster.local.backend import LocalBackend
 from cluster.servers.cluster import RunningCluster
 from cluster.servers.settings import RunSpec
@@ -32,6 +31,7 @@ from harness.bench.turns import (
 from harness.bench.upstream import upstream_class_path
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError
+from protocol.java import java
 from protocol.modes import MODES
 
 WIDE_OUTSTANDING = 20_000
@@ -86,7 +86,7 @@ def _upstream(cluster: RunningCluster, folder: RunFolder, entries: int) -> float
     host, port = cluster.addresses.direct(ZOOKEEPER)
     hosts = folder.server("recording") / "hosts"
     argv = [
-        str(artifacts.java()),
+        str(java()),
         *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Xmx{HEAP_MB}m", "-XX:MaxDirectMemorySize=64m"),
         f"-Djdk.net.hosts.file={hosts}",
         f"-Dlog4j2.configurationFile={folder.server('recording') / 'log4j2.xml'}",

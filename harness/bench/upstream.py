@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 
 from cluster.artifacts import cache_root
-from cluster.resolution import PLUGIN, maven
+from cluster.maven import maven
+from cluster.resolution import PLUGIN
 from protocol.errors import PrerequisiteError
 
 VERSION = "4.17.3"
@@ -50,7 +51,7 @@ def upstream_class_path() -> str:
 def _fetch(work: Path, jars: Path) -> None:
     pom = work / "pom.xml"
     pom.write_text(_POM, encoding="utf-8")
-    argv = [str(maven()), "-q", "-B", "-f", str(pom), f"{PLUGIN}:copy-dependencies"]
+    argv = [*maven(), "-q", "-f", str(pom), f"{PLUGIN}:copy-dependencies"]
     argv += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode != 0:

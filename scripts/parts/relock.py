@@ -75,12 +75,11 @@ def lock_jars(version: str) -> None:
     """Fetch the jars of one release into a temporary folder and write their sums."""
     versions.parse(version)
     lock = artifacts.LOCKS / f"bookkeeper-{version}.sha256"
-    before = checksums.read_lock(lock) if lock.is_file() else {}
+    before = checksums.read_paths(lock) if lock.is_file() else {}
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as scratch:
         jars = Path(scratch) / "jars"
         jars.mkdir()
-        resolution.fetch(version, jars, work=Path(scratch))
-        sums = checksums.digests(jars)
+        sums = resolution.fetch(version, jars, work=Path(scratch))
     checksums.write_lock(lock, sums)
     changes = checksums.differences(before, sums) if before else ["new"]
     sys.stdout.write(f"{lock.relative_to(ROOT)}: {len(sums)} jars, {'; '.join(changes) or 'unchanged'}\n")
