@@ -67,16 +67,21 @@ class Metadata:
 def _suspects(histories: Histories) -> Iterator[int]:
     """Plain ledgers with a version that is wrong, or that may not follow the one before.
 
-    What is said of a version rests on its kind alone, and what of a move on the kinds of both versions
-    and on whether the last entry is the same: one of each is looked at.
+    What is said of a version rests on its kind and on whether its last fragment lies beyond its end, and what
+    of a move on the kinds of both versions and on whether last entry and length are the same: one of each is
+    looked at.
     """
     plain = histories.plain
-    kind, last = plain.columns["kind"], plain.columns["last_entry"]
-    _, sample, of = np.unique(kind, return_index=True, return_inverse=True)
+    kind, last, length = (plain.columns[name] for name in ("kind", "last_entry", "length_bytes"))
+    begins = np.array([named[-1][0] if named else 0 for named in plain.named], dtype=np.int64)
+    beyond = begins[plain.columns["fragments"]] > last + 1 if len(kind) else np.zeros(0, dtype=np.bool_)
+    alone = np.stack([kind, beyond], axis=1)
+    _, sample, of = np.unique(alone, axis=0, return_index=True, return_inverse=True)
     wrong = np.array([_alone(histories.at(row)) is not None for row in sample.tolist()], dtype=np.bool_)
     suspect = wrong[of.reshape(-1)] if len(kind) else np.zeros(0, dtype=np.bool_)
     new = np.flatnonzero(plain.follows)
-    moves = np.stack([kind[new - 1], kind[new], last[new - 1] == last[new]], axis=1)
+    same_length = length[new - 1] == length[new]
+    moves = np.stack([kind[new - 1], kind[new], last[new - 1] == last[new], same_length], axis=1)
     _, sample, of = np.unique(moves, axis=0, return_index=True, return_inverse=True)
     illegal = [_move(histories.at(row - 1), histories.at(row)) is not None for row in new[sample].tolist()]
     suspect[new] |= np.array(illegal, dtype=np.bool_)[of.reshape(-1)]
@@ -119,7 +124,7 @@ def _sentence(version: Version) -> str:
         state = version.metadata().state.name
     except ValueError:
         state = f"state {version.state}"
-    end = f" at {version.last_entry}" if version.closed else ""
+    end = f" at {version.last_entry}, {version.length_bytes} bytes" if version.closed else ""
     fragments = "; ".join(f"{first}: {', '.join(bookies)}" for first, bookies in version.fragments)
     return f"metadata version {version.version}: {state}{end}, fragments {fragments}"
 

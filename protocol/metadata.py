@@ -36,7 +36,7 @@ def illegal_move(old: LedgerMetadata, new: LedgerMetadata) -> str | None:
     """Why ``new`` cannot follow ``old``, or None when it can.
 
     Fragments' first entries never vanish and only grow; a fragment's bookies may be replaced,
-    never their number; a closed last entry never changes; CLOSED is final.
+    never their number; a closed ledger's last entry and length never change; CLOSED is final.
     """
     if old.quorums != new.quorums:
         return f"quorums changed from {old.quorums} to {new.quorums}"
@@ -45,18 +45,26 @@ def illegal_move(old: LedgerMetadata, new: LedgerMetadata) -> str | None:
             return f"CLOSED ledger became {new.state.name}"
         if old.last_entry != new.last_entry:
             return f"closed last entry changed from {old.last_entry} to {new.last_entry}"
+        if old.length_bytes != new.length_bytes:
+            return f"length of the closed ledger changed from {old.length_bytes} to {new.length_bytes} bytes"
     if old.state is LedgerState.IN_RECOVERY and new.state is LedgerState.OPEN:
         return "IN_RECOVERY ledger became OPEN"
     return _illegal_fragments(old, new)
 
 
 def malformed(metadata: LedgerMetadata) -> str | None:
-    """Why one version by itself cannot be right, or None."""
+    """Why one version by itself cannot be right, or None.
+
+    A fragment begins at most one entry after the LAC of its client, and no close lies below that LAC: recovery
+    does not look for entries below the last fragment (``LedgerRecoveryOp``).
+    """
     firsts = [fragment.first_entry for fragment in metadata.fragments]
     if not firsts or firsts[0] != 0:
         return f"fragments begin at {firsts[:1] or 'nothing'}, not at entry 0"
     if any(b <= a for a, b in pairwise(firsts)):
         return f"first entries of fragments do not increase: {firsts}"
+    if metadata.last_entry is not None and firsts[-1] > metadata.last_entry + 1:
+        return f"a fragment begins at entry {firsts[-1]}, and the ledger is closed at {metadata.last_entry}"
     for fragment in metadata.fragments:
         if len(fragment.bookies) != metadata.quorums.ensemble:
             return (

@@ -327,10 +327,7 @@ def metadata(history: list[Fact]) -> Plain:
         versions = contents(history, ledger)
         wrong = {
             "malformed": sum(is_malformed(version) for version in versions),
-            "illegal_move": sum(
-                follows(old, new) and not is_malformed(old) and not is_malformed(new)
-                for old, new in pairwise(versions)
-            ),
+            "illegal_move": sum(follows(old, new) for old, new in pairwise(versions)),
             "two_versions": sum(old["version"] == new["version"] for old, new in pairwise(versions)),
         }
         things += [(kind, ledger, number) for kind, number in wrong.items() if number]
@@ -341,7 +338,8 @@ def contents(history: list[Fact], ledger: int) -> list[Row]:
     """The ledger's versions, those of one content and number once."""
     different: list[Row] = []
     for row in chain(history, ledger):
-        same = ("version", "state", "last_entry", "ensemble", "write_quorum", "ack_quorum", "fragments")
+        same = ("version", "state", "last_entry", "length_bytes", "ensemble", "write_quorum", "ack_quorum")
+        same += ("fragments",)
         if not any(all(row[name] == other[name] for name in same) for other in different):
             different.append(row)
     return different
@@ -351,6 +349,8 @@ def is_malformed(version: Row) -> bool:
     firsts = [part["first_entry"] for part in version["fragments"]]
     shapes = [len(set(part["bookies"])) == len(part["bookies"]) for part in version["fragments"]]
     sizes = [len(part["bookies"]) == version["ensemble"] for part in version["fragments"]]
+    if version["state"] == 3 and any(first > version["last_entry"] + 1 for first in firsts):
+        return True
     return firsts[:1] != [0] or firsts != sorted(set(firsts)) or not all(shapes) or not all(sizes)
 
 
@@ -363,7 +363,8 @@ def follows(old: Row, new: Row) -> bool:
     firsts = [[part["first_entry"] for part in row["fragments"]] for row in (old, new)]
     if firsts[1][: len(firsts[0])] != firsts[0] or new["state"] < old["state"]:
         return True
-    return bool(old["state"] == 3 and (old["last_entry"] != new["last_entry"] or firsts[0] != firsts[1]))
+    moved = any(old[name] != new[name] for name in ("last_entry", "length_bytes"))
+    return bool(old["state"] == 3 and (moved or firsts[0] != firsts[1]))
 
 
 TWINS: dict[str, Callable[[list[Fact]], Plain]] = {

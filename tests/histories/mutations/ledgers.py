@@ -29,6 +29,9 @@ def the_close_is_lower(case, dice):
     )
     cut = {"durability/lost", "closing/closed_below"}
     expected = cut if end < case.promised - 1 or told else set()
+    begins = max(part["first_entry"] for row in case.rows("ledgers") for part in row["fragments"])
+    if begins > end + 1:
+        expected = expected | {"metadata/malformed"}
     return lower, expected | {"recovery/*"}  # a recoverer was told of the entries above
 
 
@@ -67,6 +70,13 @@ def the_metadata_vanished(case, dice):
     history = [*case.history, vanished(number), *([deleted()] if by_delete else [])]
     history = without(history, lambda t, r: t == "operations" and final(r))
     return history, set() if by_delete else {"durability/vanished"}
+
+
+@operator("always", of=lawful)
+def the_length_changes_after_the_close(case, dice):
+    last = case.rows("ledgers")[-1]
+    later = {**last, "version": last["version"] + 1, "length_bytes": last["length_bytes"] + dice.choice([-1, 1])}
+    return [*case.history, ("ledgers", later)], {"metadata/illegal_move"}
 
 
 @operator("always", of=lawful)

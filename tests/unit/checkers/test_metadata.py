@@ -62,6 +62,7 @@ ILLEGAL = {
         metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 2: ("b1", "b2", "b5"), 5: ("b1", "b2", "b4")}),
     ],
     "quorums changed": [created(), metadata(1, 1, ack_quorum=3)],
+    "the length of a closed ledger changed": [created(), closed(3), closed(3, 2, length_bytes=400)],
 }
 
 
@@ -80,10 +81,28 @@ def test_illegal_moves(name):
         created(fragments={0: ("b1", "b1", "b3")}),
         created(ack_quorum=4),
         metadata(0, 9),
+        closed(3, 0, **GROWN),
     ],
 )
 def test_malformed_versions(version):
     assert kinds(judged(version), "metadata") == [("malformed", -1, -1)]
+
+
+def test_a_version_far_beyond_its_end_stands_out_among_others_of_its_kind():
+    lawful = [[created(ledger=ledger, **GROWN), closed(4, ledger=ledger, **GROWN)] for ledger in (1, 2, 3)]
+    beyond = [created(ledger=4, **GROWN), closed(3, ledger=4, **GROWN)]
+    [finding] = verdict_on(*lawful, *beyond).findings
+    assert (finding.ledger, finding.kind) == (4, "malformed")
+    assert finding.text == (
+        "ledger 4, version 1: a fragment begins at entry 5, and the ledger is closed at 3"
+    )
+
+
+def test_a_changed_length_stands_out_among_other_moves_of_its_kind():
+    lawful = [[created(ledger=one), closed(3, ledger=one), closed(3, 2, ledger=one)] for one in (1, 2, 3)]
+    changed = [created(ledger=4), closed(3, ledger=4, length_bytes=9), closed(3, 2, ledger=4)]
+    [finding] = verdict_on(*lawful, *changed).findings
+    assert (finding.ledger, finding.kind) == (4, "illegal_move")
 
 
 def test_one_version_number_with_two_contents():
