@@ -27,12 +27,12 @@ from checkers.facts.obliged import (
 from checkers.facts.parts import flagged
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version, Versions, scan_versions
-from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
+from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
 from checkers.rows import Rows
 from checkers.sets.capping import capped
 from checkers.sets.folded import LEAST, Folded
 from checkers.sets.spans import LAST_ENTRY, Spans
-from evidence.codes import Flag, Kind, Outcome
+from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
 Told = tuple[int, int, int]
@@ -77,11 +77,11 @@ class Ends:
 
 
 class Closing:
-    """Convicts a CLOSED below an obliged entry, and two ends of one ledger."""
+    """Finds a CLOSED below an obliged entry, two ends of one ledger, and an ok close that was not written."""
 
     name = "closing"
     tables: tuple[str, ...] = ("operations", "ledgers")
-    kinds: tuple[str, ...] = ("closed_below", "two_ends")
+    kinds: tuple[str, ...] = ("closed_below", "two_ends", "closed_unwritten")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Ends:  # noqa: ARG002  # as agreed
         """Promises, metadata and told ends of one chunk."""
@@ -121,6 +121,7 @@ class Closing:
             and not (ledger in histories.gone and histories.gone[ledger].put_back)
         ]
         lacking = shortcomings(run, self.tables)
+        unwritten = [] if lacking else list(_unwritten(summary, histories, run))
         verdict = Verdict.VALID if histories.closes and not still_open and not lacking else Verdict.UNKNOWN
         notes = [*lacking]
         if still_open:
@@ -130,11 +131,15 @@ class Closing:
             )
         return Judgement(
             property=self.name,
-            verdict=Verdict.ANOMALY if below or two else verdict,
+            verdict=Verdict.ANOMALY if below or two or unwritten else verdict,
             needed="whole evidence, and a CLOSED version of every ledger with a promised entry",
             seen={"closed_ledgers": len(histories.closes), "promised": promised.count()},
-            findings=capped([*below, *two]),
-            counts={"closed_below": sum(finding.count for finding in below), "two_ends": len(two)},
+            findings=capped([*below, *two, *unwritten]),
+            counts={
+                "closed_below": sum(finding.count for finding in below),
+                "two_ends": len(two),
+                "closed_unwritten": len(unwritten),
+            },
             notes=(*notes, *put_back_notes(histories, run)),
             undecided=tuple(still_open),
         )
@@ -258,4 +263,53 @@ def _two_ends(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Findi
                 count=1,
                 text=f"{ledger_text(run, ledger)}: ends at {' and at '.join(map(str, where))}",
                 proof=tuple(told[end] for end in where),
+            )
+
+
+def _perhaps_unwritten(ends: Ends, histories: Histories) -> set[int]:
+    """Odd ledgers, and those of which a client's ok came before any CLOSED version can have been in force."""
+    plain, written = histories.plain, ends.closed.among(ends.written)
+    tellings = ((ends.closed, written), (ends.recovered, np.ones(len(ends.recovered), dtype=np.bool_)))
+    ledger, at_ns = (
+        np.concatenate([told.columns[column][picked] for told, picked in tellings]) for column in (0, -1)
+    )
+    closed = [plain.columns[name][plain.closed] for name in ("ledger", "earliest_ns")]
+    never = np.full(len(plain.ledgers), NEVER, dtype=np.int64)
+    first = Folded.of_rows(
+        [np.concatenate([closed[0], plain.ledgers])], (np.concatenate([closed[1], never]), LEAST)
+    )
+    ledgers, since_ns = first.columns
+    known = np.isin(ledger, ledgers)
+    ledger, at_ns = ledger[known], at_ns[known]
+    early = at_ns < since_ns[np.searchsorted(ledgers, ledger)]
+    return {*ledger[early].tolist(), *histories.odd_of}
+
+
+def _unwritten(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Finding]:
+    """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
+    for ledger in sorted(_perhaps_unwritten(ends, histories)):
+        if not histories.seen_whole(ledger):
+            continue
+        closes = [version for version in histories.of[ledger] if version.closed]
+        first = min(closes, key=lambda version: version.earliest_ns, default=None)
+        since_ns = first.earliest_ns if first else NEVER
+        told = [one for one in ends.told([ledger]) if one[2].completed_ns < since_ns]
+        if told:
+            (_, client, end), how, telling = min(told, key=lambda one: (one[2].completed_ns, one[2].seq))
+            yield Finding(
+                property=Closing.name,
+                kind="closed_unwritten",
+                ledger=ledger,
+                count=1,
+                text=(
+                    f"{ledger_text(run, ledger)}: {client_name(run, client)} {how} {end} before CLOSED was written"
+                ),
+                proof=(
+                    f"{client_name(run, client)} {how} {end} by {time_text(run, telling.completed_ns)} "
+                    f"({operation_text(telling.seq)})",
+                    f"metadata version {first.version}: CLOSED at {first.last_entry}, not in force before "
+                    f"{time_text(run, first.earliest_ns)}"
+                    if first
+                    else "no version of the metadata is CLOSED",
+                ),
             )

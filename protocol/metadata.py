@@ -55,8 +55,8 @@ def illegal_move(old: LedgerMetadata, new: LedgerMetadata) -> str | None:
 def malformed(metadata: LedgerMetadata) -> str | None:
     """Why one version by itself cannot be right, or None.
 
-    A fragment begins at most one entry after the LAC of its client, and no close lies below that LAC: recovery
-    does not look for entries below the last fragment (``LedgerRecoveryOp``).
+    A fragment begins at most one entry after the LAC of its client, and no close lies below that LAC:
+    recovery never starts below the last fragment (``LedgerRecoveryOp``).
     """
     firsts = [fragment.first_entry for fragment in metadata.fragments]
     if not firsts or firsts[0] != 0:

@@ -35,7 +35,7 @@ Things = Counter[tuple[Any, ...]]
 Said = tuple[Things, str | None]
 """What is convicted, and the verdict; None where a twin has none."""
 BY_LEDGER = frozenset(
-    {"two_ends", "malformed", "illegal_move", "two_versions", "went_back"}
+    {"two_ends", "closed_unwritten", "malformed", "illegal_move", "two_versions", "went_back"}
     | {"added_out_of_order", "read_out_of_order", "vanished"}
 )
 """Kinds that are told as (kind, ledger) and a number of rows; all others entry by entry."""

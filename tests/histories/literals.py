@@ -112,6 +112,11 @@ says(
     [acked(0), created(), closed(0), recovered(1, lac=0)],
     lawful=[acked(0), created(), closed(0), recovered(0)],
 )
+says(
+    "closing/closed_unwritten",
+    [created(), closed(0, earliest_ns=7, latest_ns=9), recovered(0, completed_ns=6)],
+    lawful=[created(), closed(0, earliest_ns=7, latest_ns=9), recovered(0, completed_ns=7)],
+)
 
 # fencing
 
@@ -237,7 +242,7 @@ NO_RECOVERY = {"outcome": Outcome.UNKNOWN, "error": -10, "invoked_ns": 100, "com
 alive(
     "availability/stuck",
     [created(), recovering(), opened(-1, **NO_RECOVERY)],
-    lawful=[created(), recovering(), opened(-1, invoked_ns=100, completed_ns=109)],
+    lawful=[created(), recovering(), closed(-1, 2), opened(-1, invoked_ns=100, completed_ns=109)],
 )
 NOT_READ = operation(
     Kind.READ,

@@ -14,7 +14,7 @@ from tests.histories.simulator import facts_of_run, simulated
 from tests.histories.story import chunk, run_facts
 from tests.histories.strategies import cuts, nonsense, random_cuts, random_nonsense, steady
 
-BY_ROWS = {"two_ends", "malformed", "illegal_move", "went_back"}
+BY_ROWS = {"two_ends", "closed_unwritten", "malformed", "illegal_move", "went_back"}
 BY_ROWS |= {"added_out_of_order", "read_out_of_order", "vanished"}
 
 

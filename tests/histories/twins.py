@@ -221,6 +221,10 @@ def closing(history: list[Fact]) -> Plain:
             things |= {("closed_below", ledger, entry) for entry in promised if entry > lowest}
         if len(told_ends(history, ledger)) > 1:
             things.add(("two_ends", ledger, 1))
+        since = min((row["earliest_ns"] for row in closes), default=NEVER)
+        told_early = any(row["completed_ns"] < since for row in telling_ends(history, ledger))
+        if told_early and complete_chain(history, ledger):
+            things.add(("closed_unwritten", ledger, 1))
     return concluded(things, closed_at_all and not never_closed)
 
 

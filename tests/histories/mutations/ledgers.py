@@ -36,6 +36,15 @@ def the_close_is_lower(case, dice):
 
 
 @operator("always", of=lawful)
+def a_client_hears_of_its_close_before_it_is_written(case, dice):
+    """The writer's close, or the recovery, ends before any CLOSED version can have been in force."""
+    written_ns = min(row["earliest_ns"] for row in case.rows("ledgers") if row["state"] == 3)
+    row = dice.choice([row for row in case.operations(Kind.OPEN, Kind.CLOSE) if not final(row)])
+    history = [*case.history, ("operations", {**case.operations(Kind.CREATE)[0], "ledger": 1})]
+    return replaced(history, row, completed_ns=written_ns - dice.choice([1, 9])), {"closing/closed_unwritten"}
+
+
+@operator("always", of=lawful)
 def two_recoverers_disagree(case, dice):
     row = case.operations(Kind.OPEN)[-1]
     return replaced(case.history, row, result=case.end + 1), {"closing/two_ends"}
@@ -75,7 +84,8 @@ def the_metadata_vanished(case, dice):
 @operator("always", of=lawful)
 def the_length_changes_after_the_close(case, dice):
     last = case.rows("ledgers")[-1]
-    later = {**last, "version": last["version"] + 1, "length_bytes": last["length_bytes"] + dice.choice([-1, 1])}
+    length = last["length_bytes"] + dice.choice([-1, 1])
+    later = {**last, "version": last["version"] + 1, "length_bytes": length}
     return [*case.history, ("ledgers", later)], {"metadata/illegal_move"}
 
 

@@ -108,3 +108,42 @@ def test_a_deleted_ledger_need_not_be_closed():
 def test_flags_beside_recovery_do_not_matter():
     both = Flag.RECOVERY | Flag.FINAL
     assert closing(acked(0), created(), closed(0), recovered(3, flags=both)).findings
+
+
+def test_a_close_is_written_before_its_client_hears_of_it():
+    """CLOSED came into force later: another client wrote it."""
+    history = [written(), acked(0), created(), closed(0, earliest_ns=7)]
+    verdict = judged(*history, told_closed(0, completed_ns=6))
+    assert kinds(verdict, "closing") == [("closed_unwritten", -1, -1)]
+    assert verdict.judgements["closing"].findings[0].proof == (
+        "writer was told ok for its close at 0 by 0.000000006 s (operation 70)",
+        "metadata version 1: CLOSED at 0, not in force before 0.000000007 s",
+    )
+    assert not closing(*history, told_closed(0, completed_ns=7)).findings
+    assert not closing(*history, told_closed(0, completed_ns=6, outcome=Outcome.UNKNOWN)).findings
+    assert not closing(*history, told_closed(0, completed_ns=6, handle=5)).findings
+
+
+def test_the_first_of_several_closed_versions_counts():
+    history = [created(), closed(0, earliest_ns=5), closed(0, 2, earliest_ns=9)]
+    assert not closing(*history, recovered(0, completed_ns=5)).findings
+    assert closing(*history, recovered(0, completed_ns=4)).counts["closed_unwritten"] == 1
+
+
+def test_a_recovery_that_ended_ok_has_closed_its_ledger():
+    assert closing(created(), recovering(), recovered(-1)).counts["closed_unwritten"] == 1
+    assert not closing(created(), recovering(), recovered(-1, outcome=Outcome.UNKNOWN)).findings
+
+
+def test_a_version_that_was_not_seen_may_have_been_closed():
+    early = told_closed(0, completed_ns=3)
+    assert not closing(written(), created(), closed(0, 2, earliest_ns=7), early).findings
+    assert not closing(written(), early).findings
+    assert not closing(written(), created(), early, damage=("ledgers: torn",)).findings
+
+
+def test_each_ledger_has_its_own_close():
+    good = [[created(ledger=one), closed(0, ledger=one), recovered(0, ledger=one)] for one in (1, 3)]
+    late = [created(ledger=2), closed(0, ledger=2, earliest_ns=9), recovered(0, ledger=2)]
+    [finding] = closing(*good, *late).findings
+    assert (finding.kind, finding.ledger) == ("closed_unwritten", 2)
