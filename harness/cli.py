@@ -12,31 +12,24 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import click
 
+from harness.verbs import VERBS, typed
 from protocol.errors import FencepostError
 
-VERBS = {
-    "run": "Run scenarios on real servers and judge them.",
-    "explore": "Search for losses with plans drawn from a seed.",
-    "replay": "Carry a stored run out again, and say how often it fails.",
-    "shrink": "Make a run that failed as small as it can be.",
-    "check": "Judge a stored run again, from its folder alone.",
-    "report": "Show a run as a page, all runs as an index, or what they say together.",
-    "bundle": "Put a run into one archive for others.",
-    "explain": "Tell the life of one ledger or one entry.",
-    "campaign": "Carry out many runs by a file: nightly, a gate, or one of your own.",
-    "export": "Write a run for Jepsen, Elle or Perfetto.",
-    "trackrecord": "Find known bugs of BookKeeper where they are, and not where they are not.",
-    "list": "Show scenarios, faults, modes, workloads, versions or runs.",
-    "doctor": "Say what this machine lacks, and what a configuration ignores.",
-    "completion": "Print what lets a shell complete verbs, options and names.",
-    "clean": "Remove stored runs, or the data that killed runs left.",
-}
+EXIT_HARNESS, EXIT_USAGE, EXIT_UNKNOWN, EXIT_ANOMALY = 1, 2, 3, 4
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
-EXIT_HARNESS, EXIT_USAGE, EXIT_UNKNOWN, EXIT_ANOMALY, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or the SIGTERM that a supervisor or a CI service sends; the exit code is a shell's for it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"interrupted by {signal.Signals(number).name}")
+        self.exit_code = 128 + number
 
 
 class _Verbs(click.Group):
@@ -74,37 +67,39 @@ def fencepost() -> None:
     """Prove on real servers whether Apache BookKeeper keeps every entry that it acknowledged.
 
     Exit codes: 0 as expected, 1 harness error, 2 usage or a missing prerequisite, 3 unknown,
-    4 anomaly that was not expected, 130 interrupted.
+    4 anomaly that was not expected, 130 interrupted by Ctrl-C, 143 by SIGTERM.
     """
 
 
 def main() -> NoReturn:
     """The entry point of the ``fencepost`` command; always ends with one of the exit codes."""
-    sys.exit(_run())
+    for number in _INTERRUPTS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell's background jobs have it
+            signal.signal(number, _interrupt)
+    code = _run()
+    for number in _INTERRUPTS:
+        signal.signal(number, signal.SIG_DFL)  # all work is done: end without a traceback from now on
+    sys.exit(code)
 
 
 def _run() -> int:
     if not (Path(__file__).resolve().parent.parent / "pyproject.toml").is_file():
         print("fencepost: runs only from a checkout; use scripts/setup there", file=sys.stderr)
         return EXIT_USAGE
-    # What ends a run in order: Ctrl-C, and what a supervisor or a CI service sends instead.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = fencepost.main(standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
-    except click.Abort:
-        return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _interrupted(error if isinstance(error, Interrupted) else error.__cause__)
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
     except FencepostError as error:
-        print(f"fencepost: {error}", file=sys.stderr)
+        print(typed(f"fencepost: {error}"), file=sys.stderr)
         if error.remedy:
-            print(f"  next: {error.remedy}", file=sys.stderr)
+            print(typed(f"  next: {error.remedy}"), file=sys.stderr)
         return error.exit_code
     except Exception as error:  # noqa: BLE001  # the last frame: a defect of ours is exit 1, with its trace
         if "FENCEPOST_DEBUG" in os.environ:
@@ -116,9 +111,12 @@ def _run() -> int:
         return EXIT_HARNESS
 
 
-def _interrupted() -> int:
-    print(
-        "fencepost: interrupted; what was recorded stays and can be judged with `fencepost check`",
-        file=sys.stderr,
-    )
-    return EXIT_INTERRUPTED
+def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    raise Interrupted(number)
+
+
+def _interrupted(cause: BaseException | None) -> int:
+    """Print the one line and return the exit code; click wraps what interrupted it in its own ``Abort``."""
+    interrupted = cause if isinstance(cause, Interrupted) else Interrupted(signal.SIGINT)
+    print(typed(f"fencepost: {interrupted}; `fencepost check` judges what was recorded"), file=sys.stderr)
+    return interrupted.exit_code

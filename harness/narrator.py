@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from harness.verbs import typed
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
@@ -85,4 +87,4 @@ class Narrator:
         with self._lock:
             self._keep(text)
             if not self._quiet:
-                print(self.styled(text, style), file=self._stream, flush=True)
+                print(self.styled(typed(text), style), file=self._stream, flush=True)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 from evidence.codes import Outcome
@@ -66,13 +67,25 @@ def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) 
 
 
 def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage, path: tuple[int, ...]) -> None:
-    with ThreadPoolExecutor(max_workers=len(branches), thread_name_prefix="branch") as pool:
-        futures = [
-            pool.submit(perform, branch, stage, path=(*path, number))
-            for number, branch in enumerate(branches)
-        ]
+    futures = [_begun(branch, stage, (*path, number)) for number, branch in enumerate(branches)]
+    wait(futures)
     for future in futures:
         future.result()
+
+
+def _begun(branch: Sequence[Step], stage: Stage, path: tuple[int, ...]) -> Future[None]:
+    """A branch in a daemon thread: an interrupted process ends without waiting for the steps' times."""
+    future: Future[None] = Future()
+
+    def work() -> None:
+        try:
+            perform(branch, stage, path=path)
+            future.set_result(None)
+        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
+            future.set_exception(error)
+
+    Thread(target=work, name=f"branch-{path[-1]}", daemon=True).start()
+    return future
 
 
 def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:

@@ -98,7 +98,7 @@ def _play(stage: Stage) -> dict[str, Any]:
         heal_everything(stage)
         return observe(stage)
     except BaseException as error:
-        stage.narrator.event(f"ends early: {error or type(error).__name__}", style="red")
+        stage.narrator.event(f"ends early: {str(error) or type(error).__name__}", style="red")
         if full := full_disk(stage.folder.path):
             stage.narrator.event(full, style="red")
         abandon_all(stage)

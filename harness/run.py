@@ -65,7 +65,7 @@ def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Nar
     with narrator.logging_to(folder.harness_log):
         with _told_where(folder, narrator):
             record(prepared, folder, judge, narrator)
-        result = _judged(folder, judge, narrator)
+            result = _judged(folder, judge, narrator)
         if result.comparison.met and not prepared.order.keep:
             drop_directories(folder)
     return replace(result, took_s=time.monotonic() - began)

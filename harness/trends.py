@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evidence.folder import every_mode
 from harness.judging import session_in
+from harness.verbs import typed
 from protocol.errors import EvidenceError
 
 
@@ -35,7 +36,7 @@ def report_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:
         sys.stdout.write(json_text(trends, left_out))
     else:
         for line in trend_lines(trends, left_out):
-            print(line)
+            print(typed(line))
     return 0
 
 

@@ -146,6 +146,7 @@ class Session:
         self.close()
 
     def _start(self) -> None:
+        _silence_py4j()
         try:
             _remove_leftovers(self._scratch.parent)
             self._scratch.mkdir(parents=True)
@@ -210,6 +211,16 @@ class Session:
         }
 
 
+def _silence_py4j() -> None:
+    """Py4J logs every broken connection with its trace, some by the root logger; we raise what matters."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_not_py4j)
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
 def _remove_leftovers(folder: Path) -> None:
     """Remove the scratch folders of processes that are gone."""
     for left in folder.glob(f"{_SCRATCH}*"):
@@ -227,8 +238,6 @@ def _release() -> str:
 def _context(gateway: Any, python: str) -> Any:
     from pyspark import SparkConf, SparkContext
 
-    # Py4J reports every broken connection itself; we raise what matters.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     SparkContext._ensure_initialized(gateway=gateway)
     # The properties were given to the JVM on its command line; this conf reads them there.
     context = SparkContext(conf=SparkConf(_jvm=gateway.jvm))

@@ -11,7 +11,7 @@ from typing import Any
 from harness.acts.registry import Done, act
 from harness.conditions import condition
 from harness.stage import Load, Stage
-from protocol.errors import NotReadyError, UsageError
+from protocol.errors import FencepostError, NotReadyError, UsageError
 from workloads.registry import WORKLOADS
 
 _END_TIMEOUT_S = 120
@@ -82,9 +82,10 @@ def end_load(stage: Stage, name: str) -> str:
 
 
 def abandon_all(stage: Stage) -> None:
-    """Tell every load to stop and wait for none: a run that ends early ends their clients anyway.
+    """Stop every load and branch and wait for none: a run that ends early ends their clients anyway.
 
-    A load that nobody tells would wait for its clients' next start, and the process for the load.
+    A load that is not stopped would wait for its clients' next start, and the process for the load.
     """
+    stage.ended_by = stage.ended_by or FencepostError("the run has ended early")
     for load in stage.loads.values():
         load.stop.set()

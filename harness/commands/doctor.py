@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from harness.verbs import typed
+
 
 @click.command("doctor")
 @click.option("--bookie-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
@@ -23,7 +25,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     for check in found:
         click.echo(f"{marks[check.state]}  {check.name}: {check.seen}")
         if check.state != "ok" and check.remedy:
-            click.echo(f"      {check.remedy}")
+            click.echo(typed(f"      {check.remedy}"))
     if bookie_conf is not None:
         chosen = version or DEFAULT_VERSION
         warnings = configuration_warnings(properties_of(bookie_conf), chosen)

@@ -44,7 +44,7 @@ def command(
 ) -> int:
     """Search for losses: draw plans from a seed, run and judge each, and say what was exercised.
 
-    Exit codes: 0 nothing found, 3 a run that says nothing, 4 an anomaly, 130 interrupted.
+    Exit codes: 0 nothing found, 3 a run that says nothing, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """
     from harness.exploring.explore import Explorer, Search, explore
     from harness.order import default_results

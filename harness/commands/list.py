@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from harness.order import default_results
+from harness.verbs import typed
 
 
 def _scenarios(_: Path) -> Iterator[str]:
@@ -112,5 +113,5 @@ def _keys(params: type) -> list[str]:
 def command(what: str, results: Path | None) -> int:
     """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
     for line in _LISTS[what](results or default_results()):
-        click.echo(line)
+        click.echo(line if what == "schema" else typed(line))
     return 0

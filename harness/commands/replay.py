@@ -26,7 +26,7 @@ def command(
 ) -> int:
     """Carry RUN (a folder, a bundle, a scenario, or latest) out again: the same steps at the measured times.
 
-    Exit codes: 0 it never failed, 3 a run that says nothing, 4 it failed, 130 interrupted.
+    Exit codes: 0 it never failed, 3 a run that says nothing, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
     """
     from harness.exploring.replay import replay
     from harness.order import default_results

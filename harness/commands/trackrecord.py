@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from harness.verbs import typed
+
 
 @click.command("trackrecord")
 @click.argument("names", nargs=-1)
@@ -34,8 +36,8 @@ def command(
     if only_list:
         for bug in chosen:
             click.echo(f"{bug.name}: {bug.bug} ({bug.upstream})")
-            click.echo(f"  found: {bug.command(bug.bad)}")
-            click.echo(f"  not:   {bug.command(bug.good)}")
+            click.echo(typed(f"  found: {bug.command(bug.bad)}"))
+            click.echo(typed(f"  not:   {bug.command(bug.good)}"))
         return 0
     return carry_out(
         chosen, times=times, results=results or default_results(), document=document, quiet=quiet

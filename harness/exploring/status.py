@@ -11,6 +11,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from harness.verbs import typed
+
 _WIDTH = 110
 """Columns where the output is no terminal."""
 _REFRESHED_PER_S = 4
@@ -55,7 +57,7 @@ class Status:
     def line(self, text: str, *, style: str = "") -> None:
         """A line that stays."""
         if not self._quiet:
-            self._console.print(Text(text), style=style or None, soft_wrap=True)
+            self._console.print(Text(typed(text)), style=style or None, soft_wrap=True)
 
     def show(self, what: RenderableType) -> None:
         """A table or the like."""
@@ -64,7 +66,7 @@ class Status:
 
     def last(self, text: str) -> None:
         """The last line, which comes always."""
-        self._console.print(Text(text), soft_wrap=True)
+        self._console.print(Text(typed(text)), soft_wrap=True)
 
     @property
     def took_s(self) -> float:

@@ -19,6 +19,7 @@ from tests.live.running import Fencepost
 Start = Callable[..., Fencepost]
 ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")
 UNKNOWN, ANOMALY = 3, 4
+ENDS_WITHIN_S = 120
 LASTING = """\
 name: test/lasting
 source: {document: BP-46, section: Test Plan}
@@ -33,6 +34,11 @@ steps:
   - start: {target: b1}
 """
 NEVER = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
+BRANCHES = """\
+  - together:
+    - - wait_for: {condition: elapsed, for_s: 800}
+    - - wait_for: {condition: down, target: b2, timeout_s: 800}
+"""
 SMALL_STEPS = "  - wait_for: {condition: elapsed, for_s: 0.5}\n" * 1600
 EXPECTED = "expect: {unprotected: [{breaks: {property: durability, kind: lost}}]}\n"
 
@@ -67,6 +73,23 @@ def test_ctrl_c_ends_everything_and_the_record_can_be_judged(fencepost: Start, l
     assert "fencepost check" in text
     run.assert_nothing_left()
     judged_later(fencepost, run)
+
+
+@pytest.mark.parametrize(
+    ("moment", "then"),
+    [("starting ZooKeeper", ""), ("start b1: boot 2 is ready", BRANCHES), ("stopping everything", "")],
+)
+def test_sigterm_is_one_line_and_an_exit_code_of_its_own_whatever_goes_on(
+    lasting: Start, moment: str, then: str
+) -> None:
+    run = lasting(then=then)
+    run.wait_for(moment)
+    run.send(signal.SIGTERM)
+    out, err = run.process.communicate(timeout=ENDS_WITHIN_S)
+    assert run.process.returncode == 143, out + err
+    assert re.fullmatch("\nfencepost: interrupted by SIGTERM; .* judges what was recorded\n", err)
+    assert "fencepost check" in out
+    run.assert_nothing_left()
 
 
 def test_sigkill_of_the_harness_leaves_no_process_and_loses_no_evidence(

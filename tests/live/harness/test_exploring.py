@@ -93,6 +93,6 @@ def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Pa
     search.wait_for("idler creates q1")
     search.send(signal.SIGTERM)
     code, text = search.finish()
-    assert code == 130, text
+    assert code == 143, text
     assert "interrupted after" in text
     search.assert_nothing_left()

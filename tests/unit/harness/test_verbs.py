@@ -1,0 +1,82 @@
+"""A command in a message is one that its reader can paste where he stands."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness import verbs
+from harness.verbs import typed
+
+Started = Callable[[str], Path]
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Started]:
+    """Starts `fencepost` as a file below the working directory, with nothing on PATH."""
+
+    def start(place: str) -> Path:
+        script = tmp_path / place / "fencepost"
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text("#!/bin/sh\necho ran\n")
+        script.chmod(0o755)
+        monkeypatch.setattr(sys, "argv", [str(script), "run"])
+        verbs._program.cache_clear()
+        return script
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    yield start
+    verbs._program.cache_clear()
+
+
+def test_a_command_is_spelled_by_the_path_of_the_program_that_runs(started: Started) -> None:
+    started("checkout/.venv/bin")
+    assert (
+        typed("repeat:  fencepost run a --seed 1") == "repeat:  checkout/.venv/bin/fencepost run a --seed 1"
+    )
+    assert typed("`fencepost check` judges") == "`checkout/.venv/bin/fencepost check` judges"
+
+
+def test_from_far_away_the_whole_path_is_the_shorter_one(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = started("bin")
+    far = tmp_path.joinpath(*"abcdefghijklmnop" * 4)
+    far.mkdir(parents=True)
+    monkeypatch.chdir(far)
+    assert typed("fencepost check latest") == f"{script} check latest"
+
+
+@pytest.mark.parametrize("place", ["my tools/bin", "."])
+def test_a_shell_runs_what_was_printed(started: Started, place: str) -> None:
+    started(place)
+    words = shlex.split(typed("fencepost list runs"))
+    assert words[1:] == ["list", "runs"]
+    assert (
+        subprocess.run(["/bin/sh", "-c", typed("fencepost list runs")], capture_output=True).stdout
+        == b"ran\n"
+    )
+
+
+def test_the_name_alone_where_path_leads_to_this_program_and_only_there(
+    started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = started("other").parent
+    script = started("bin")
+    monkeypatch.setenv("PATH", str(other))
+    assert typed("fencepost run a") == "bin/fencepost run a"
+    verbs._program.cache_clear()
+    monkeypatch.setenv("PATH", f"{script.parent}:{other}")
+    assert typed("fencepost run a") == "fencepost run a"
+
+
+def test_other_words_and_paths_stay(started: Started) -> None:
+    started("bin")
+    for text in ("fencepost: interrupted", "results/fencepost run", "fencepost runs", "fencepost/proxy"):
+        assert typed(text) == text
