@@ -6,19 +6,27 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 
 
 @click.command("bundle")
 @click.argument("run", default="latest")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: <scenario>-<run>.zip"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; default: <scenario>-<run>.zip.",
 )
-@click.option("--full", is_flag=True, help="Add bookies' directories; no limit of size.")
+@click.option("--full", is_flag=True, help="Add the bookies' directories, without a size limit.")
 @click.option(
-    "--limit-mb", type=click.IntRange(1), default=25, show_default=True, help="Leave out what is more."
+    "--limit-mb",
+    type=click.IntRange(1),
+    default=25,
+    show_default=True,
+    help="Size limit of the archive; larger parts are left out.",
 )
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 def command(run: str, output: Path | None, full: bool, limit_mb: int, results: Path | None) -> int:
     """Put RUN (folder, one mode of it, scenario; default: latest) into one .zip without host, user, paths."""
     from evidence.folder import find_run

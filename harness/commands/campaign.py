@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.commands.completion import of_campaigns
+from harness.commands.options import QUIET, RESULTS
 from harness.durations import DURATION
 
 
@@ -21,38 +22,41 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
 @click.command("campaign")
 @click.argument("name", required=False, shell_complete=of_campaigns)
 @click.option(
-    "--list", "only_list", is_flag=True, help="Run nothing; show its runs, or which campaigns there are."
+    "--list", "only_list", is_flag=True, help="List the runs of NAME, or all campaigns, and run nothing."
 )
-@click.option("--bookkeeper", "version", metavar="VERSION", help="This release instead of those of the file.")
+@click.option(
+    "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release instead of those in the file."
+)
 @click.option(
     "--jars",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="BookKeeper from this folder of jars instead.",
+    help="Folder of jars: run your own build of BookKeeper instead.",
 )
 @click.option(
-    "--for", "total_s", type=DURATION, metavar="TIME", help="Begin no run after that: 90s, 10m, 8h."
+    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
 )
-@click.option("--shard", default="1/1", callback=_part, help="Only this part of its runs, for example 2/8.")
-@click.option("--new", is_flag=True, help="Do not take up one that was not finished.")
+@click.option(
+    "--shard", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
+)
+@click.option(
+    "--new", is_flag=True, help="Start from the beginning instead of continuing an unfinished campaign."
+)
 @click.option(
     "--unknown",
     type=click.Choice(["fail", "warn"]),
     default="fail",
     show_default=True,
-    help="What a run that proved nothing, twice, means.",
+    help="How to count a run that is inconclusive twice.",
 )
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write JUnit XML here too.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="JUnit XML file to write.")
 @click.option(
-    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write the summary here too."
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Markdown file to write the summary to.",
 )
-@click.option("--annotate", is_flag=True, help="Print workflow commands that annotate a pull request.")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Default: FENCEPOST_RESULTS or ./results.",
-)
-@click.option("--quiet", is_flag=True, help="Only the last line.")
+@click.option("--annotate", is_flag=True, help="Print the workflow commands that annotate a pull request.")
+@RESULTS
+@QUIET
 def command(
     name: str | None,
     only_list: bool,
@@ -68,10 +72,10 @@ def command(
     results: Path | None,
     quiet: bool,
 ) -> int:
-    """Carry out the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or what is left of it.
+    """Run the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or continue an unfinished one.
 
-    What is done is kept after each run: kill it and start it again at will. Exit codes: 0 as expected, 1 a
-    run that ended early or hung, 3 a run that proved nothing, 4 an anomaly.
+    Each run is stored when it ends, so a campaign can be killed and started again at any time. Exit codes:
+    0 as expected, 1 a run that ended early or hung, 3 an inconclusive run, 4 an anomaly.
     """
     from harness.campaigns.campaign import Asked, run_campaign
     from harness.campaigns.listing import shard as part_of

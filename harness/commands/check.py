@@ -6,28 +6,30 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import AS_JSON, QUIET, RESULTS
 from harness.order import default_results
 
 
 @click.command("check")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 @click.option(
     "--history",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     default=None,
-    help="Judge this history of Jepsen or Elle (EDN or JSON) instead of a run.",
+    help="History of Jepsen or Elle (EDN or JSON) to judge instead of a run.",
 )
 @click.option(
     "--model",
     default=None,
-    help="For --history: set, linearizable-set, log, or a consistency model (default strict-serializable).",
+    help="Model for --history: set, linearizable-set, log, or a consistency model; default: "
+    "strict-serializable.",
 )
 @click.option(
-    "--master", metavar="URL", help="Spark's master that judges, spark://HOST:PORT; default: this machine."
+    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
 )
-@click.option("--quiet", is_flag=True, help="Only the last line.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+@QUIET
+@AS_JSON
 def command(
     runs: tuple[str, ...],
     results: Path | None,
@@ -40,7 +42,7 @@ def command(
     """Collect and judge RUN again (a folder, one mode of it, a scenario, a bundle; default: latest)."""
     if history is not None:
         if runs:
-            raise click.UsageError(f"--history judges a file of its own; leave out {', '.join(runs)}")
+            raise click.UsageError(f"--history judges that file alone; leave out {', '.join(runs)}")
         from harness.histories import check_history
 
         return check_history(history, model=model, quiet=quiet, as_json=as_json)

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 
 
 @click.command("clean")
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 @click.option("--tables", is_flag=True, help="Remove tables too; `fencepost check` makes them again.")
 @click.option("--runs", is_flag=True, help="Remove whole runs, evidence and verdicts included.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="List what would be removed, and remove nothing.")
 def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> int:
     """Remove servers' directories that stored runs left; never raw evidence, unless --runs.
 

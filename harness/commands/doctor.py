@@ -6,16 +6,20 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import BOOKIE_CONF
 from harness.verbs import typed
 
 
 @click.command("doctor")
-@click.option("--bookie-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@BOOKIE_CONF
 @click.option(
-    "--bookkeeper", "version", metavar="VERSION", help="Check the configuration against this version."
+    "--bookkeeper",
+    "version",
+    metavar="VERSION",
+    help="BookKeeper release to check the configuration against.",
 )
 def command(bookie_conf: Path | None, version: str | None) -> int:
-    """Check JDK, memory, disk, addresses and more; with --bookie-conf, also a configuration."""
+    """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.doctor import checks, configuration_warnings
     from cluster.versions import DEFAULT_VERSION
     from harness.order import properties_of

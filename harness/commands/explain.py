@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 
 
 @click.command("explain")
 @click.argument("run")
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 def command(run: str, subject: str, results: Path | None) -> int:
     """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
 

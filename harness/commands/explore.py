@@ -6,28 +6,38 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import AS_JSON, QUIET, RESULTS
 from harness.durations import DURATION
 
 _DEFAULT_FOR_S = 300.0
 
 
 @click.command("explore")
-@click.option("--mode", help="The mode; default: as the profile says (protected).")
-@click.option("--for", "for_s", type=DURATION, help="No run begins after so long: 90s, 5m, 2h. Default 5m.")
-@click.option("--runs", type=click.IntRange(1), help="End after so many runs.")
-@click.option("--seed", type=click.IntRange(0), help="The first plan's seed; it counts up.")
+@click.option("--mode", help="Mode of every run; default: the profile's (protected).")
+@click.option("--for", "for_s", type=DURATION, help="Start no run after this time: 90s, 5m, 2h. Default 5m.")
+@click.option("--runs", type=click.IntRange(1), help="Number of runs after which the search ends.")
 @click.option(
-    "--profile", type=click.Path(path_type=Path, dir_okay=False), help="Weights and limits, a YAML file."
+    "--seed", type=click.IntRange(0), help="Seed of the first plan; each further plan uses the next seed."
 )
 @click.option(
-    "--beyond", type=click.IntRange(0), default=0, help="Let so many copies more be lost at a time."
+    "--profile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML file with the weights and limits of plans.",
 )
-@click.option("--keep-going", is_flag=True, help="Do not end at the first anomaly.")
-@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper's version, for example 4.16.4.")
-@click.option("--show", is_flag=True, help="Run nothing; print the first plan, ready for `fencepost run`.")
-@click.option("--results", type=click.Path(path_type=Path), help="Default: FENCEPOST_RESULTS or ./results.")
-@click.option("--quiet", is_flag=True, help="Only the last line.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+@click.option(
+    "--beyond",
+    type=click.IntRange(0),
+    default=0,
+    help="Number of simultaneous copy losses to allow beyond what replication tolerates.",
+)
+@click.option("--keep-going", is_flag=True, help="Continue after an anomaly.")
+@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
+@click.option(
+    "--show", is_flag=True, help="Print the first plan, ready for `fencepost run`, and run nothing."
+)
+@RESULTS
+@QUIET
+@AS_JSON
 def command(
     mode: str | None,
     for_s: float | None,
@@ -42,9 +52,9 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Search for losses: draw plans from a seed, run and judge each, and say what was exercised.
+    """Search for losses: draw plans from a seed, run and judge each, and report what they exercised.
 
-    Exit codes: 0 nothing found, 3 a run that says nothing, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
+    Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """
     from harness.exploring.explore import Explorer, Search, explore
     from harness.order import default_results

@@ -7,19 +7,27 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 
 
 @click.command("export")
 @click.argument("run", default="latest")
-@click.option("--edn", "form", flag_value="edn", help="Jepsen's history.edn of the run's log, for Elle.")
-@click.option("--json", "form", flag_value="json", help="The same history as JSON, a map in each line.")
 @click.option(
-    "--trace", "form", flag_value="trace", help="The whole run as Chrome trace events, for Perfetto."
+    "--edn", "form", flag_value="edn", help="Write the run's log as history.edn, for Jepsen and Elle."
 )
-@click.option("--mode", default=None, help="The mode to export, where the run has several.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None, help="A file to write.")
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@click.option("--json", "form", flag_value="json", help="Write the same history as JSON, one map per line.")
+@click.option(
+    "--trace", "form", flag_value="trace", help="Write the whole run as Chrome trace events, for Perfetto."
+)
+@click.option("--mode", default=None, help="Mode to export, if the run has several.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="File to write; default: standard output.",
+)
+@RESULTS
 def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path | None) -> int:
     """Write RUN (default: latest) to standard output or to a file."""
     if form is None:

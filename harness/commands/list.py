@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 from harness.verbs import typed
 
@@ -109,7 +110,7 @@ def _keys(params: type) -> list[str]:
 
 @click.command("list")
 @click.argument("what", type=click.Choice(list(_LISTS)))
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 def command(what: str, results: Path | None) -> int:
     """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
     for line in _LISTS[what](results or default_results()):

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import AS_JSON, QUIET, RESULTS
+
 
 @click.command("replay")
 @click.argument("run", default="latest")
-@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="So many runs.")
-@click.option("--mode", help="Which mode of RUN, where several ran.")
-@click.option("--backend", metavar="NAME", help="local or docker; default: the run's own.")
-@click.option("--results", type=click.Path(path_type=Path), help="Default: FENCEPOST_RESULTS or ./results.")
-@click.option("--quiet", is_flag=True, help="Only the last line.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
+@click.option("--mode", help="Mode to replay, if RUN has several.")
+@click.option(
+    "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
+)
+@RESULTS
+@QUIET
+@AS_JSON
 def command(
     run: str,
     times: int,
@@ -24,9 +28,9 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Carry RUN (a folder, a bundle, a scenario, or latest) out again: the same steps at the measured times.
+    """Repeat RUN (a folder, a bundle, a scenario, or latest): the same steps at the recorded times.
 
-    Exit codes: 0 it never failed, 3 a run that says nothing, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
+    Exit codes: 0 it never failed, 3 an inconclusive run, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
     """
     from harness.exploring.replay import replay
     from harness.order import default_results

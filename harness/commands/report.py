@@ -6,22 +6,25 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.order import default_results
 
 
 @click.command("report")
 @click.argument("run", required=False)
-@click.option("--results", type=click.Path(path_type=Path), default=None)
+@RESULTS
 @click.option("--open", "opens", is_flag=True, help="Open the page in this machine's browser.")
 @click.option("--issue", is_flag=True, help="Print RUN (default: latest) as Markdown for an upstream issue.")
-@click.option("--trends", is_flag=True, help="Tell of all stored runs by release, scenario and mode instead.")
+@click.option("--trends", is_flag=True, help="Summarise all stored runs by release, scenario and mode.")
 @click.option(
     "--csv",
     type=click.Path(path_type=Path, dir_okay=False),
     default=None,
-    help="With --trends: one row for each mode of each run, to this file.",
+    help="With --trends: CSV file to write, one row per mode of each run.",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --trends: one JSON document instead of text.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --trends: print one JSON document instead of text."
+)
 def command(
     run: str | None,
     results: Path | None,
@@ -58,4 +61,4 @@ def _refuse(run: str | None, *, opens: bool, issue: bool) -> None:
     """What has no meaning beside --trends: one run, and the pages made of runs."""
     for given, what in ((run, str(run)), (opens, "--open"), (issue, "--issue")):
         if given:
-            raise click.UsageError(f"--trends tells of all stored runs as text; leave out {what}")
+            raise click.UsageError(f"--trends summarises all stored runs; leave out {what}")

@@ -7,50 +7,50 @@ from pathlib import Path
 import click
 
 from harness.commands.completion import of_scenarios
+from harness.commands.options import AS_JSON, BOOKIE_CONF, QUIET, RESULTS
 from harness.order import DEFAULT_BACKEND, Order, default_results
 
 
 @click.command("run")
 @click.argument("scenarios", nargs=-1, required=True, shell_complete=of_scenarios)
-@click.option("--mode", "modes", multiple=True, help="Only this mode (repeatable); default: all of the plan.")
-@click.option("--seed", type=int, help="Repeat a run's random choices.")
-@click.option("--times", type=click.IntRange(1), default=1, help="Run so often; the seed counts up.")
-@click.option("--rounds", type=click.IntRange(1), help="Carry out the steps so often in one cluster.")
+@click.option(
+    "--mode", "modes", multiple=True, help="Run only this mode (repeatable); default: every mode of the plan."
+)
+@click.option("--seed", type=int, help="Seed of the run's random choices.")
+@click.option("--times", type=click.IntRange(1), default=1, help="Number of runs; each uses the next seed.")
+@click.option("--rounds", type=click.IntRange(1), help="Number of times to run the steps in one cluster.")
 @click.option(
     "--backend",
     default=DEFAULT_BACKEND,
     show_default=True,
     metavar="NAME",
-    help="What runs the servers: local (plain processes) or docker (containers).",
+    help="Backend of the servers: local (plain processes) or docker (containers).",
 )
-@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper's version, for example 4.16.4.")
+@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
 @click.option(
     "--jars",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="BookKeeper from this folder of jars: a build of your own.",
+    help="Folder of jars: run your own build of BookKeeper.",
 )
-@click.option("--bookie-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--client-conf", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@BOOKIE_CONF
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Replace a parameter of the plan."
+    "--client-conf",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Your clients' settings, in the same form.",
 )
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the plan.")
 @click.option(
     "--pause-on",
     type=click.Choice(["anomaly", "end"]),
-    help="Leave the cluster up where something broke (or always), and say how to look inside.",
+    help="Leave the cluster running after an anomaly (or at the end of any run), and say how to inspect it.",
 )
-@click.option("--keep", is_flag=True, help="Keep the bookies' directories.")
+@click.option("--keep", is_flag=True, help="Keep the bookies' directories after the run.")
+@RESULTS
 @click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Default: FENCEPOST_RESULTS or ./results.",
+    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
 )
-@click.option(
-    "--master", metavar="URL", help="Spark's master that judges, spark://HOST:PORT; default: this machine."
-)
-@click.option("--quiet", is_flag=True, help="Only the last line.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+@QUIET
+@AS_JSON
 def command(
     scenarios: tuple[str, ...],
     modes: tuple[str, ...],
@@ -70,7 +70,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Run SCENARIOS (names, or paths of YAML files) in their modes and judge each run."""
+    """Run SCENARIOS (names, or paths of YAML files) in each of their modes, and judge each run."""
     from harness.series import run_series
 
     if pause_on:

@@ -6,32 +6,41 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import AS_JSON, QUIET, RESULTS
 from harness.durations import DURATION
 
 
 @click.command("shrink")
 @click.argument("run", default="latest")
-@click.option("--mode", help="Which mode of RUN, where several ran.")
+@click.option("--mode", help="Mode to shrink, if RUN has several.")
 @click.option(
-    "--finding", metavar="PROPERTY/KIND", help="What must stay; default: the severest that was found."
+    "--finding", metavar="PROPERTY/KIND", help="Finding that must remain; default: the most severe one."
 )
 @click.option(
     "--confidence",
     type=click.FloatRange(0.6, 0.999),
     default=0.95,
     show_default=True,
-    help="Of each decision whether a smaller plan still fails.",
-)
-@click.option("--for", "for_s", type=DURATION, help="End after so long with what was reached: 90s, 5m, 2h.")
-@click.option(
-    "--confirm", type=click.IntRange(0), default=3, show_default=True, help="Last runs of the result."
+    help="Confidence of each decision that a smaller plan still fails.",
 )
 @click.option(
-    "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: shrunk.yaml in RUN."
+    "--for", "for_s", type=DURATION, help="Time limit: 90s, 5m, 2h; the smallest plan until then is written."
 )
-@click.option("--results", type=click.Path(path_type=Path), help="Default: FENCEPOST_RESULTS or ./results.")
-@click.option("--quiet", is_flag=True, help="Only the last line.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of text.")
+@click.option(
+    "--confirm",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Number of runs that confirm the result.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; default: shrunk.yaml in RUN.",
+)
+@RESULTS
+@QUIET
+@AS_JSON
 def command(
     run: str,
     mode: str | None,
@@ -44,7 +53,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Take away from RUN (a folder, a bundle, a scenario, or latest) what its failure does not need.
+    """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
 
     Writes a scenario that `fencepost run FILE` runs. Exit codes: 0 written and confirmed, 3 not
     confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan so far is written).

@@ -6,16 +6,26 @@ from pathlib import Path
 
 import click
 
+from harness.commands.options import RESULTS
 from harness.verbs import typed
 
 
 @click.command("trackrecord")
 @click.argument("names", nargs=-1)
-@click.option("--list", "only_list", is_flag=True, help="Run nothing; show the bugs and what repeats each.")
-@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Runs of each release.")
-@click.option("--results", type=click.Path(path_type=Path), default=None, help="Where the runs are kept.")
-@click.option("--document", type=click.Path(path_type=Path), default=None, help="Write the table into this.")
-@click.option("--quiet", is_flag=True, help="Only the table and the last line.")
+@click.option(
+    "--list",
+    "only_list",
+    is_flag=True,
+    help="List the bugs with the command that repeats each, and run nothing.",
+)
+@click.option(
+    "--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs on each release."
+)
+@RESULTS
+@click.option(
+    "--document", type=click.Path(path_type=Path), default=None, help="Markdown file to put the table into."
+)
+@click.option("--quiet", is_flag=True, help="Print only the table and the last line.")
 def command(
     names: tuple[str, ...],
     only_list: bool,
@@ -24,9 +34,9 @@ def command(
     document: Path | None,
     quiet: bool,
 ) -> int:
-    """Run each bug (all, or NAMES) on the release that has it and on one that has not.
+    """Run each bug (all, or NAMES) on a release that has it and on one that does not.
 
-    Exit codes: 0 each found and not found as recorded, 3 a run that says nothing, 4 otherwise.
+    Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """
     from harness.order import default_results
     from harness.trackrecord.bugs import bugs
