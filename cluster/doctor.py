@@ -220,8 +220,10 @@ def _docker() -> Check:
     try:
         path = socket_path()
         EngineSocket(path, timeout_s=_PING_TIMEOUT_S).ask("GET", "/_ping")
+    except FileNotFoundError:
+        return Check("docker", "warn", f"no engine is running: {path} does not exist", remedy)
     except OSError as error:
-        return Check("docker", "warn", f"no engine answers: {error}", remedy)
+        return Check("docker", "warn", f"no engine answers: {error.strerror or error}", remedy)
     return Check("docker", "ok", f"an engine answers at {path}")
 
 

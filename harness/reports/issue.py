@@ -16,7 +16,7 @@ from harness.explain.moments import told
 from harness.repeating import repeat_command
 from harness.reports.page.proof import proof_of
 from harness.reports.page.stored import SEVERITY, StoredMode, stored_modes
-from harness.reports.text import finding_line
+from harness.reports.text import finding_line, rounded
 from protocol.modes import MODES
 
 SHRUNK = "shrunk.yaml"
@@ -63,7 +63,7 @@ def _findings(mode: StoredMode) -> Iterator[str]:
     names = mode.tables.ledgers
     for one in mode.findings[:MOST_FINDINGS]:
         yield f"- **{one.property}** {_safe(finding_line(one, names))}"
-        yield from (f"  - {_safe(fact)}" for fact in one.proof)
+        yield from (f"  - {_safe(rounded(fact))}" for fact in one.proof)
     if len(mode.findings) > MOST_FINDINGS:
         yield f"- and {len(mode.findings) - MOST_FINDINGS:,} more"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evidence.names import ledger_names
 from harness.reports.decisions import decision_table
-from harness.reports.text import finding_line
+from harness.reports.text import finding_line, rounded
 from harness.results import RunResult
 
 
@@ -33,6 +33,6 @@ def summary_markdown(result: RunResult) -> str:
         parts += ["", f"## {mode.mode}", ""]
         for finding in findings:
             parts.append(f"- **{finding.property}** {finding_line(finding, names)}")
-            parts += [f"  - {fact}" for fact in finding.proof]
+            parts += [f"  - {rounded(fact)}" for fact in finding.proof]
     parts += ["", "## Repeat", "", f"    {result.repeat}", ""]
     return "\n".join(parts)

@@ -5,6 +5,7 @@ Shows what the plan and the judging said and adds nothing to it. A line is (text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
@@ -25,6 +26,15 @@ STYLE = {
     Verdict.UNKNOWN: "yellow",
     Verdict.NOT_JUDGED: "dim",
 }
+_CLASSES = {
+    "explained": "recorded faults took every copy",
+    "unexplained": "a bookie that acknowledged them never lost them",
+    "forged": "the close followed an answer that the run had injected",
+    "put_back": "the run had set the ledger's metadata back",
+    "undetermined": "it is not proven how every copy was lost",
+}
+"""The classes of a loss in a few words; the rules are in docs/verdicts.md."""
+_EXACT_TIME = re.compile(r"\b\d+\.\d{9}(?= s\b)")
 _SHOWN_FINDINGS = 3
 _WIDTH = 100
 
@@ -71,14 +81,14 @@ def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Li
     for finding in list(judgement.findings)[:_SHOWN_FINDINGS]:
         yield f"      {finding_line(finding, names)}", ""
         for fact in finding.proof:
-            yield f"        - {fact}", "dim"
+            yield f"        - {rounded(fact)}", "dim"
     hidden = len(judgement.findings) - _SHOWN_FINDINGS
     if hidden > 0:
         yield f"      and {hidden} more in verdict.json", "dim"
     if judgement.verdict is Verdict.UNKNOWN:
         yield f"      needed: {judgement.needed}", "dim"
         for note in judgement.notes:
-            yield f"      {note}", "dim"
+            yield f"      {rounded(note)}", "dim"
 
 
 def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
@@ -90,8 +100,13 @@ def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
         where += f" {finding.first_entry}"
         if finding.last_entry > finding.first_entry:
             where += f"..{finding.last_entry}"
-    loss = f", class {finding.loss}" if finding.loss else ""
+    loss = f", class {finding.loss}: {_CLASSES[finding.loss]}" if finding.loss else ""
     return f"{finding.kind}: {where} ({finding.count:,} in all{loss})"
+
+
+def rounded(text: str) -> str:
+    """A proof with its times as ``fencepost explain`` shows them; ``verdict.json`` has the nanoseconds."""
+    return _EXACT_TIME.sub(lambda time: f"{float(time[0]):.4f}", text)
 
 
 def property_row(verdict: RunVerdict) -> str:

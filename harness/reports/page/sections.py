@@ -8,7 +8,7 @@ from typing import Any
 from evidence.findings import Finding, Verdict
 from harness.reports.markup import Markup, el, join
 from harness.reports.page.stored import StoredMode
-from harness.reports.text import finding_line
+from harness.reports.text import finding_line, rounded
 
 MOST_FINDINGS = 12
 MOST_NOTES = 12
@@ -52,7 +52,7 @@ def findings_section(mode: StoredMode) -> Markup | None:
 def _finding(one: Finding, names: Mapping[int, str], *, opened: bool) -> Markup:
     title = el("summary", el("b", one.property), " ", finding_line(one, names))
     return el(
-        "details", title, el("ul", [el("li", fact) for fact in one.proof]), open=opened, class_="finding"
+        "details", title, el("ul", [el("li", rounded(fact)) for fact in one.proof]), open=opened, class_="finding"
     )
 
 
@@ -79,7 +79,7 @@ def _told(judgement: Tree) -> Markup:
         el("p", "found: " + ", ".join(counts)) if counts else None,
         el("p", "needed: " + str(judgement["needed"])) if needed else None,
         el("p", "seen: " + ", ".join(seen), class_="muted") if seen else None,
-        [el("p", note, class_="note") for note in notes[:MOST_NOTES]],
+        [el("p", rounded(note), class_="note") for note in notes[:MOST_NOTES]],
         el("p", f"and {len(notes) - MOST_NOTES} more notes", class_="muted")
         if len(notes) > MOST_NOTES
         else None,
