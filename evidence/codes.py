@@ -10,6 +10,9 @@ from enum import IntEnum, IntFlag
 NEVER = 2**63 - 1
 """Stands for "no such time" in every ``_ns`` column; compares later than any time."""
 
+RECORDED = "recorded"
+"""The event of a client that quit: how many ``slots`` of its history its boot used."""
+
 
 class Kind(IntEnum):
     """What a client operation was."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 from evidence.collect.chains import collect_chains
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
+from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
 from evidence.collect.faults import collect_faults
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
 from evidence.collect.ledgers import collect_ledgers
@@ -86,6 +87,7 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
         )
         damage += [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
         small = {"servers": servers, **_small_tables(folder, run, end, done, changes)}
+        damage += _contradictions(folder, run, end, small, dict(zip(files, done, strict=True)))
         for name, found in small.items():
             rows[name] = write_parts(tables, name, found.table, name, buckets)
             damage += found.damage
@@ -107,6 +109,22 @@ def _damage_to_histories(
     )
     for file, part in done.items():
         damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
+    return damage
+
+
+def _contradictions(
+    folder: RunFolder,
+    run: Mapping[str, Any],
+    end: Mapping[str, Any] | None,
+    tables: Mapping[str, Collected],
+    done: Mapping[SegmentFile, SegmentDone],
+) -> list[str]:
+    """Where parts of the record disagree; a run that was not carried out to its end lacks some anyway."""
+    servers, faults = tables["servers"].table.to_pylist(), tables["faults"].table.to_pylist()
+    damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
+    if end and not end.get("left_out"):
+        damage += faults_missing(run["plan"], faults)
+        damage += ends_unexplained(servers, faults, read_lines(folder.steps).records)
     return damage
 
 

@@ -36,11 +36,12 @@ class SegmentTask:
 
 @dataclass(frozen=True, slots=True)
 class SegmentDone:
-    """What became of one file: slots used, the watched rows (few), and its damage."""
+    """What became of one file: slots used, the watched rows (few), its damage, halves that are torn."""
 
     slots: int
     watched: pa.Table
     damage: tuple[str, ...]
+    torn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def collect_segments(task: SegmentTask) -> SegmentsDone:
     for name in ("operations", "census"):
         table = pa.concat_tables([getattr(segment, name) for segment in segments])
         rows[name] = write_parts(task.tables, name, table, part, task.buckets)
-    done = (SegmentDone(segment.slots, segment.watched, segment.damage) for segment in segments)
+    done = (SegmentDone(segment.slots, segment.watched, segment.damage, segment.torn) for segment in segments)
     return SegmentsDone(tuple(done), rows)
 
 

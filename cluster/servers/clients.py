@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -17,6 +18,7 @@ from cluster.servers.process import OwnedProcess
 from cluster.servers.programs import CLIENT as ROLE
 from cluster.servers.runner import Launch, Started
 from cluster.servers.site import Site
+from evidence.codes import RECORDED
 from protocol.errors import ClientError, NotReadyError
 
 MAIN = "fencepost.client.Main"
@@ -67,10 +69,17 @@ class ClientProcess(OwnedProcess):
                 self.resume()
             boot = self._running("be stopped")
             self._ordered.add(boot)
-            self.submit("quit")
+            said = self.submit("quit")
             ended = self._await_exit(boot, timeout_s, "the quit command")
             self.close()
+            self._record_slots(boot, said)
             return ended
+
+    def _record_slots(self, boot: int, said: Future[Reply]) -> None:
+        """Note how many slots of its history a boot used, as it reported when it quit."""
+        if said.exception() is None and (slots := said.result().get("slots")) is not None:
+            event = {"server": self.name, "boot": boot, "event": RECORDED, "slots": slots}
+            self._site.events.write({**event, "at_ns": time.monotonic_ns()})
 
     def close(self) -> None:
         """End the conversation, if there is one, and its thread."""

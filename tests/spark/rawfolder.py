@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidence.codes import Flag, Kind, Outcome, Proof
+from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.history import SLOT_BYTES, SLOTS
 
@@ -100,12 +101,14 @@ def make(
     silent: Sequence[str] = (),
     logged: Callable[[RunFolder], Mapping[str, Any]] | None = None,
     logs: Mapping[str, str] | None = None,
+    events: Sequence[Mapping[str, Any]] = (),
+    doctored: Callable[[RunFolder], None] = lambda _: None,
 ) -> RunFolder:
     """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history.
 
     ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
     before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs`` are those of servers' first
-    boots.
+    boots, ``events`` more of theirs. ``doctored`` changes the raw evidence before it is closed.
     """
     folder = RunFolder.create(path, "protected")
     for server, text in (logs or {}).items():
@@ -124,9 +127,9 @@ def make(
             "clock": {"wall_ns": 1_000_000 * MS, "monotonic_ns": 0},
         }
     )
-    written = write_history(folder, "writer", WRITER, writer_slots(story))
+    write_history(folder, "writer", WRITER, writer_slots(story))
     # Whoever sees a ledger closed sees it after the writer's last add.
-    observed = write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
+    write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     folder.steps.write_text(
         "".join(json.dumps({"step": "named", "ledger": n, "name": f"l{n}"}) + "\n" for n in story.ledgers)
@@ -136,12 +139,13 @@ def make(
     folder.faults.write_text(
         "".join(json.dumps(kill | {"phase": p, "at_ns": n, "proof": {}}) + "\n" for n, p in enumerate(phases))
     )
-    folder.events.write_text(
-        "".join(json.dumps({"server": b, "boot": 1, "event": "started", "at_ns": 1}) + "\n" for b in BOOKIES)
-    )
+    started = [{"server": b, "boot": 1, "event": "started", "at_ns": 1} for b in BOOKIES]
+    folder.events.write_text("".join(json.dumps(event) + "\n" for event in [*started, *events]))
+    doctored(folder)
+    files = segment_files(folder.operations)
     histories = {
-        "writer": {"slots": written, "ended": "exit"},
-        "observer": {"slots": observed, "ended": "exit"},
+        client: {"slots": sum(file.slots for file in files if file.client == client)}
+        for client in ("writer", "observer")
     }
     clock = {"wall_ns": 1_900_000 * MS, "monotonic_ns": 900_000 * MS}
     wire = {"wire": logged(folder)} if logged else {}

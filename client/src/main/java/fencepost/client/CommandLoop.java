@@ -36,8 +36,7 @@ final class CommandLoop {
                 continue;
             }
             if ("quit".equals(message.path("do").textValue())) {
-                ending.end();
-                replies.send(answering(message, Replies.object().put("ok", true)));
+                replies.send(answering(message, Replies.object().put("ok", true).put("slots", ending.end())));
                 return;
             }
             threads.execute(() -> handle(message));
@@ -47,8 +46,8 @@ final class CommandLoop {
     /** What is to be done before an orderly end. */
     @FunctionalInterface
     interface Ending {
-        /** Does it. */
-        void end() throws IOException;
+        /** Does it, and says how many slots of the history were used. */
+        long end() throws IOException;
     }
 
     private void handle(JsonNode message) {

@@ -66,7 +66,7 @@ public final class Main {
         Runtime.getRuntime().halt(0);
     }
 
-    private static void end(BookKeeper bookkeeper, History history) throws IOException {
+    private static long end(BookKeeper bookkeeper, History history) throws IOException {
         try {
             bookkeeper.close();
         } catch (BKException e) {
@@ -75,6 +75,7 @@ public final class Main {
             Thread.currentThread().interrupt();
         }
         history.close();
+        return history.slots();
     }
 
     private static Map<String, Command> commands(Session session, ObjectNode about) {

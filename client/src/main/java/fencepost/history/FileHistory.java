@@ -60,6 +60,13 @@ public final class FileHistory implements History {
     }
 
     @Override
+    public long slots() {
+        synchronized (lock) {
+            return (number - 1L) * HistoryFormat.SLOTS + used;
+        }
+    }
+
+    @Override
     public void close() {
         synchronized (lock) {
             preparer.shutdown();

@@ -14,6 +14,11 @@ final class NoHistory implements History {
     }
 
     @Override
+    public long slots() {
+        return 0;
+    }
+
+    @Override
     public void close() {
     }
 

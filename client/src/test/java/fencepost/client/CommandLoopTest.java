@@ -87,14 +87,17 @@ class CommandLoopTest {
     void quitIsAnsweredWhenEverythingIsDone() throws Exception {
         List<JsonNode> replies = say(Map.of(), "{\"id\": 9, \"do\": \"quit\"}", "{\"id\": 10, \"do\": \"hello\"}");
         assertTrue(ended.get());
-        assertEquals("[{\"id\":9,\"ok\":true}]", replies.toString());
+        assertEquals("[{\"id\":9,\"ok\":true,\"slots\":5}]", replies.toString());
     }
 
     private List<JsonNode> say(Map<String, Command> commands, String... lines)
             throws IOException, InterruptedException {
         Replies replies = new Replies(new PrintStream(out, false, StandardCharsets.UTF_8));
         new CommandLoop(commands, replies, threads).run(
-                new BufferedReader(new StringReader(String.join("\n", lines))), () -> ended.set(true));
+                new BufferedReader(new StringReader(String.join("\n", lines))), () -> {
+                    ended.set(true);
+                    return 5;
+                });
         threads.shutdown();
         assertTrue(threads.awaitTermination(10, TimeUnit.SECONDS));
         List<JsonNode> said = new ArrayList<>();

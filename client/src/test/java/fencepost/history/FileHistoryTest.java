@@ -111,6 +111,7 @@ class FileHistoryTest {
                 done.get();
             }
             pool.shutdown();
+            assertEquals((long) threads * each, history.slots());
         }
         long due = (3L << 40) + 1;
         long before = 0;

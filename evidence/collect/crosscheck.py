@@ -1,0 +1,95 @@
+"""The record held against itself: what one part of it says must be in another.
+
+Each fault step of the plan has its fault, each unclean end of a process the fault or unplanned death
+behind it, and the history of a client that ended in order is whole: no half of a slot torn, and no fewer
+slots than the client reported. Sentences on damage only. What a single file or table shows by itself is
+the affair of the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evidence.codes import NEVER, RECORDED
+from evidence.collect.histories import SegmentFile, tables_of
+from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
+from protocol.exits import unclean
+from protocol.faults import EFFECTS, UNPLANNED
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def faults_missing(plan: Mapping[str, Any], faults: Rows) -> Iterator[str]:
+    """Kinds of which the fault log holds fewer than the steps of the plan injected; all steps were run."""
+    logged = Counter(row["kind"] for row in faults if row["injected_ns"] != NEVER)
+    planned = Counter(_injected(plan.get("steps") or ()))
+    for kind, number in sorted(planned.items()):
+        due = number * int(plan.get("rounds") or 1)
+        if logged[kind] < due:
+            yield f"faults: the plan injects `{kind}` {due} times, the fault log holds {logged[kind]}"
+
+
+def _injected(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The kind of each fault that steps of a plan's tree inject; a ``roll`` ends each of its targets."""
+    for step in steps:
+        for branch in step.get("together") or ():
+            yield from _injected(branch)
+        yield from (name for name in step if name in EFFECTS)
+        if "roll" in step:
+            yield from [step["roll"].get("how", "stop")] * len(step["roll"]["targets"])
+
+
+def ends_unexplained(servers: Rows, faults: Rows, steps: Rows) -> Iterator[str]:
+    """Unclean ends of processes that no fault, unplanned death or start that may be refused accounts for.
+
+    The observer is stopped before the servers; what ends after it is the end of the run.
+    """
+    ends = [(row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"]
+    over_ns = max((row["latest_ns"] for row, _ in ends if row["server"] == OBSERVER), default=NEVER)
+    for row, detail in ends:
+        number, code = detail.get("signal"), detail.get("code")
+        name, boot, at_ns = row["server"], row["boot"], row["latest_ns"]
+        if name == ADMIN or at_ns > over_ns or not unclean(signal=number, code=code):
+            continue
+        by_fault = any(_may_end(fault, name, boot, at_ns) for fault in faults)
+        if not by_fault and not any(_may_refuse(step, name, at_ns) for step in steps):
+            how = f"signal {number}" if number is not None else f"code {code}"
+            yield f"faults: {name} boot {boot} ended with {how}, and the fault log does not say why"
+
+
+def _may_end(fault: Mapping[str, Any], name: str, boot: int, at_ns: int) -> bool:
+    """Whether a fault may be why a process ended; one of the metadata store may end any bookie."""
+    if fault["kind"] == UNPLANNED:
+        died = json.loads(fault["proof"] or "{}").get("confirmed") or {}
+        return fault["target"] == name and died.get("boot") in (None, boot)
+    targets = str(fault["target"]).split(",")
+    return fault["planned_ns"] <= at_ns and (name in targets or targets == [ZOOKEEPER])
+
+
+def _may_refuse(step: Mapping[str, Any], name: str, at_ns: int) -> bool:
+    """Whether a step started the process and let its boot end by itself."""
+    params = step.get("params") or {}
+    allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
+    return allowed and params.get("target") == name and step["began_ns"] <= at_ns
+
+
+def histories_cut(found: Mapping[SegmentFile, tuple[int, int]], servers: Rows) -> Iterator[str]:
+    """What boots that ended in order cannot have left: torn halves, fewer slots than they reported.
+
+    ``found`` gives for each file how many slots it uses and how many halves are torn.
+    """
+    slots: Counter[tuple[str, int]] = Counter()
+    torn: Counter[tuple[str, int]] = Counter()
+    for file, (used, halves) in found.items():
+        slots[file.client, file.boot] += used
+        torn[file.client, file.boot] += halves
+    for row in servers:
+        life, detail = (row["server"], row["boot"]), json.loads(row["detail"])
+        name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
+        if row["event"] == "exit" and detail.get("code") == 0 and torn[life]:
+            yield f"{name} ended in order, and {torn[life]} halves of its slots are torn"
+        if row["event"] == RECORDED and slots[life] < int(detail["slots"]):
+            yield f"{name} reported {detail['slots']} slots at its end, its files hold {slots[life]}"

@@ -1,0 +1,105 @@
+"""A record that disagrees with itself is damage, also when it was closed like that: nothing is valid then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder
+from evidence.history import SLOT_BYTES
+from pipeline.collect import collect
+from pipeline.judge import judge
+from tests.spark.rawfolder import Story, make
+from tests.spark.test_sealed import Inline
+
+STORY = Story({4: 50})
+SLOTS = 52  # create, adds, close
+PLAN = {"steps": [{"kill": {"target": "b1"}}]}
+KILLED = {"server": "b1", "boot": 1, "event": "exit", "code": None, "signal": 9, "at_ns": 2}
+ENDED = [
+    {"server": "writer", "boot": 1, "event": "recorded", "slots": SLOTS, "at_ns": 10**12},
+    *(
+        {"server": name, "boot": 1, "event": "exit", "code": 0, "at_ns": 10**12}
+        for name in ("writer", "observer")
+    ),
+]
+
+
+def judged(path: Path, doctored: Callable[[RunFolder], None], *, reported: bool = True) -> RunVerdict:
+    events = [KILLED, *(ENDED if reported else ENDED[1:])]
+    folder = make(path, STORY, plan=PLAN, events=events, doctored=doctored)
+    session: Any = Inline()
+    collect(session, folder)
+    return judge(session, folder)
+
+
+def history(change: Callable[[bytearray], None]) -> Callable[[RunFolder], None]:
+    def doctor(folder: RunFolder) -> None:
+        path = folder.operations / "writer-001-000001.hist"
+        content = bytearray(path.read_bytes())
+        change(content)
+        path.write_bytes(content)
+
+    return doctor
+
+
+def torn_outcome(content: bytearray, slot: int) -> None:
+    """The last eight bytes of an outcome are zero, as where a killed client was storing it."""
+    end = (2 + slot) * SLOT_BYTES
+    content[end - 8 : end] = bytes(8)
+
+
+def all_torn(content: bytearray) -> None:
+    for slot in range(SLOTS):
+        torn_outcome(content, slot)
+
+
+def one_torn(content: bytearray) -> None:
+    torn_outcome(content, 20)
+
+
+def cut(content: bytearray) -> None:
+    content[(1 + 22) * SLOT_BYTES : (1 + SLOTS) * SLOT_BYTES] = bytes(30 * SLOT_BYTES)
+
+
+def no_faults(folder: RunFolder) -> None:
+    folder.faults.write_text("")
+
+
+def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, lambda _: None)
+    assert (verdict.verdict, verdict.damage) == (Verdict.VALID, ())
+
+
+@pytest.mark.parametrize(
+    ("doctored", "damage"),
+    [
+        (history(one_torn), ["operations: writer boot 1 ended in order, and 1 halves of its slots are torn"]),
+        (
+            history(all_torn),
+            ["operations: writer boot 1 ended in order, and 52 halves of its slots are torn"],
+        ),
+        (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
+        (
+            no_faults,
+            [
+                "faults: b1 boot 1 ended with signal 9, and the fault log does not say why",
+                "faults: the plan injects `kill` 1 times, the fault log holds 0",
+            ],
+        ),
+    ],
+)
+def test_a_part_that_went_before_the_evidence_was_closed_is_missed(
+    tmp_path: Path, doctored: Callable[[RunFolder], None], damage: list[str]
+) -> None:
+    verdict = judged(tmp_path, doctored)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert list(verdict.damage) == damage
+
+
+def test_a_run_of_a_client_that_reported_nothing_is_judged_as_ever(tmp_path: Path) -> None:
+    assert judged(tmp_path, lambda _: None, reported=False).verdict is Verdict.VALID

@@ -1,0 +1,111 @@
+"""The record held against itself: faults against plan and ends of processes, histories against ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidence.codes import NEVER
+from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
+from evidence.collect.histories import SegmentFile
+
+Row = dict[str, Any]
+KILLED: Row = {"code": None, "signal": 9}
+IN_ORDER: Row = {"code": 0, "signal": None}
+
+
+def fault(kind: str = "kill", target: str = "b1", **columns: Any) -> Row:
+    return {"kind": kind, "target": target, "planned_ns": 10, "injected_ns": 11, "proof": "{}"} | columns
+
+
+def event(server: str = "b1", at_ns: int = 20, *, name: str = "exit", boot: int = 1, **detail: Any) -> Row:
+    return {"server": server, "boot": boot, "event": name, "latest_ns": at_ns, "detail": json.dumps(detail)}
+
+
+KILL, START = {"kill": {"target": "b1"}}, {"start": {"target": "b1"}}
+
+
+@pytest.mark.parametrize(
+    ("plan", "faults", "said"),
+    [
+        ({"steps": [KILL, START]}, [fault()], []),
+        ({"steps": [START]}, [], []),
+        ({"steps": [KILL]}, [], ["the plan injects `kill` 1 times, the fault log holds 0"]),
+        ({"steps": [KILL]}, [fault(injected_ns=NEVER)], ["the plan injects `kill` 1 times"]),
+        ({"steps": [KILL], "rounds": 3}, [fault()] * 2, ["`kill` 3 times, the fault log holds 2"]),
+        ({"steps": [{"together": [[KILL], [START, KILL]]}]}, [fault()], ["`kill` 2 times"]),
+        ({"steps": [{"roll": {"targets": ["b1", "b2"], "how": "kill"}}, KILL]}, [fault()] * 2, ["3 times"]),
+        ({"steps": [{"roll": {"targets": ["b1"]}}]}, [fault("stop")], []),
+        ({}, [], []),
+    ],
+)
+def test_every_fault_step_has_its_fault(plan: Row, faults: list[Row], said: list[str]) -> None:
+    found = list(faults_missing(plan, faults))
+    assert len(found) == len(said)
+    assert all(text in one for one, text in zip(found, said, strict=True))
+
+
+def died(boot: int) -> Row:
+    return fault("unplanned", planned_ns=NEVER, proof=json.dumps({"confirmed": {"boot": boot}}))
+
+
+def started(expect: str, began_ns: int = 15) -> Row:
+    return {"step": "start", "params": {"target": "b1", "expect": expect}, "began_ns": began_ns}
+
+
+@pytest.mark.parametrize(
+    ("end", "faults", "steps", "explained"),
+    [
+        (event(**KILLED), [], [], False),
+        (event(**KILLED), [fault()], [], True),
+        (event(**KILLED), [fault(target="b2")], [], False),
+        (event(**KILLED), [fault("power_loss", "b2,b1")], [], True),
+        (event(**KILLED), [fault(planned_ns=21)], [], False),
+        (event(**KILLED), [fault("wipe_metadata", "zk1")], [], True),
+        (event(**KILLED), [died(1)], [], True),
+        (event(**KILLED), [died(2)], [], False),
+        (event(code=1, signal=None), [], [started("refuses")], True),
+        (event(code=1, signal=None), [], [started("any")], True),
+        (event(code=1, signal=None), [], [started("ready")], False),
+        (event(code=1, signal=None), [], [started("refuses", 21)], False),
+        (event(code=143, signal=None), [], [], True),
+        (event("writer", **IN_ORDER), [], [], True),
+        (event("admin", code=1, signal=None), [], [], True),
+        (event(at_ns=31, **KILLED), [], [], True),
+    ],
+)
+def test_every_unclean_end_has_its_reason(
+    end: Row, faults: list[Row], steps: list[Row], explained: bool
+) -> None:
+    said = list(ends_unexplained([event("observer", 30, **IN_ORDER), end], faults, steps))
+    assert bool(said) is not explained
+    assert all(one.startswith("faults: b1 boot 1 ended with ") for one in said)
+
+
+def file(boot: int, segment: int = 1, client: str = "writer") -> SegmentFile:
+    return SegmentFile(client, boot, segment, Path())
+
+
+def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
+    found = {file(1): (5, 2), file(2): (5, 1), file(1, client="observer"): (5, 1)}
+    rows = [
+        event("writer", boot=1, **KILLED),
+        event("writer", boot=2, **IN_ORDER),
+        event("observer", **IN_ORDER),
+    ]
+    assert list(histories_cut(found, rows)) == [
+        "operations: writer boot 2 ended in order, and 1 halves of its slots are torn",
+        "histories: observer boot 1 ended in order, and 1 halves of its slots are torn",
+    ]
+
+
+def test_a_client_reported_no_more_slots_than_its_files_hold() -> None:
+    found = {file(1): (65_536, 0), file(1, 2): (4, 0), file(2): (7, 0)}
+    rows = [event("writer", name="recorded", boot=boot, slots=slots) for boot, slots in ((1, 65_540), (2, 9))]
+    assert list(histories_cut(found, rows)) == [
+        "operations: writer boot 2 reported 9 slots at its end, its files hold 7"
+    ]
+    assert list(histories_cut(found, [])) == []
