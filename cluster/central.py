@@ -21,7 +21,7 @@ from protocol.errors import PrerequisiteError
 _AT_A_TIME = 8
 _ATTEMPTS = 4
 _TIMEOUT_S = 30
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 14  # the last one is lost when a connection breaks
 _OFFLINE = (
     "Check the network, then run again: what arrived is kept. "
     "HTTPS_PROXY names a proxy, FENCEPOST_MAVEN a mirror."

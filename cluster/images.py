@@ -94,7 +94,9 @@ def _prepare_bookkeeper(version: str, context: Path) -> None:
     _folder(context / _LIB)
     for jar in servers.jars:
         _link(jar, context / _LIB / jar.name)
-    checksums.write_lock(context / _SUMS, checksums.read_lock(servers.lock))
+    sums = context / _SUMS
+    checksums.write_lock(sums, checksums.read_lock(servers.lock))
+    sums.chmod(0o644)
     _copy(client, context / client.name)
 
 

@@ -40,7 +40,7 @@ def write_archive(folder: Path) -> Path:
     if archive.exists():
         return archive
     folder.mkdir(parents=True, exist_ok=True)
-    write_base_archive()
+    write_base_archive()  # without it the JVM writes none
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         fresh = Path(scratch) / archive.name
         dumping = [f"-XX:ArchiveClassesAtExit={fresh}"]

