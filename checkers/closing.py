@@ -301,9 +301,8 @@ def _unwritten(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Find
                 kind="closed_unwritten",
                 ledger=ledger,
                 count=1,
-                text=(
-                    f"{ledger_text(run, ledger)}: {client_name(run, client)} {how} {end} before CLOSED was written"
-                ),
+                text=f"{ledger_text(run, ledger)}: {client_name(run, client)} {how} {end} "
+                "before CLOSED was written",
                 proof=(
                     f"{client_name(run, client)} {how} {end} by {time_text(run, telling.completed_ns)} "
                     f"({operation_text(telling.seq)})",

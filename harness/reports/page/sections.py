@@ -52,7 +52,11 @@ def findings_section(mode: StoredMode) -> Markup | None:
 def _finding(one: Finding, names: Mapping[int, str], *, opened: bool) -> Markup:
     title = el("summary", el("b", one.property), " ", finding_line(one, names))
     return el(
-        "details", title, el("ul", [el("li", rounded(fact)) for fact in one.proof]), open=opened, class_="finding"
+        "details",
+        title,
+        el("ul", [el("li", rounded(fact)) for fact in one.proof]),
+        open=opened,
+        class_="finding",
     )
 
 
