@@ -1,0 +1,62 @@
+"""The client's jar is built without a JDK: errors come in the compiler's words."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cluster.artifacts import CHECKOUT
+from protocol.errors import FencepostError
+
+sys.path.append(str(CHECKOUT / "scripts" / "parts"))
+
+import client_jar
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(client_jar, "CLIENT_JAR", tmp_path / "target" / "client.jar")
+    assert client_jar.main() == 0
+    return tmp_path / "target" / "client.jar"
+
+
+def test_the_jar_has_every_class_and_resource_and_starts_with_main(built: Path) -> None:
+    names = set(zipfile.ZipFile(built).namelist())
+    sources = CHECKOUT / "client" / "src" / "main"
+    expected = {
+        path.relative_to(sources / "java").with_suffix(".class").as_posix()
+        for path in (sources / "java").rglob("*.java")
+        if path.name != "package-info.java"
+    }
+    assert expected <= names
+    assert {path.name for path in (sources / "resources").iterdir()} <= names
+    assert b"Main-Class: fencepost.client.Main\n" in zipfile.ZipFile(built).read("META-INF/MANIFEST.MF")
+    assert [path.name for path in built.parent.iterdir()] == [built.name]
+
+
+def test_the_same_sources_give_the_same_bytes(built: Path) -> None:
+    first = built.read_bytes()
+    assert client_jar.main() == 0
+    assert built.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("int x = absent;", "absent cannot be resolved"),
+        ("return; }; int y() {", "ERROR"),
+        ("java.util.List l = null;", "raw type"),
+    ],
+)
+def test_a_source_with_an_error_or_a_warning_is_refused(
+    body: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "java").mkdir()
+    (tmp_path / "java" / "A.java").write_text(f"class A {{ void a() {{ {body} }} }}\n")
+    monkeypatch.setattr(client_jar, "SOURCES", tmp_path)
+    compiler, *jars = client_jar.libraries()
+    with pytest.raises(FencepostError, match=reason):
+        client_jar.compile_into(tmp_path / "classes", compiler, jars)
