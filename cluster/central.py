@@ -1,7 +1,7 @@
 """Files of a Maven repository, fetched by path and checked by SHA-256: no Maven, no resolution.
 
-The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. Knows no
-release of anything: what is fetched, and its sums, come from the locks.
+The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. What is fetched, and
+its sums, come from the caller.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def repository() -> str:
 def fetch(sums: Mapping[str, str], into: Path) -> None:
     """Fetch files (path in the repository to SHA-256) into one folder under their last names.
 
-    Those that are there are kept, a part of one is continued. ``PrerequisiteError`` when the
+    Complete files are kept, a partial one is continued. ``PrerequisiteError`` when the
     repository is out of reach, lacks one, or has one of other content.
     """
     into.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def _fetch(session: requests.Session, path: str, digest: str, into: Path) -> Non
 
 
 def _continue(session: requests.Session, url: str, part: Path) -> None:
-    """Append to ``part`` what it lacks of the file; a server that knows no ranges sends all of it again."""
+    """Append to ``part`` what it lacks of the file; a server without ranges sends all of it again."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={have}-"} if have else {})}
     with session.get(url, headers=headers, stream=True, timeout=_TIMEOUT_S) as response:

@@ -22,8 +22,8 @@ _MIRRORED = "<mirrors><mirror><id>fencepost</id><mirrorOf>*</mirrorOf><url>{url}
 def maven() -> list[str]:
     """The command line up to the options of the caller; Maven's JVM is the one of :func:`protocol.java.java`.
 
-    ``PrerequisiteError`` when PATH has no ``mvn`` and the repository is out of reach. Proxies of
-    HTTP are Maven's own affair: ``MAVEN_OPTS=-Dhttps.proxyHost=... -Dhttps.proxyPort=...``.
+    ``PrerequisiteError`` when PATH has no ``mvn`` and the repository is out of reach. Maven
+    takes a proxy from ``MAVEN_OPTS=-Dhttps.proxyHost=... -Dhttps.proxyPort=...``.
     """
     home = cache_root() / "maven"
     with exclusive(home / "lock"):

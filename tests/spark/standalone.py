@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from pyspark.find_spark_home import _find_spark_home
+
+from protocol.java import java, modules_of
 
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
 _TIMEOUT_S = 180
@@ -45,7 +48,12 @@ def environment(place: Path, *, without: Sequence[str] = ()) -> Path:
 
 @contextmanager
 def standalone(place: Path) -> Iterator[Standalone]:
-    """A master and two workers of one core each; they are gone afterwards."""
+    """A master and two workers of one core each; they are gone afterwards.
+
+    Skips where Java is a mere runtime: Spark starts the JVMs of its workers with a module that it lacks.
+    """
+    if "jdk.incubator.vector" not in modules_of(java()):
+        pytest.skip(f"Spark's workers need a JDK's module jdk.incubator.vector, which {java()} lacks")
     started: list[subprocess.Popen[bytes]] = []
     try:
         master = _start("Master", place / "master", ["--port", "0"], started)
@@ -76,7 +84,12 @@ def _start(what: str, folder: Path, options: Sequence[str], started: list[subpro
             subprocess.Popen(
                 [*command, "--host", "127.0.0.1", "--webui-port", "0", *options],
                 cwd=folder,
-                env={**kept, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"},
+                env={
+                    **kept,
+                    "JAVA_HOME": str(java().parent.parent),
+                    "SPARK_HOME": str(home),
+                    "SPARK_LOCAL_IP": "127.0.0.1",
+                },
                 stdout=output,
                 stderr=output,
             )
