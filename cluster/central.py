@@ -1,7 +1,7 @@
 """Files of a Maven repository, fetched by path and checked by SHA-256: no Maven, no resolution.
 
-The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. What is fetched, and
-its sums, come from the caller.
+The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. What is
+fetched, and its sums, come from the caller.
 """
 
 from __future__ import annotations
