@@ -101,5 +101,5 @@ def failure(version: str, output: str) -> FencepostError:
     reason = next((line.removeprefix("[ERROR]").strip() for line in lines if "rtifact" in line), "")
     return PrerequisiteError(
         f"Maven could not fetch the jars of BookKeeper {version}: {reason or ' '.join(lines[:3])}",
-        remedy="Check the network and FENCEPOST_MAVEN, then run again.",
+        remedy="Check the network, FENCEPOST_MAVEN and MAVEN_OPTS (docs/java.md), then run again.",
     )
