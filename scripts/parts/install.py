@@ -1,154 +1,142 @@
-"""Set-up: find what is missing, say what will be installed, install it.
+"""Set-up: install what is missing, or take all of it away again.
 
-usage: scripts/setup [--help]
+usage: scripts/setup [--help | --remove]
 
-Installs into this checkout (.venv, .build, client/target, proxy/bin) and into the cache
-(FENCEPOST_CACHE, else ~/.cache/fencepost). As root it installs a JDK and Maven with apt where
-they are missing; FENCEPOST_NO_APT=1 forbids that. Exit codes: 0 done, 1 a step failed,
-2 something is missing that only you can install.
+Installs Python packages (Spark and a Java runtime among them), BookKeeper's and ZooKeeper's jars,
+and the project's own client and proxy, into this checkout (.venv, .build, client/target, proxy/bin)
+and into the cache (FENCEPOST_CACHE, else ~/.cache/fencepost). It needs Python 3.11 or newer and no
+root, and says first what it will fetch and how much disk that takes. It can be interrupted at any
+moment and run again. docs/setup.md has mirrors, proxies and sizes.
+
+--remove   remove all of that: .venv, .build, client/target, proxy/bin and the cache; results stay
+
+Exit codes: 0 done, 1 a step failed, 2 something is missing that only you can supply, 130 interrupted.
 """
 
-from __future__ import annotations
+import ending  # first, before the other imports take their time
+
+# isort: split
 
 import fcntl
-import shutil
+import os
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from threading import Lock
+from pathlib import Path
+from typing import TextIO
 
 import machine
+import plan
+import removal
 import stamp
-import steps
 
-sys.path.insert(0, str(stamp.ROOT))
-from cluster.artifacts import is_cached  # the checkout is importable only now
-
-_SAYING = Lock()
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing to do: its name, what the user reads before it starts, and the act."""
-
-    name: str
-    about: str
-    act: Callable[[], None]
-
-
-STEPS = {
-    "python": Step(
-        "python", "Python packages into .venv: 440 MB to fetch, 1 GB on disk, 1 to 4 minutes", steps.python
-    ),
-    "client": Step("client", "the client's jar with Maven: 100 MB to fetch, 1 minute", steps.client),
-    "servers": Step("servers", "BookKeeper and ZooKeeper jars: 110 MB to fetch, 1 minute", steps.servers),
-    "proxy": Step("proxy", "the proxy with Go: 30 MB to fetch, 1 minute", steps.proxy),
-    "starts": Step("starts", "class data for faster starts: 250 MB in the cache, 1 minute", steps.starts),
-}
-BRANCHES = (("python",), ("client", "servers"), ("proxy",))  # side by side; Maven's two one after the other
+_SAY_AGAIN_S = 10
 
 
 def main(arguments: list[str]) -> int:
-    """Run set-up; the exit code."""
-    if arguments:
-        sys.stdout.write(__doc__ or "")
-        return 0 if arguments in (["--help"], ["-h"]) else 2
+    """Run set-up, then the command that ``--for NAME COMMAND...`` names; the exit code."""
+    command: list[str] = []
+    if arguments[:1] == ["--for"]:  # of the other scripts, whose standard output is the command's
+        ending.script, command = f"scripts/{arguments[1]}", arguments[2:]
+        os.environ["FENCEPOST_SETUP_FOR"] = ending.script
+    elif arguments not in ([], ["--remove"]):
+        print(f"error: scripts/setup knows --help and --remove, not: {' '.join(arguments)}", file=sys.stderr)
+        return 2
     try:
-        with _alone():
-            _set_up()
+        stamp.cache_root()
+    except RuntimeError:  # as the standard library says it
+        print(
+            "error: this user has no home folder; set FENCEPOST_CACHE to one for the cache", file=sys.stderr
+        )
+        return 2
+    try:
+        code = _remove() if arguments == ["--remove"] else _set_up()
     except machine.StopError as stop:
-        say(f"error: {stop}", error=True)
+        print(f"error: {str(stop).replace('scripts/setup', ending.script)}", file=sys.stderr)
         return stop.code
+    except OSError as error:
+        print(f"error: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 2
+    if code == 0 and command:
+        os.execv(command[0], command)  # noqa: S606, no shell is wanted
+    return code
+
+
+def _set_up() -> int:
+    machine.require_platform()
+    names = plan.needed()
+    if not names:
+        print("set up: everything is up to date", file=_output())
+        return 0
+    plan.require_writable()
+    with (
+        _locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX) as own,
+        _locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_SH) as shared,
+    ):
+        return _supervise([own, shared])
+
+
+def _remove() -> int:
+    with (
+        _locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
+        _locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
+    ):
+        for line in removal.remove():
+            print(line, flush=True)
     return 0
 
 
-def say(text: str, *, error: bool = False) -> None:
-    """One line for the user, never torn by another thread's."""
-    with _SAYING:
-        print(text, file=sys.stderr if error else sys.stdout, flush=True)
+def _output() -> TextIO:
+    """Where set-up speaks: standard output is the command's when one follows."""
+    return sys.stdout if ending.script == "scripts/setup" else sys.stderr
 
 
-def needed() -> list[str]:
-    """Names of the steps that are not up to date."""
-    parts = [part for part in ("python", "client", "proxy") if not stamp.current(part)]
-    if not is_cached():
-        parts.append("servers")
-    return [*parts, "starts"] if parts else []
+def _supervise(locks: list[int]) -> int:
+    """Do the work in a process group of its own, and leave nothing of it behind; its exit code.
 
-
-def _set_up() -> None:
-    machine.require_platform()
-    names = needed()
-    uses_venv = "python" in names or ("proxy" in names and machine.go() is None)
-    missing = machine.gaps(
-        need_maven="client" in names or "servers" in names, need_venv=uses_venv and not shutil.which("uv")
-    )
-    if missing and not machine.may_install():
-        raise machine.StopError(machine.by_hand(missing), 2)
-    if not names and not missing:
-        say("set up: everything is up to date")
-        return
-    started = time.monotonic()
-    _announce(names, missing)
-    if missing:
-        _timed("system", lambda: steps.system(missing))
-    with ThreadPoolExecutor(len(BRANCHES)) as pool:
-        failures = [stop for stop in pool.map(_branch, [_part(branch, names) for branch in BRANCHES]) if stop]
-    if failures:
-        raise machine.StopError(
-            "\n".join(str(stop) for stop in failures), max(stop.code for stop in failures)
-        )
-    _timed("starts", STEPS["starts"].act)
-    say(f"set up in {time.monotonic() - started:.0f} s; next: scripts/demo, or .venv/bin/fencepost --help")
-
-
-def _announce(names: list[str], missing: list[machine.Gap]) -> None:
-    say(
-        "Fencepost will install, several at a time, into this checkout and its cache (1 to 5 minutes in all):"
-    )
-    if missing:
-        say(f"  {', '.join(gap.what for gap in missing)} with apt-get: 180 MB to fetch, 1 minute")
-    for name in names:
-        say(f"  {STEPS[name].about}")
-    if "proxy" in names and machine.go() is None:
-        say("  Go into .build/go, as there is no Go 1.23 or newer on PATH: 70 MB to fetch")
-
-
-def _part(branch: tuple[str, ...], names: list[str]) -> list[str]:
-    return [name for name in branch if name in names]
-
-
-def _branch(names: list[str]) -> machine.StopError | None:
-    """Do the steps in turn; a failure comes back instead of ending the other branches."""
-    for name in names:
-        try:
-            made_from = stamp.digest(name) if name != "servers" else ""
-            _timed(name, STEPS[name].act)
-        except machine.StopError as stop:
-            return stop
-        if made_from:
-            with _SAYING:  # the record is one file, written by several branches
-                stamp.record(name, made_from)
-    return None
-
-
-def _timed(name: str, act: Callable[[], None]) -> None:
-    (stamp.BUILD / f"{name}.log").unlink(missing_ok=True)
-    started = time.monotonic()
-    act()
-    say(f"  {name}: done in {time.monotonic() - started:.0f} s")
+    The worker ends itself and all that it started when its standard input does, that is when this
+    process dies in a way that it cannot act upon. The locks are inherited, so the next set-up
+    waits for what is left.
+    """
+    argv = [sys.executable, "-B", str(Path(__file__).with_name("work.py"))]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=_output(), start_new_session=True, pass_fds=locks
+    ) as worker:
+        ending.owns(worker.pid)
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)  # until it is reaped, its group is its own
+        os.killpg(worker.pid, signal.SIGKILL)
+        ending.owns(None)
+    if worker.returncode < 0:
+        seen = f"set-up was killed (signal {-worker.returncode})"
+        raise machine.StopError(f"{seen}; run scripts/setup again", 1)
+    return worker.returncode
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """One set-up of this checkout at a time; a second waits and then finds everything done."""
-    stamp.BUILD.mkdir(exist_ok=True)
-    with (stamp.BUILD / "setup.lock").open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+def _locked(path: Path, how: int) -> Iterator[int]:
+    """Hold a lock; wait for another set-up, and say so, unless ``how`` has LOCK_NB, which refuses."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    said_at = -float(_SAY_AGAIN_S)
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if how & fcntl.LOCK_NB:
+                    seen = f"a set-up is running in {path.parent}"
+                    raise machine.StopError(f"{seen}; wait for its end", 2) from None
+                if time.monotonic() - said_at >= _SAY_AGAIN_S:
+                    print(f"another set-up is running in {path.parent}; waiting for its end", flush=True)
+                    said_at = time.monotonic()
+                time.sleep(0.2)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""What this machine has: JDK, Maven, Go, venv, apt; and the system packages that would fill the gaps.
+"""What this machine has: Go, a browser, apt; and how missing system packages are named to the user.
 
 Standard library only: it runs before anything is installed. It looks and starts nothing but
-``--version``-like commands; installing is the business of ``install.py``.
+``--version``-like commands.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-JAVA_MINIMUM = 17
 GO_MINIMUM = (1, 23)
-
-
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 
 
 class StopError(Exception):
-    """Set-up cannot go on: ``code`` 2 for something missing here, 1 for a step that failed."""
+    """Set-up cannot go on: ``code`` 2 for something that the user must supply, 1 for a failed step."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -44,6 +41,14 @@ def require_platform() -> None:
         raise StopError(f"Fencepost runs on Linux on x86-64 or arm64; this is {system} on {machine}", 2)
 
 
+def require_venv() -> None:
+    """``StopError`` with the command to type where the distribution splits venv off from Python."""
+    if output([sys.executable, "-c", "import ensurepip, venv"]):
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        gap = Gap(f"the module venv of {sys.executable}", (f"{version}-venv",))
+        raise StopError(by_hand([gap]), 2)
+
+
 def output(argv: list[str]) -> str:
     """What a command prints on both streams, or nothing when it cannot be run."""
     try:
@@ -51,21 +56,6 @@ def output(argv: list[str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr
-
-
-def javac() -> Path | None:
-    """The compiler of JAVA_HOME, else of PATH."""
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "javac") if home else shutil.which("javac")
-    return Path(found) if found and os.access(found, os.X_OK) else None
-
-
-def jdk_version(compiler: Path) -> int:
-    """17, 21, ..., from the JDK's ``release`` file where it has one; 0 when the compiler does not say."""
-    release = compiler.resolve().parent.parent / "release"
-    text = release.read_text() if release.is_file() else output([str(compiler), "-version"])
-    match = re.search(r'(?:JAVA_VERSION="|javac )(?:1\.)?(\d+)', text)
-    return int(match[1]) if match else 0
 
 
 def go() -> Path | None:
@@ -83,28 +73,6 @@ def chromium() -> Path | None:
     return Path(found) if found else None
 
 
-def gaps(*, need_maven: bool, need_venv: bool) -> list[Gap]:
-    """Everything that only the system's package manager can supply."""
-    missing = []
-    compiler = javac()
-    version = jdk_version(compiler) if compiler else 0
-    if version < JAVA_MINIMUM:
-        home = os.environ.get("JAVA_HOME")
-        if home:
-            raise StopError(
-                f"JAVA_HOME={home} is no JDK {JAVA_MINIMUM} or newer ({version or 'no javac'}); "
-                "point it at one, or unset it",
-                2,
-            )
-        seen = f"JDK {JAVA_MINIMUM} or newer (found {version or 'none'})"
-        missing.append(Gap(seen, (_jdk_package(),)))
-    if need_maven and shutil.which("mvn") is None:
-        missing.append(Gap("Maven", ("maven",)))
-    if need_venv and not _has_venv():
-        missing.append(Gap("Python's venv", (f"python{sys.version_info[0]}.{sys.version_info[1]}-venv",)))
-    return missing
-
-
 def may_install() -> bool:
     """Whether this run may call apt-get: root, apt is here, and FENCEPOST_NO_APT is not set."""
     return os.geteuid() == 0 and bool(shutil.which("apt-get")) and not os.environ.get("FENCEPOST_NO_APT")
@@ -117,7 +85,7 @@ def apt_command(missing: list[Gap]) -> list[str]:
 
 
 def by_hand(missing: list[Gap], script: str = "scripts/setup") -> str:
-    """What a user without root types, or passes to who has it, before ``script`` is run again."""
+    """What the user types, or passes to who has root, before ``script`` is run again."""
     what = ", ".join(gap.what for gap in missing)
     command = " ".join(apt_command(missing))
     return (
@@ -125,16 +93,3 @@ def by_hand(missing: list[Gap], script: str = "scripts/setup") -> str:
         f"    sudo apt-get update && sudo {command}\n"
         f"then run {script} again."
     )
-
-
-def _jdk_package() -> str:
-    """The headless JDK that this release of the distribution has."""
-    for version in (17, 21, 25):
-        name = f"openjdk-{version}-jdk-headless"
-        if shutil.which("apt-cache") and "Package:" in output(["apt-cache", "show", name]):
-            return name
-    return "default-jdk-headless"
-
-
-def _has_venv() -> bool:
-    return not output([sys.executable, "-c", "import ensurepip, venv"])

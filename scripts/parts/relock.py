@@ -31,6 +31,7 @@ LOCKED = {
     "requirements.txt": "pyproject.toml",
     "build.txt": "locks/build.in",
     "go.txt": "locks/go.in",
+    "uv.txt": "locks/uv.in",
     "bench.txt": "locks/bench.in",
 }
 

@@ -11,30 +11,46 @@ import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from threading import Lock
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from cluster.cache import cache_root as cache_root  # the checkout is importable only now
+
+ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 BUILD = ROOT / ".build"
 CLIENT_JAR = ROOT / "client" / "target" / "fencepost-client.jar"
 PROXY = ROOT / "proxy" / "bin" / "fencepost-proxy"
+PARTS = ("python", "client", "proxy", "starts")
 _RECORD = BUILD / "setup.json"
+_RECORDING = Lock()  # the record is one file, written by several threads
 
 
 def sources(part: str) -> list[Path]:
-    """The files that decide what ``part`` (python, client, proxy) is made of."""
+    """The files that decide what ``part`` is made of."""
+    locks = ROOT / "locks"
+    python = [locks / "build.txt", locks / "requirements.txt", ROOT / "pyproject.toml"]
+    client = [ROOT / "scripts" / "parts" / "client_jar.py", *_below(ROOT / "client" / "src" / "main")]
+    client += [locks / "ecj.sha256", locks / "bookkeeper-4.14.7.sha256"]
     if part == "python":
-        locks = [ROOT / "locks" / name for name in ("build.txt", "requirements.txt")]
-        return [*locks, ROOT / "pyproject.toml"]
+        return python
     if part == "client":
-        return [ROOT / "client" / "pom.xml", *_below(ROOT / "client" / "src")]
+        return client
     if part == "proxy":
         return [path for path in _below(ROOT / "proxy") if path.suffix in {".go", ".mod", ".sum"}]
+    if part == "starts":
+        return [*python, *client, ROOT / "cluster" / "versions.py"]
     raise ValueError(f"no part {part!r}")
 
 
 def product(part: str) -> Path:
-    """The file whose existence shows that ``part`` was made."""
-    return {"python": VENV / "bin" / "fencepost", "client": CLIENT_JAR, "proxy": PROXY}[part]
+    """The file or folder whose existence shows that ``part`` was made."""
+    return {
+        "python": VENV / "bin" / "fencepost",
+        "client": CLIENT_JAR,
+        "proxy": PROXY,
+        "starts": cache_root() / "class-data",
+    }[part]
 
 
 def digest(part: str) -> str:
@@ -47,13 +63,22 @@ def current(part: str) -> bool:
     return product(part).exists() and _read().get(part) == digest(part)
 
 
-def record(part: str, made_from: str) -> None:
-    """Remember that ``part`` was made from the sources with this digest."""
-    BUILD.mkdir(exist_ok=True)
-    known = _read() | {part: made_from}
-    temporary = _RECORD.with_suffix(".part")
-    temporary.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
-    temporary.replace(_RECORD)
+def whole(part: str) -> bool:
+    """Whether ``part`` was made completely, if perhaps of other sources."""
+    return product(part).exists() and part in _read()
+
+
+def record(part: str, made_from: str | None) -> None:
+    """Remember that ``part`` was made from the sources with this digest; None: that it is in the making."""
+    with _RECORDING:
+        known = _read()
+        if made_from is None:
+            known.pop(part, None)
+        else:
+            known[part] = made_from
+        temporary = _RECORD.with_suffix(".part")
+        temporary.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+        temporary.replace(_RECORD)
 
 
 def _read() -> dict[str, str]:

@@ -1,107 +1,275 @@
 """The steps of set-up, one function each, and how their output is kept.
 
 Standard library only. Each step's output goes to ``.build/<step>.log``; a failure shows its end.
-Which steps are needed, and in which order, is decided in ``install.py``.
+Which steps are needed, and in which order, is decided in ``work.py``. What a step makes appears in
+one piece, or is made anew after an interruption.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 import machine
+import registries
+import stamp
 from stamp import BUILD, PROXY, ROOT, VENV
 
 LOCKS = ROOT / "locks"
+PYTHON = str(VENV / "bin" / "python")
 _TAIL_LINES = 25
+_DPKG_PENDING = Path("/var/lib/dpkg/updates")
+"""Holds files only while dpkg is at work, or after it was interrupted."""
 
 
 def run(step: str, argv: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
     """Run one command, output appended to the step's log; ``StopError`` with the log's end when it fails."""
-    log = BUILD / f"{step}.log"
-    with log.open("ab") as stream:
-        stream.write(f"$ {' '.join(argv)}\n".encode())
-        stream.flush()
-        done = subprocess.run(
-            argv, cwd=cwd, env=os.environ | (env or {}), stdin=subprocess.DEVNULL, stdout=stream,
-            stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-    if done.returncode != 0:
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
-        raise machine.StopError(f"{step} failed (exit code {done.returncode}), {log} ends:\n{tail}", 1)
+    with _logged(step, argv, cwd, env) as process:
+        process.wait()
+    _judge(step, process.returncode)
 
 
 def system(missing: list[machine.Gap]) -> None:
-    """Install the missing system packages with apt-get, as root."""
-    env = {"DEBIAN_FRONTEND": "noninteractive"}
-    run("system", ["apt-get", "update"], env=env)
-    run("system", machine.apt_command(missing), env=env)
+    """Install the missing system packages with apt-get, as root; Ctrl-C waits for it.
+
+    An interrupted dpkg leaves a system that installs nothing until it is repaired: repaired first,
+    and never caused.
+    """
+    commands = [["apt-get", "update"], machine.apt_command(missing)]
+    if _DPKG_PENDING.is_dir() and any(_DPKG_PENDING.iterdir()):
+        commands.insert(0, ["dpkg", "--configure", "-a"])
+    for argv in commands:
+        _run_to_its_end("system", argv, {"DEBIAN_FRONTEND": "noninteractive"})
+
+
+def uv() -> Path:
+    """The installer of Python packages, at the version of its lock, fetched with pip where it is missing."""
+    home = _tool("uv")
+    if not uv_is_there():
+        machine.require_venv()
+        with making(home) as part:
+            run("uv", [sys.executable, "-m", "venv", str(part)])
+            pip = [str(part / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+            options = ["--no-cache-dir", "--no-input", "--no-compile", "--require-hashes"]
+            run("uv", [*pip, *options, "-r", str(LOCKS / "uv.txt")], env=_scratch())
+    return home / "bin" / "uv"
+
+
+def uv_is_there() -> bool:
+    """Whether the installer is in the cache, and the Python beside it, which knows pip's configuration."""
+    home = _tool("uv")
+    return (home / "bin" / "uv").is_file() and _version(home) != ""
+
+
+def venv() -> None:
+    """Make ``.venv`` with what the other steps need first; a half-made one is made anew."""
+    is_whole = stamp.whole("python") and _version(VENV) == "{} {}".format(*sys.version_info)
+    stamp.record("python", None)
+    if not is_whole:
+        shutil.rmtree(VENV, ignore_errors=True)
+        run("venv", [str(uv()), "venv", "--python", sys.executable, str(VENV)], env=_uv_environment())
+    _install("venv", ["--no-deps", "--require-hashes", "-r", str(LOCKS / "build.txt")])
 
 
 def python() -> None:
-    """Make ``.venv`` from the locks and install this checkout into it, editable."""
-    uv = shutil.which("uv")
-    if not _usable(VENV, needs_pip=uv is None):
-        shutil.rmtree(VENV, ignore_errors=True)
-        maker = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
-        run("python", [*maker, str(VENV)])
-    install = _installer(uv, VENV)
-    locked = [*install, "--require-hashes", "-r"]
-    run("python", [*locked, str(LOCKS / "build.txt")])
-    isolation = ["--no-build-isolation"] if uv else ["--no-build-isolation", "--use-pep517"]
-    run("python", [*install, "--require-hashes", *isolation, "-r", str(LOCKS / "requirements.txt")])
-    run("python", [*install, "--no-deps", "--no-build-isolation", "-e", str(ROOT)])
+    """Install the locked packages and this checkout, editable, into ``.venv``."""
+    with alone(stamp.cache_root() / "packages.lock"):
+        locked = ["--no-deps", "--no-build-isolation", "--require-hashes"]
+        _install("python", [*locked, "-r", str(LOCKS / "requirements.txt")])
+        for folder in (stamp.cache_root() / "packages").glob(
+            "sdists-*/pypi/*/*/*"
+        ):  # what Spark was built from
+            shutil.rmtree(folder / "src", ignore_errors=True)
+            for wheel in folder.glob("*.whl"):
+                wheel.unlink()
+        packages_mark().touch()
+    _install("python", ["--no-deps", "--no-build-isolation", "-e", str(ROOT)])
 
 
-def client() -> None:
-    """Build the client's jar with Maven."""
-    run("client", ["mvn", "-q", "-B", "package", "-DskipTests"], cwd=ROOT / "client")
+def packages_mark() -> Path:
+    """A file that exists when the cache has all packages of the lock for this Python."""
+    lock = sha256((LOCKS / "requirements.txt").read_bytes()).hexdigest()[:12]
+    return stamp.cache_root() / "packages" / f"{lock}-{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def servers() -> None:
     """Fetch the jars of the default version of BookKeeper and ZooKeeper and check them."""
-    run("servers", [sys.executable, "-B", "-m", "cluster.artifacts"])
+    run("servers", [PYTHON, "-B", "-m", "cluster.artifacts"], env=_network())
+
+
+def client() -> None:
+    """Build the client's jar."""
+    run("client", [PYTHON, "-B", str(ROOT / "scripts" / "parts" / "client_jar.py")], env=_network())
+
+
+def go_command() -> Path:
+    """Go from PATH, else from the locked wheel, which is kept in the cache."""
+    return machine.go() or _go_of_wheel()
+
+
+def go_is_there() -> bool:
+    """Whether nothing need be fetched to have Go."""
+    return (_tool("go") / "go" / "bin" / "go").is_file() or machine.go() is not None
+
+
+def go_environment() -> dict[str, str]:
+    """What ``go`` needs in its environment: all of its files are in the cache, none in the home folder.
+
+    The user's own settings (``go env -w``), such as a GOPROXY, are read and never written.
+    """
+    home = stamp.cache_root() / "go"
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    mode = home / "config" / "go" / "telemetry" / "mode"
+    if not mode.is_file():
+        mode.parent.mkdir(parents=True, exist_ok=True)
+        mode.write_text("off\n")
+    (home / "tmp").mkdir(exist_ok=True)
+    return _network() | {
+        "CGO_ENABLED": "0",
+        "GOTOOLCHAIN": "local",
+        "GOFLAGS": "-modcacherw",  # else only `go clean` could remove the folder
+        "GOENV": os.environ.get("GOENV") or str(config / "go" / "env"),
+        "GOPATH": str(home),
+        "GOMODCACHE": str(home / "modules"),
+        "GOCACHE": str(home / "build"),
+        "GOTMPDIR": str(home / "tmp"),
+        "XDG_CONFIG_HOME": str(home / "config"),  # where Go counts for its telemetry
+    }
 
 
 def proxy() -> None:
     """Build the proxy, with Go from PATH or from the locked wheel."""
-    env = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
     PROXY.parent.mkdir(parents=True, exist_ok=True)
-    argv = [str(go_command()), "build", "-trimpath", "-buildvcs=false", "-o", str(PROXY), "."]
-    run("proxy", argv, cwd=ROOT / "proxy", env=env)
+    part = PROXY.with_suffix(".part")
+    argv = [str(go_command()), "build", "-v", "-trimpath", "-buildvcs=false", "-o", str(part), "."]
+    run("proxy", argv, cwd=ROOT / "proxy", env=go_environment())
+    part.replace(PROXY)
 
 
 def starts() -> None:
     """Make the class-data archives of servers, client and Spark, once all of them are there."""
-    run("starts", [str(VENV / "bin" / "python"), "-B", "-m", "harness.archives"])
+    run("starts", [PYTHON, "-B", "-m", "harness.archives"])
 
 
-def go_command() -> Path:
-    """Go from PATH, else from ``.build/go``, which is made when it is not there."""
-    found = machine.go()
-    if found is not None:
-        return found
-    home = BUILD / "go"
-    command = home / "bin" / "go"
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold the lock ``path``, one of the cache's: checkouts that set up at once share it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[Path]:
+    """A new folder to fill, which gets its name at the end; what an interruption left is removed first."""
+    part = folder.with_name(f".{folder.name}.part")
+    with alone(folder.with_name(f".{folder.name}.lock")):
+        shutil.rmtree(part, ignore_errors=True)
+        yield part
+        shutil.rmtree(folder, ignore_errors=True)
+        part.rename(folder)
+
+
+def _go_of_wheel() -> Path:
+    home = _tool("go")
+    command = home / "go" / "bin" / "go"
     if not command.is_file():
-        shutil.rmtree(home, ignore_errors=True)
-        uv = shutil.which("uv")
-        maker = [uv, "venv", "-q", "--python", sys.executable] if uv else [sys.executable, "-m", "venv"]
-        run("proxy", [*maker, str(home)])
-        run("proxy", [*_installer(uv, home), "--require-hashes", "-r", str(LOCKS / "go.txt")])
+        with making(home) as part:
+            locked = ["--no-deps", "--require-hashes", "-r", str(LOCKS / "go.txt")]
+            python = ["--python", sys.executable, "--target", str(part)]
+            run("go", [str(uv()), "pip", "install", *python, *locked], env=_uv_environment())
     return command
 
 
-def _usable(venv: Path, *, needs_pip: bool) -> bool:
-    check = f"import sys{', pip' if needs_pip else ''}; print(sys.version_info >= (3, 11))"
-    return machine.output([str(venv / "bin" / "python"), "-c", check]).strip() == "True"
+def _tool(name: str) -> Path:
+    """The folder in the cache of what ``locks/<name>.txt`` pins: its version is part of the name."""
+    version = (LOCKS / f"{name}.txt").read_text().split("==", 1)[1].split()[0]
+    return stamp.cache_root() / f"{name}-{version}"
 
 
-def _installer(uv: str | None, venv: Path) -> list[str]:
-    python = str(venv / "bin" / "python")
-    if uv:
-        return [uv, "pip", "install", "-q", "--python", python]
-    return [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input"]
+def _install(step: str, options: list[str]) -> None:
+    run(step, [str(uv()), "pip", "install", "--python", PYTHON, *options], env=_uv_environment())
+
+
+def _uv_environment() -> dict[str, str]:
+    return _network() | {
+        **_scratch(),
+        "UV_CACHE_DIR": str(stamp.cache_root() / "packages"),
+        "UV_PYTHON_DOWNLOADS": "never",
+        "DIST_EXTRA_CONFIG": str(ROOT / "scripts" / "parts" / "wheels.cfg"),
+    }
+
+
+@cache
+def _network() -> dict[str, str]:
+    """How the registries are reached; nothing before the installer is there, whose pip knows it."""
+    return registries.environment(_tool("uv") / "bin" / "python") if uv_is_there() else {}
+
+
+def _scratch() -> dict[str, str]:
+    """Temporary files of installers are this checkout's, and are removed with it."""
+    folder = BUILD / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return {"TMPDIR": str(folder)}
+
+
+def _version(home: Path) -> str:
+    """Which Python an environment has; empty when it cannot be started, for instance half-made."""
+    code = "import sys; print(*sys.version_info[:2])"
+    words = machine.output([str(home / "bin" / f"python{sys.version_info[0]}"), "-c", code]).split()
+    return " ".join(words) if len(words) == 2 else ""
+
+
+@contextmanager
+def _logged(
+    step: str, argv: list[str], cwd: Path, env: dict[str, str] | None, *, own_session: bool = False
+) -> Iterator[subprocess.Popen[bytes]]:
+    log = BUILD / f"{step}.log"
+    with log.open("ab") as stream:
+        stream.write(f"$ {' '.join(argv)}\n".encode())
+        stream.flush()
+        with subprocess.Popen(
+            argv, cwd=cwd, env=os.environ | (env or {}), stdin=subprocess.DEVNULL, stdout=stream,
+            stderr=subprocess.STDOUT, start_new_session=own_session,
+            close_fds=False,  # the lock of set-up is inherited, and so held as long as anything runs
+        ) as process:  # fmt: skip
+            yield process
+
+
+def _run_to_its_end(step: str, argv: list[str], env: dict[str, str]) -> None:
+    """As :func:`run`, in a session of its own; an interruption is carried out when the command has ended."""
+    interrupted = False
+    former = signal.getsignal(signal.SIGINT)
+
+    def wait_for_it(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        print(f"{argv[0]} changes the system's packages: waiting for it to end", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGINT, wait_for_it)
+    try:
+        with _logged(step, argv, ROOT, env, own_session=True) as process:
+            process.wait()
+    finally:
+        signal.signal(signal.SIGINT, former)
+    if interrupted:
+        raise KeyboardInterrupt
+    _judge(step, process.returncode)
+
+
+def _judge(step: str, code: int) -> None:
+    if code == 0:
+        return
+    log = BUILD / f"{step}.log"
+    tail = log.read_text(errors="replace").splitlines()[-_TAIL_LINES:]
+    raise registries.explained(step, code, log, tail)
