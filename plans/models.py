@@ -24,6 +24,7 @@ from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, MAX_CLIENTS, NAME,
 Outcome = Literal["ok", "unknown", "fail", "any"]
 Value = int | float | bool | str
 MOST_ROUNDS = 1000
+LONGEST_TITLE = 80
 _PLAN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
 
 
@@ -156,6 +157,7 @@ class Plan(Params):
     """
 
     name: PlanName
+    title: str | None = Field(default=None, min_length=1, max_length=LONGEST_TITLE)
     source: Source
     about: str = Field(min_length=1)
     cluster: ClusterSpec = ClusterSpec()

@@ -2,24 +2,66 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.commands.options import RESULTS
 from harness.order import default_results
+from harness.provenance import CHECKOUT
+from harness.reports.marks import between
 from harness.verbs import typed
+
+if TYPE_CHECKING:
+    from plans.models import Plan
+
+_SERIES = re.compile(r"\| `(\S+)` \| (\w+) \| V3 \| (\S+) \| \d+ runs \| .* \| (\d+) \|$")
+_ENDLESS = 10_000
 
 
 def _scenarios(_: Path) -> Iterator[str]:
+    from cluster.versions import DEFAULT_VERSION
     from harness.vocabulary import loads, words
     from plans.load import find, load, scenarios
 
-    for name in scenarios():
-        plan = load(find(name), words(), workloads=loads())
-        yield f"{name:24} {plan.source.document}, {plan.source.section}; modes {', '.join(plan.modes)}"
+    measured = _measured()
+    plans = {name: load(find(name), words(), workloads=loads()) for name in scenarios()}
+    wide = max(map(len, plans))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
+    yield f"{'scenario':{wide}} {'time':>6}  story"
+    for name, plan in plans.items():
+        release = plan.cluster.version or DEFAULT_VERSION
+        times = [measured.get((name, mode, release)) for mode in plan.modes]
+        time = "" if None in times else f"{sum(filter(None, times))} s"
+        needs = f" ({', '.join(_needs(plan))})" if any(_needs(plan)) else ""
+        head = f"{name:{wide}} {time:>6}  "
+        story = f"{plan.title or plan.about}{needs}"
+        yield fill(story, width, initial_indent=head, subsequent_indent=" " * len(head))
+    yield "time: all modes together, median on two cores (docs/series.md)"
+
+
+def _needs(plan: Plan) -> Iterator[str]:
+    """What a run takes beside the default release and an ordinary user."""
+    from cluster.versions import DEFAULT_VERSION
+    from plans.rounds import every
+
+    if plan.cluster.disks is not None:
+        yield "needs root"
+    steps = (getattr(step.params, "version", None) for step in every(plan.steps))
+    asked = {plan.cluster.version, *plan.cluster.versions.values(), *steps}
+    yield from (f"needs BookKeeper {release}" for release in sorted(filter(None, asked - {DEFAULT_VERSION})))
+
+
+def _measured() -> dict[tuple[str, str, str], int]:
+    """Median seconds of a run by scenario, mode and release, as the table of the series has them."""
+    rows = (_SERIES.match(line) for line in between(CHECKOUT / "docs" / "series.md", "series"))
+    return {(row[1], row[2], row[3]): int(row[4]) for row in rows if row}
 
 
 def _faults(_: Path) -> Iterator[str]:

@@ -51,13 +51,8 @@ def findings_section(mode: StoredMode) -> Markup | None:
 
 def _finding(one: Finding, names: Mapping[int, str], *, opened: bool) -> Markup:
     title = el("summary", el("b", one.property), " ", finding_line(one, names))
-    return el(
-        "details",
-        title,
-        el("ul", [el("li", rounded(fact)) for fact in one.proof]),
-        open=opened,
-        class_="finding",
-    )
+    proof = el("ul", [el("li", rounded(fact)) for fact in one.proof])
+    return el("details", title, proof, open=opened, class_="finding")
 
 
 def properties_section(judgements: Mapping[str, Tree]) -> Markup:

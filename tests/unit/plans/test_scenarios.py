@@ -24,6 +24,7 @@ def scenario(name: str, **settings: Any) -> Plan:
 def test_it_loads_resolves_and_comes_back(name: str) -> None:
     plan = scenario(name)
     assert plan.name == name
+    assert plan.title, "one line for `fencepost list scenarios`"
     for mode in plan.expect:
         resolved = resolve(plan, 1, mode)
         tree = json.loads(json.dumps(resolved.as_json()))
