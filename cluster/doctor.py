@@ -212,7 +212,7 @@ def _disks() -> Check:
     if reason is not None:
         return Check("disks", "warn", reason, f"Only faults of disks need it: {disks.remedy()}.")
     kinds = " and ".join(kind for kind in disks.KINDS if disks.lacking(kind) is None)
-    return Check("disks", "ok", f"bookies can have disks of their own ({kinds} on loop devices)")
+    return Check("disks", "ok", f"bookies can have dedicated disks ({kinds} on loop devices)")
 
 
 def _docker() -> Check:

@@ -64,7 +64,7 @@ def wait_for(stage: Stage, step: Any) -> Done:
     """Wait until a named condition holds."""
     if isinstance(step, Elapsed):
         time.sleep(step.for_s)
-        return Done(f"{step.for_s:g} s go by")
+        return Done(f"waited {step.for_s:g} s")
     try:
         return Done(f"{step.condition}: {await_condition(stage, step, step.timeout_s)}")
     except NotReadyError as error:

@@ -95,7 +95,7 @@ def require_disks(plan: Plan) -> None:
     reason = None if asked is None else disks.lacking(asked.kind)
     if asked is not None and reason is not None:
         raise IncapableError(
-            f"{plan.name} gives its bookies disks of their own, which cannot be had here: {reason}",
+            f"{plan.name} needs dedicated disks for bookies, which this machine does not support: {reason}",
             remedy=disks.remedy(asked.kind),
         )
 

@@ -58,7 +58,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         _tell_overridden(spec, narrator)
         narrator.event(_starting(spec))
         with backend(prepared.order.backend).cluster(spec) as cluster:
-            narrator.event("all of them are ready")
+            narrator.event("all processes are ready")
             judge.wait_warm()
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
             active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
@@ -147,7 +147,8 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
     for whose, keys in spec.describe()["overridden"].items():
         for key, values in sorted(keys.items()):
             narrator.event(
-                f"your {whose} setting {key}={values['theirs']} gives way to {values['ours']}", style="yellow"
+                f"your {whose} setting {key}={values['theirs']} is overridden by {values['ours']}",
+                style="yellow",
             )
 
 
@@ -178,7 +179,7 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
     try:
         return cluster.wire()
     except LinkError as error:
-        narrator.event(f"the proxy does not tell of its log: {error}", style="red")
+        narrator.event(f"the proxy does not report on its log: {error}", style="red")
         return None
 
 

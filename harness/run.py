@@ -49,7 +49,7 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
     with ExitStack() as work:
         for folder in found.modes:
             if is_at_work(folder):
-                narrator.line(f"waiting for who is at work in {folder.path}", style="yellow")
+                narrator.line(f"waiting for another fencepost process in {folder.path}", style="yellow")
             work.enter_context(at_work(folder))
             narrator.line(mode_title(folder.mode), style="bold")
             modes.append(_judged(folder, judge, narrator))

@@ -64,8 +64,8 @@ def _held(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> str:
     """Whether judging a bundle again came out as the verdicts that it brought."""
     other = [mode for mode, verdict in now.items() if before.get(mode) != verdict]
     if not other:
-        return "judged again, the verdicts are those that it brought, byte for byte"
-    return f"judged again, the verdict of {', '.join(other)} is another than the one that it brought"
+        return "judged again: the same verdicts as in the bundle, byte for byte"
+    return f"judged again: the verdict of {', '.join(other)} differs from the bundle's"
 
 
 def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:

@@ -18,9 +18,9 @@ def said(stage: Stage, step: Any) -> tuple[bool, str]:
     found = Counter(one.event for one in stage.heard(step.target))
     who, times = f"{step.target} boot {process.boot}", found[step.event]
     if times >= step.times:
-        return True, f"{who} has said {step.event}" + (f" {times} times" if times > 1 else "")
+        return True, f"{who} logged {step.event}" + (f" {times} times" if times > 1 else "")
     told = ", ".join(f"{event} ({count})" for event, count in found.items())
-    return False, f"{who} has said {told or 'nothing'}"
+    return False, f"{who} logged {told or 'no such event'}"
 
 
 @condition("refused")

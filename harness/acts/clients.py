@@ -104,7 +104,7 @@ def known(stage: Stage, step: Any) -> tuple[bool, str]:
     reply = stage.call(step.client, "knows", bookie=bookie_id(step.target))
     if reply.get("known"):
         return True, f"{step.client} knows {step.target}"
-    return False, f"{step.client} has not heard of {step.target}"
+    return False, f"{step.client} does not know {step.target} yet"
 
 
 @act("open")
@@ -157,5 +157,5 @@ def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
 
 act("close")(_on_handle("close", "{client} closes {ledger} at {last_entry}"))
 act("force")(_on_handle("force", "{client} forces {ledger}"))
-act("lac")(_on_handle("lac", "{client} is told LAC {lac} of {ledger}"))
+act("lac")(_on_handle("lac", "{client} gets LAC {lac} of {ledger}"))
 act("tail")(_on_handle("tail", "{client} tails {ledger}", background=True))

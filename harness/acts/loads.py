@@ -62,7 +62,7 @@ def done(stage: Stage, step: Any) -> tuple[bool, str]:
     if step.load not in stage.loads:
         raise UsageError(f"no load {step.load!r} is running", remedy="wait for it before it is ended")
     load = stage.loads[step.load]
-    return not load.thread.is_alive(), f"load {step.load} is at work"
+    return not load.thread.is_alive(), f"load {step.load} is running"
 
 
 def end_load(stage: Stage, name: str) -> str:

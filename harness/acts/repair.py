@@ -94,7 +94,7 @@ def _auditor(repairs: Repairs) -> str:
     if found := repairs.auditor():
         return f"the auditor is {found}"
     ended = [name for name, one in repairs.autorecovery.items() if one.state is not ProcessState.RUNNING]
-    return f"nobody is the auditor; ended: {ended}"
+    return f"no auditor is elected; ended: {ended}"
 
 
 def _now() -> tuple[int, int]:

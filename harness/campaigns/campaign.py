@@ -116,7 +116,7 @@ def _conclude(
     narrator.line(f"summary: {night.path / SUMMARY}")
     narrator.line(f"page:    {night.path / PAGE}")
     fine = sum(one.came is Came.AS_EXPECTED for one in outcomes)
-    unfinished_text = f", {len(left)} not carried out" if left else ""
+    unfinished_text = f", {len(left)} not run" if left else ""
     print(f"{fine} of {len(outcomes)} runs as expected{unfinished_text}; exit {code}: {why}")
     sys.stdout.flush()
     return code

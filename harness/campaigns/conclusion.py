@@ -52,7 +52,7 @@ class Conclusion:
     def counted(self) -> str:
         """How many runs came out how, and how many did not come to it."""
         told = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
-        unfinished = f"; {counted(self.left, 'run')} not carried out for want of time" if self.left else ""
+        unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
         return f"{counted(len(self.outcomes), 'run')}: {', '.join(told) or 'none'}{unfinished}."
 
     @property

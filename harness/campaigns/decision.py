@@ -31,7 +31,7 @@ def decision(
             said = "not proven" if came is Came.UNKNOWN else came.value
             return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
     if left and unfinished_fails:
-        return EXIT_UNKNOWN, f"not proven: {counted(left, 'run')} not carried out for want of time"
+        return EXIT_UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
     if Came.AS_EXPECTED not in found:
-        return EXIT_UNKNOWN, "not proven: no run was carried out to its end"
+        return EXIT_UNKNOWN, "not proven: no run reached its end"
     return EXIT_AS_EXPECTED, "as expected"

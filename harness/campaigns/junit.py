@@ -18,7 +18,7 @@ _RESULTS = {
     Came.HUNG: Error,
     Came.IMPOSSIBLE: Skipped,
 }
-_NO_TIME = "not carried out for want of time"
+_NO_TIME = "not started in time"
 
 
 def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Unit]) -> None:

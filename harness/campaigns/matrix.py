@@ -95,7 +95,7 @@ def heat_map(found: Sequence[Measured]) -> Markup:
 
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
     if outcome is None:
-        return Measured(cell, mode, Heat.NOTHING, "not carried out", proven=False)
+        return Measured(cell, mode, Heat.NOTHING, "not run", proven=False)
     proven = outcome.came is Came.AS_EXPECTED
     decided = _decision(runs / outcome.folder / mode) if outcome.folder else None
     if decided is None:

@@ -62,7 +62,8 @@ class Night:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(
-                    f"this campaign is at work in {self.path}", remedy="wait for it, or begin a --new one"
+                    f"this campaign is already running in {self.path}",
+                    remedy="wait for its end, or start another with --new",
                 ) from None
             yield
 

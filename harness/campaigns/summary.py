@@ -39,7 +39,7 @@ def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str
 def _failures(failed: Sequence[Outcome]) -> Iterator[str]:
     if not failed:
         return
-    yield from ("## To be looked at", "", "| run | came out | why | again |", "|---|---|---|---|")
+    yield from ("## To be looked at", "", "| run | result | why | repeat it |", "|---|---|---|---|")
     for one in failed:
         repeat = f"`{one.repeat}`" if one.repeat else ""
         yield f"| {one.name} | {one.came} | {_cell(one.why)} | {repeat} |"

@@ -149,7 +149,7 @@ def _answer(kind: int, status: int) -> str | None:
     if kind == Message.RECOVERY_ADD and status == Status.EOK:
         return "recovery wrote an entry back"
     if kind == Message.ADD and status == Status.EFENCED:
-        return "a writer was told that its ledger is fenced"
+        return "a writer got the answer that its ledger is fenced"
     said = _ANSWERED.get(status)
     if kind == Message.RECOVERY_READ and said is not None:
         return f"recovery read answered {said}"

@@ -64,7 +64,7 @@ def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:
 def _judgements(folder: RunFolder) -> list[Judgement]:
     if not folder.verdict_json.is_file():
         raise EvidenceError(
-            f"{folder.path} has not been judged, so nobody knows how it failed",
+            f"{folder.path} has not been judged, so its failure is not known",
             remedy=f"judge it with `fencepost check {folder.path}`",
         )
     return [_judgement(tree) for tree in read_json(folder.verdict_json)["judgements"].values()]

@@ -195,7 +195,7 @@ def _reduce(shrinker: Shrinker) -> None:
             if shrinker.best == before:
                 return
     except TimeIsUpError:
-        shrinker.status.line("  the time is up; this is the smallest plan so far", style="yellow")
+        shrinker.status.line("  time limit reached; this is the smallest plan until now", style="yellow")
 
 
 def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
@@ -240,7 +240,7 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         "modes": [again.mode],
         "control": {"mode": again.mode}
         if kinds
-        else {"nothing": "no checker convicts a run that is never quiet"},
+        else {"nothing": "no checker reports a run that is never quiet"},
         **{key: value for key, value in best.items() if key in ("limits", "rounds")},
         "steps": best["steps"],
         "expect": {

@@ -38,7 +38,7 @@ def _lines(mode: StoredMode, minimal: str | None) -> Iterator[str]:
     run = mode.run
     yield f"# {_safe(mode.verdict['headline'])} (BookKeeper {run['bookkeeper']})"
     yield ""
-    about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "settings of its own"
+    about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings"
     yield f"Seen on real servers with BookKeeper {', '.join(sorted(set(run['versions'].values())))}, "
     yield f"{len(run['bookies'])} bookies, mode `{mode.folder.mode}`: {about}."
     source = run["plan"].get("source") or {}

@@ -38,6 +38,6 @@ def _split(document: Path, part: str) -> tuple[str, str, str]:
     if not begin or not end:
         raise UsageError(
             f"{document} has no place for the {part}",
-            remedy=f"write the lines `{begin_mark(part)}` and `{end_mark(part)}` where it shall stand",
+            remedy=f"write the lines `{begin_mark(part)}` and `{end_mark(part)}` where it belongs",
         )
     return before, inside, after

@@ -77,7 +77,7 @@ def trend_lines(trends: Sequence[Trend], left_out: Sequence[LeftOut]) -> Iterato
     yield from _by_reason("only its verdict is counted", without)
     yield from _by_reason("left out", out)
     if without or out:
-        yield "`fencepost check RUN` judges a run anew and makes its tables"
+        yield "`fencepost check RUN` judges a run again and makes its tables"
     runs, kinds = counted(len(trends), "mode run"), counted(len(groups(trends)), "group")
     yield (
         f"{runs} in {kinds}: {len(damaged)} damaged, {len(without)} without operations; {len(out)} left out"

@@ -71,12 +71,12 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
     [
         ([Came.AS_EXPECTED], 0, False, 0, "as expected"),
         ([Came.AS_EXPECTED, Came.IMPOSSIBLE], 0, False, 0, "as expected"),
-        ([Came.AS_EXPECTED], 2, False, 3, "2 runs not carried out for want of time"),
+        ([Came.AS_EXPECTED], 2, False, 3, "2 runs not started in time"),
         ([Came.UNKNOWN, Came.AS_EXPECTED], 0, False, 3, "1 run not proven"),
         ([Came.UNKNOWN, Came.AS_EXPECTED], 0, True, 0, "as expected"),
-        ([Came.UNKNOWN], 0, True, 3, "no run was carried out to its end"),
-        ([Came.IMPOSSIBLE], 0, False, 3, "no run was carried out to its end"),
-        ([], 0, False, 3, "no run was carried out to its end"),
+        ([Came.UNKNOWN], 0, True, 3, "no run reached its end"),
+        ([Came.IMPOSSIBLE], 0, False, 3, "no run reached its end"),
+        ([], 0, False, 3, "no run reached its end"),
         ([Came.HUNG, Came.UNKNOWN], 0, False, 1, "1 run hung"),
         ([Came.ERROR, Came.UNKNOWN], 0, False, 1, "1 run error"),
         ([Came.ERROR, Came.ANOMALY, Came.UNKNOWN], 0, True, 4, "1 run anomaly"),
@@ -105,7 +105,7 @@ def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 
 def test_two_campaigns_never_work_in_one_folder(tmp_path: Path) -> None:
     night = begin(tmp_path, "gate", UNITS)
-    with night.alone(), pytest.raises(UsageError, match="is at work in"), night.alone():
+    with night.alone(), pytest.raises(UsageError, match="is already running in"), night.alone():
         pass
 
 
@@ -144,7 +144,7 @@ def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
     told = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
     text = markdown(told)
     assert "# Campaign gate: 1 run anomaly" in text
-    assert "2 runs: 1 anomaly, 1 as expected; 2 runs not carried out for want of time." in text
+    assert "2 runs: 1 anomaly, 1 as expected; 2 runs not started in time." in text
     assert f"| {UNITS[1]} | anomaly | lost \\| twice indeed | `fencepost run x` |" in text
     (notice,) = notices(outcomes, unknown_warns=False)
     assert notice.startswith(f"::error file=scenarios/{UNITS[1].scenario}.yaml,title=")

@@ -49,13 +49,13 @@ def asked(event: str, times: int = 1) -> Any:
 def test_an_event_is_said_as_often_as_the_log_tells_it(tmp_path: Path) -> None:
     log = tmp_path / "boot-2.log"
     stage = stage_with(Booting(), log)
-    assert said(stage, asked("mark_limbo")) == (False, "b1 boot 2 has said nothing")
+    assert said(stage, asked("mark_limbo")) == (False, "b1 boot 2 logged no such event")
     log.write_text(LINE % 0)
-    assert said(stage, asked("mark_limbo")) == (True, "b1 boot 2 has said mark_limbo")
-    assert said(stage, asked("mark_limbo", 2)) == (False, "b1 boot 2 has said mark_limbo (1)")
+    assert said(stage, asked("mark_limbo")) == (True, "b1 boot 2 logged mark_limbo")
+    assert said(stage, asked("mark_limbo", 2)) == (False, "b1 boot 2 logged mark_limbo (1)")
     with log.open("a") as more:
         more.write(LINE % 1)
-    assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 has said mark_limbo 2 times")
+    assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 logged mark_limbo 2 times")
     assert not said(stage, asked("preboot_end"))[0]
 
 

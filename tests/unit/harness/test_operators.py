@@ -125,7 +125,7 @@ def test_an_auditor_that_has_ended_is_told(
     monkeypatch.setattr(cluster, "auditor", lambda: None)
     assert look(stage, step) == (
         False,
-        "no audit of bookies has ended that began since; nobody is the auditor; ended: ['ar1']",
+        "no audit of bookies has ended that began since; no auditor is elected; ended: ['ar1']",
     )
 
 
