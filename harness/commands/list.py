@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -33,17 +33,25 @@ def _scenarios(_: Path) -> Iterator[str]:
     measured = _measured()
     plans = {name: load(find(name), words(), workloads=loads()) for name in scenarios()}
     wide = max(map(len, plans))
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
-    yield f"{'scenario':{wide}} {'time':>6}  story"
+    rows = [(f"{'scenario':{wide}} {'time':>6}", "story")]
     for name, plan in plans.items():
         release = plan.cluster.version or DEFAULT_VERSION
         times = [measured.get((name, mode, release)) for mode in plan.modes]
         time = "" if None in times else f"{sum(filter(None, times))} s"
         needs = f" ({', '.join(_needs(plan))})" if any(_needs(plan)) else ""
-        head = f"{name:{wide}} {time:>6}  "
-        story = f"{plan.title or plan.about}{needs}"
-        yield fill(story, width, initial_indent=head, subsequent_indent=" " * len(head))
+        rows.append((f"{name:{wide}} {time:>6}", f"{plan.title or plan.about}{needs}"))
+    yield from _columns(rows)
     yield "time: all modes together, median on two cores (docs/series.md)"
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Names and what they mean; a terminal gets lines of its width, a pipe one line for each name."""
+    rows = list(rows)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
+    wide = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        head = f"{name:{wide}}  "
+        yield fill(text, width, initial_indent=head, subsequent_indent=" " * len(head))
 
 
 def _needs(plan: Plan) -> Iterator[str]:
@@ -69,11 +77,13 @@ def _faults(_: Path) -> Iterator[str]:
     from nemesis.registry import FAULTS, NeedsMachine
 
     words()
+    rows = []
     for name, fault in sorted(FAULTS.items()):
         any_fault: Any = fault
         reason = any_fault.lacking() if isinstance(any_fault, NeedsMachine) else None
-        here = f"  (not on this machine: {reason})" if reason else ""
-        yield f"{name:12} {fault.about}  ({', '.join(_keys(fault.params))}){here}"
+        here = f" (not on this machine: {reason})" if reason else ""
+        rows.append((name, f"{fault.about} ({', '.join(_keys(fault.params))}){here}"))
+    yield from _columns(rows)
 
 
 def _workloads(_: Path) -> Iterator[str]:
@@ -81,27 +91,26 @@ def _workloads(_: Path) -> Iterator[str]:
     from workloads.registry import WORKLOADS
 
     words()
-    for name, workload in sorted(WORKLOADS.items()):
-        yield f"{name:12} {workload.about}  ({', '.join(_keys(workload.params))})"
+    yield from _columns(
+        (name, f"{workload.about} ({', '.join(_keys(workload.params))})")
+        for name, workload in sorted(WORKLOADS.items())
+    )
 
 
 def _admin(_: Path) -> Iterator[str]:
     from protocol.shell import COMMANDS
 
-    for name, command in sorted(COMMANDS.items()):
-        target = (
-            f"  (target{', which must be down' if command.needs == 'down' else ''})"
-            if command.targeted
-            else ""
-        )
-        yield f"{name:22} {command.about}{target}"
+    down = {True: " (target, which must be down)", False: " (target)"}
+    yield from _columns(
+        (name, command.about + (down[command.needs == "down"] if command.targeted else ""))
+        for name, command in sorted(COMMANDS.items())
+    )
 
 
 def _modes(_: Path) -> Iterator[str]:
     from protocol.modes import MODES
 
-    for mode in MODES.values():
-        yield f"{mode.name:12} {mode.about}"
+    yield from _columns((mode.name, mode.about) for mode in MODES.values())
 
 
 def _versions(_: Path) -> Iterator[str]:
@@ -120,8 +129,8 @@ def _runs(results: Path) -> Iterator[str]:
             yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
             continue
         tree = read_json(run / "verdict.json")
-        told = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
-        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {told}"
+        verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
+        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {verdicts}"
 
 
 def _schema(_: Path) -> Iterator[str]:
