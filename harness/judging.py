@@ -80,7 +80,15 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     plan = from_json(facts).plan
     names = ledger_names(folder)
     found = [
-        Found(finding.property, finding.kind, names.get(finding.ledger, ""), finding.loss)
+        Found(
+            finding.property,
+            finding.kind,
+            names.get(finding.ledger, ""),
+            finding.loss,
+            finding.first_entry,
+            finding.last_entry,
+            finding.count,
+        )
         for judgement in verdict.judgements.values()
         if not within_allowance(judgement, plan.allowance)  # what is excused needs no statement
         for finding in judgement.findings

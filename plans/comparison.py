@@ -10,6 +10,7 @@ no evidence: findings and decisions come in as plain tuples.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,12 +22,18 @@ from plans.standing import standing
 
 
 class Found(NamedTuple):
-    """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss."""
+    """One anomaly found: property, kind, the ledger's name in the run (empty: none), class of loss.
+
+    It is about the entries ``first`` to ``last`` (-1: none), and stands for ``amount`` of them or of events.
+    """
 
     property: str
     kind: str
     ledger: str = ""
     loss: str = ""
+    first: int = -1
+    last: int = -1
+    amount: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class Comparison:
 
 def compare(
     expect: Mapping[str, Sequence[Expectation]],
-    found: Iterable[tuple[str, str, str, str]],
+    found: Iterable[Found],
     verdict: str,
     *,
     mode: str,
@@ -89,7 +96,7 @@ def compare(
     differing = [row for row in table if not row.met]
     contradicted = whole and any(row.recorded for row in differing)
     against = [row.complaint for row in differing]
-    anomalies = [Found(*one) for one in found] if verdict == "anomaly" else []
+    anomalies = list(found) if verdict == "anomaly" else []
     doubt = _doubt(verdict, anomalies)
     if doubt:
         return Comparison(
@@ -121,7 +128,7 @@ def compare(
         met=not failures,
         reasons=(*(failures or expected + ([agreed(table)] if table else [])), *on_the_way),
         absent=tuple(one.counted.text for one in seen if one.absent),
-        unexpected=bool(strangers),
+        unexpected=bool(strangers) or any(one.more for one in seen),
         contradicted=contradicted,
         rounds=rounds,
         as_stated=rounds - len(wrong) if whole else 0,
@@ -146,6 +153,8 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
         entry.property == found.property
         and entry.kind in ("", found.kind)
         and entry.ledger in (None, ledger_and_round(found.ledger, rounds)[0])
+        and entry.loss in (None, found.loss)
+        and (entry.entries is None or entry.entries[0] <= found.first <= found.last <= entry.entries[1])
     )
 
 
@@ -168,6 +177,14 @@ def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
         number = ledger_and_round(one.ledger, rounds)[1]
         found |= set(range(1, rounds + 1)) if number is None else {number}
     return found
+
+
+def _amounts(anomalies: Iterable[Found], rounds: int) -> Counter[int]:
+    """How many entries or events the anomalies stand for, by round."""
+    amounts: Counter[int] = Counter()
+    for one in anomalies:
+        amounts.update(dict.fromkeys(_of_rounds([one], rounds), one.amount))
+    return amounts
 
 
 def _strangers(
@@ -218,15 +235,24 @@ class _Seen:
     reason: str = ""
     missing: str = ""
     absent: bool = False
+    more: bool = False
     wrong: frozenset[int] = frozenset()
 
 
 def _seen(entry: Breaks | Defect, anomalies: Sequence[Found], rounds: int) -> _Seen:
     text = describe(entry)
-    numbers = _of_rounds((one for one in anomalies if _matches(entry, one, rounds)), rounds)
+    amounts = _amounts((one for one in anomalies if _matches(entry, one, rounds)), rounds)
+    numbers = set(amounts)
     sometimes = isinstance(entry, Defect) and entry.rate == "sometimes"
     counted = Shown(text, "sometimes" if sometimes else "always", len(numbers), rounds)
     often = f", shown on {len(numbers)} of {rounds}" if rounds > 1 else ""
+    others = {number: found for number, found in amounts.items() if entry.count not in (None, found)}
+    if others:
+        said = ", ".join(map(str, sorted(set(others.values()))))
+        missing = f"expected {entry.count}, but found {said}{in_rounds(others, rounds)}: {text}{often}"
+        more = any(found > (entry.count or 0) for found in others.values())
+        absent_too = frozenset() if sometimes else frozenset(range(1, rounds + 1)) - numbers
+        return _Seen(counted, missing=missing, more=more, wrong=absent_too | frozenset(others))
     if sometimes and not numbers:
         return _Seen(counted, reason=f"not seen this time (it shows sometimes): {text}{often}", absent=True)
     if sometimes or len(numbers) == rounds:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from plans.names import ClientName, LedgerName, Params
 from plans.nearest import unknown
@@ -52,23 +52,37 @@ class Holds(Params):
     versions: VersionRange = ""
 
 
-class Breaks(Params):
+class _Anomaly(Params):
+    """Which anomalies an entry speaks of: those within ``entries``, ``count`` of them in each round."""
+
+    property: Property
+    kind: str = Field(default="", pattern=r"^[A-Za-z0-9_-]*$")
+    ledger: LedgerName | None = None
+    loss: Literal["explained", "unexplained", "forged", "put_back", "undetermined"] | None = Field(
+        default=None, alias="class"
+    )
+    entries: tuple[Annotated[int, Field(ge=0)], ...] | None = None
+    count: int | None = Field(default=None, ge=1)
+
+    @field_validator("entries")
+    @classmethod
+    def _first_to_last(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value is not None and (len(value) != 2 or value[1] < value[0]):
+            raise ValueError(f"{list(value)} must be [first, last]")
+        return value
+
+
+class Breaks(_Anomaly):
     """The configuration is expected to break that property, as its documents say it may."""
 
     says: ClassVar[str] = "breaks"
-    property: Property
-    kind: str = Field(default="", pattern=r"^[A-Za-z0-9_-]*$")
-    ledger: LedgerName | None = None
     versions: VersionRange = ""
 
 
-class Defect(Params):
+class Defect(_Anomaly):
     """A known defect of BookKeeper shows; ``reference`` says where it is described."""
 
     says: ClassVar[str] = "defect"
-    property: Property
-    kind: str = Field(default="", pattern=r"^[A-Za-z0-9_-]*$")
-    ledger: LedgerName | None = None
     reference: str = Field(min_length=1)
     rate: Literal["always", "sometimes"] = "always"
     versions: VersionRange = ""
@@ -120,11 +134,13 @@ def applicable(
 
 
 def describe(entry: Expectation) -> str:
-    """``breaks durability (lost) on main``."""
+    """``breaks durability (lost, forged) on main, entries 0..9, 10 in all``."""
     if isinstance(entry, Holds):
         return "holds"
     if isinstance(entry, Decides):
         return f"decides {entry.outcome} on {entry.ledger}"
-    kind = f" ({entry.kind})" if entry.kind else ""
-    ledger = f" on {entry.ledger}" if entry.ledger else ""
-    return f"{entry.says} {entry.property}{kind}{ledger}"
+    kind = ", ".join(filter(None, (entry.kind, entry.loss)))
+    text = f"{entry.says} {entry.property}{f' ({kind})' if kind else ''}"
+    text += f" on {entry.ledger}" if entry.ledger else ""
+    text += f", entries {entry.entries[0]}..{entry.entries[1]}" if entry.entries else ""
+    return text + (f", {entry.count} in all" if entry.count else "")

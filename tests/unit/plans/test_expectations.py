@@ -195,3 +195,50 @@ def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated
     found = [LOST, Found("availability", "stuck", "main")]
     said = compare({"m": [breaks()]}, found, "anomaly", mode="m", version="4.18.0", counting=counting)
     assert (said.met, said.unexpected) == (met, not met)
+
+
+FORGED = Found("durability", "lost", "control", "forged", 10, 19, 10)
+
+
+@pytest.mark.parametrize(
+    ("stated", "found", "met", "unexpected", "said"),
+    [
+        ({"class": "forged"}, [FORGED], True, False, "breaks durability (lost, forged) on control"),
+        ({"class": "forged"}, [FORGED._replace(loss="unexplained")], False, True, "not expected: durability"),
+        ({"entries": [10, 19]}, [FORGED], True, False, "on control, entries 10..19"),
+        ({"entries": [10, 30]}, [FORGED], True, False, ""),
+        ({"entries": [11, 19]}, [FORGED], False, True, "an anomaly that was not expected"),
+        ({"entries": [10, 18]}, [FORGED], False, True, "an anomaly that was not expected"),
+        ({"entries": [0, 9]}, [FORGED._replace(first=-1, last=-1)], False, True, "not expected"),
+        ({"count": 10}, [FORGED], True, False, "on control, 10 in all"),
+        ({"count": 11}, [FORGED], False, False, "expected 11, but found 10: breaks durability (lost)"),
+        ({"count": 9}, [FORGED], False, True, "expected 9, but found 10"),
+        ({"count": 13}, [FORGED, FORGED._replace(first=30, last=32, amount=3)], True, False, ""),
+        ({"count": 10, "class": "forged"}, [FORGED, FORGED._replace(loss="")], False, True, "not expected"),
+    ],
+)
+def test_class_entries_and_count_narrow_what_is_stated(
+    stated: dict[str, object], found: Sequence[Found], met: bool, unexpected: bool, said: str
+) -> None:
+    entry = Breaks.model_validate({"property": "durability", "kind": "lost", "ledger": "control", **stated})
+    comparison = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0")
+    assert (comparison.met, comparison.unexpected) == (met, unexpected)
+    assert said in comparison.reasons[0]
+
+
+def test_a_count_is_that_of_each_round() -> None:
+    entry = Breaks(property="durability", ledger="control", count=10)
+    found = [FORGED._replace(ledger=f"control.{number}") for number in (1, 2, 3)]
+    right = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0", rounds=3)
+    assert (right.met, right.as_stated) == (True, 3)
+    found[1] = found[1]._replace(amount=12)
+    wrong = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0", rounds=3)
+    assert (wrong.met, wrong.unexpected, wrong.as_stated) == (False, True, 2)
+    assert wrong.reasons[0].startswith("expected 10, but found 12 in 1 of 3 rounds (2)")
+
+
+def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
+    stated = {"property": "durability", "reference": "#1", "rate": "sometimes", "count": 10}
+    entry = Defect.model_validate(stated)
+    for found, verdict, met in (([], "valid", True), ([FORGED], "anomaly", True), ([LOST], "anomaly", False)):
+        assert compare({"m": [entry]}, found, verdict, mode="m", version="4.18.0").met is met
