@@ -84,6 +84,7 @@ class Content:
         lacking = shortcomings(run, self.tables)
         enough = summary.delivered > 0 and not lacking
         notes = [*lacking]
+        unread = () if enough or lacking else tuple(summary.tried.ledgers())
         if unrecorded:
             notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add nobody recorded")
         if summary.census_damaged:
@@ -101,6 +102,7 @@ class Content:
                 "two_writings": two.count(),
             },
             notes=tuple(notes),
+            undecided=unread,
         )
 
 

@@ -1,4 +1,4 @@
-"""What clients decided in a run, read from its recorded steps: how each recover and close ended.
+"""What clients decided in a run, read from its recorded steps: how each step that can decide ended.
 
 Also which step of a client ended with another outcome than its plan has, and so ended the steps.
 """
@@ -13,7 +13,7 @@ from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from plans.decisions import Decision
 
-_DECIDING = ("recover", "close")
+_DECIDING = ("create", "append", "read", "recover", "close")
 
 
 def decisions(folder: RunFolder) -> Iterator[Decision]:
@@ -47,4 +47,6 @@ def _decision(record: Mapping[str, Any]) -> Decision:
         last_entry=facts.get("last_entry"),
         error=facts.get("error", ""),
         code=facts.get("code", 0),
+        entries=facts.get("entries"),
+        lac=facts.get("lac"),
     )

@@ -5,6 +5,7 @@ Works on the plan as written, so that each problem has a place.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -108,16 +109,19 @@ def _rounds(plan: Plan) -> Iterator[Problem]:
 
 def _decisions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     """A decision can only be stated of a step that the plan has."""
-    steps = {
+    steps = Counter(
         (step.name, step.params.get("ledger"), client)
         for step in raw_steps(tree)
         for client in (step.params.get("client"), None)
-    }
+    )
     for mode, stated in plan.expect.items():
         for index, entry in enumerate(stated):
-            if isinstance(entry, Decides) and (entry.step, entry.ledger, entry.client) not in steps:
+            if not isinstance(entry, Decides):
+                continue
+            if steps[entry.step, entry.ledger, entry.client] < entry.number:
                 who = f" of `{entry.client}`" if entry.client else ""
-                text = f"there is no `{entry.step}`{who} on `{entry.ledger}` that could decide"
+                which = f" number {entry.number}" if entry.number > 1 else ""
+                text = f"there is no `{entry.step}`{which}{who} on `{entry.ledger}` that could decide"
                 yield Problem(("expect", mode, index), text)
 
 

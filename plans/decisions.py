@@ -1,8 +1,8 @@
 """What clients decided, held against what a plan says they decide.
 
-A decision is how the first ``recover`` (or ``close``) of a client on a ledger ended, as the step
-recorded it. Each ``decides`` of a plan becomes one row of a table: case, document, decision,
-difference. Knows no evidence and no verdict.
+A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
+ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,
+decision, difference. Knows no evidence and no verdict.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ NOTHING = "nothing that was recorded"
 class Decision:
     """How one step ended: its client, its ledger in the plan, the round, and what the client was told.
 
-    ``began_ns`` orders the decisions of one ledger; ``last_entry`` is None unless the client named
-    one; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
+    ``began_ns`` orders the decisions of one ledger; ``last_entry``, ``entries`` (read or acknowledged) and
+    ``lac`` are None unless the step told them; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
     """
 
     step: str
@@ -34,11 +34,12 @@ class Decision:
     last_entry: int | None = None
     error: str = ""
     code: int = 0
+    entries: int | None = None
+    lac: int | None = None
 
     def __str__(self) -> str:
-        if self.outcome == "ok":
-            return f"ok, last entry {self.last_entry}"
-        return f"{self.outcome}, {self.error or 'error'} ({self.code})"
+        error = "" if self.outcome == "ok" else f"{self.error or 'error'} ({self.code})"
+        return _phrase(self, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +73,12 @@ class Decided:
 
 
 def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decided:
-    """The row of one ``decides``: in each round the first decision that it speaks of must be as stated."""
-    first: dict[int, Decision] = {}
+    """The row of one ``decides``: in each round the decision that it speaks of must be as stated."""
+    taken: dict[int, list[Decision]] = {}
     for one in sorted(decisions, key=lambda decision: decision.began_ns):
         if (one.step, one.ledger) == (entry.step, entry.ledger) and entry.client in (None, one.client):
-            first.setdefault(one.round, one)
+            taken.setdefault(one.round, []).append(one)
+    first = {number: made[entry.number - 1] for number, made in taken.items() if len(made) >= entry.number}
     numbers = range(1, rounds + 1)
     differing = tuple(number for number in numbers if not _agrees(entry, first.get(number)))
     shown = rounds - len(differing)
@@ -105,14 +107,19 @@ def agreed(rows: Sequence[Decided]) -> str:
 
 def stated(entry: Decides) -> str:
     """What the plan expects the client to decide, as a phrase."""
-    last = "" if entry.last_entry is None else f", last entry {entry.last_entry}"
-    error = f", {entry.error}" if entry.error else ""
-    return f"{entry.outcome}{last}{error}"
+    return _phrase(entry, entry.error)
+
+
+def _phrase(ending: Decision | Decides, error: str) -> str:
+    parts = {"last entry": ending.last_entry, "entries": ending.entries, "LAC": ending.lac}
+    told = [f"{name} {value}" for name, value in parts.items() if value is not None]
+    return ", ".join(filter(None, (ending.outcome, *told, error)))
 
 
 def _case(entry: Decides) -> str:
     who = f" by {entry.client}" if entry.client else ""
-    step = "" if entry.step == "recover" else f" ({entry.step})"
+    number = f" {entry.number}" if entry.number > 1 else ""
+    step = "" if entry.step == "recover" and not number else f" ({entry.step}{number})"
     return f"{entry.ledger}{who}{step}"
 
 
@@ -121,6 +128,8 @@ def _agrees(entry: Decides, decision: Decision | None) -> bool:
         decision is not None
         and decision.outcome == entry.outcome
         and entry.last_entry in (None, decision.last_entry)
+        and entry.entries in (None, decision.entries)
+        and entry.lac in (None, decision.lac)
         and entry.error in ("", decision.error, str(decision.code))
     )
 

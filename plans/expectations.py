@@ -88,19 +88,26 @@ class Defect(_Anomaly):
     versions: VersionRange = ""
 
 
-class Decides(Params):
-    """How a client's first ``step`` on the ledger ends, and whether that differs from the document.
+_LEARNED_BY = {"last_entry": ("recover", "close"), "entries": ("append", "read"), "lac": ("append", "read")}
 
-    ``document`` is what the document says for this case, ``differs`` in what the client is known
-    to decide otherwise. ``error`` is BookKeeper's name or code of it, empty for any.
+
+class Decides(Params):
+    """How a client's first ``step`` on the ledger (or that of ``number``) ends, and what the document says.
+
+    ``differs`` is in what the client is known to decide otherwise than ``document``. ``error`` is
+    BookKeeper's name or code of it, empty for any. ``entries`` is how many were read, or acknowledged,
+    ``lac`` the LAC that the client knew then.
     """
 
     says: ClassVar[str] = "decides"
     ledger: LedgerName
     client: ClientName | None = None
-    step: Literal["recover", "close"] = "recover"
+    step: Literal["create", "append", "read", "recover", "close"] = "recover"
+    number: int = Field(default=1, ge=1)
     outcome: Literal["ok", "unknown", "fail"]
     last_entry: int | None = Field(default=None, ge=-1)
+    entries: int | None = Field(default=None, ge=0)
+    lac: int | None = Field(default=None, ge=-1)
     error: SettingText = ""
     document: str = Field(min_length=1)
     differs: str = ""
@@ -113,6 +120,9 @@ class Decides(Params):
             raise ValueError("an outcome ok has no `error`")
         if self.outcome != "ok" and self.last_entry is not None:
             raise ValueError(f"`last_entry` belongs to an outcome ok, not {self.outcome}")
+        for name, steps in _LEARNED_BY.items():
+            if getattr(self, name) is not None and self.step not in steps:
+                raise ValueError(f"`{name}` belongs to {' and '.join(steps)}, not to {self.step}")
         return self
 
 

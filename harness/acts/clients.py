@@ -20,10 +20,12 @@ from protocol.addresses import bookie_id
 _APPEND_TIMEOUT_S = 600
 
 
-def ended(reply: dict[str, Any], text: str) -> Done:
-    """What is done and how it ended, with the refusal where there was one."""
+def ended(reply: dict[str, Any], text: str, **facts: int | None) -> Done:
+    """What is done and how it ended, with the refusal where there was one, and the facts that are known."""
     outcome = outcome_of(reply)
-    return Done(text if outcome is Outcome.OK else f"{text}: {refusal(reply)}", outcome, told(reply))
+    known = {name: value for name, value in facts.items() if value is not None}
+    text = text if outcome is Outcome.OK else f"{text}: {refusal(reply)}"
+    return Done(text, outcome, {**told(reply), **known})
 
 
 @act("create")
@@ -75,7 +77,8 @@ def append(stage: Stage, step: Any) -> Done:
         return ended(reply, f"{step.client} begins {step.entries} adds to {step.ledger}")
     acked, unknown = reply.get("acked", 0), reply.get("unknown", 0)
     text = f"{step.client} appends to {step.ledger}: {acked} acknowledged"
-    return ended(reply, f"{text}, {unknown} unknown" if unknown else text)
+    text = f"{text}, {unknown} unknown" if unknown else text
+    return ended(reply, text, entries=acked, lac=reply.get("lac"))
 
 
 @act("recover")
@@ -124,16 +127,18 @@ def open_(stage: Stage, step: Any) -> Done:
 def read(stage: Stage, step: Any) -> Done:
     """Read a range, by default all up to the LAC that the handle knows."""
     handle = stage.ledgers.handle(step.client, step.ledger)
-    last = step.last
+    last, lac = step.last, None
     if last is None:
         told = stage.call(step.client, "lac", handle=handle)
         if not told.get("ok"):
             return ended(told, f"{step.client} asks for the LAC of {step.ledger}, to read up to it")
-        last = int(told["lac"])
+        last = lac = int(told["lac"])
     if last < step.first:
-        return Done(f"{step.client} finds nothing to read in {step.ledger} (LAC {last})")
+        text = f"{step.client} finds nothing to read in {step.ledger} (LAC {last})"
+        return Done(text, facts={"entries": 0, "lac": last})
     reply = stage.call(step.client, "read", handle=handle, first=step.first, last=last)
-    return ended(reply, f"{step.client} reads {reply.get('entries', 0)} entries of {step.ledger}")
+    entries = reply.get("entries", 0)
+    return ended(reply, f"{step.client} reads {entries} entries of {step.ledger}", entries=entries, lac=lac)
 
 
 @act("delete")

@@ -112,7 +112,8 @@ def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Mea
 def _decision(folder: Path) -> tuple[str, int] | None:
     """(outcome, last entry) of the first recovery; None when the run does not say."""
     try:
-        first = next(decisions(RunFolder(folder)), None)
+        recovered = (one for one in decisions(RunFolder(folder)) if one.step == "recover")
+        first = next(recovered, None)
     except EvidenceError:
         return None
     return None if first is None else (first.outcome, -1 if first.last_entry is None else first.last_entry)

@@ -25,6 +25,12 @@ def test_bytes_that_do_not(proof, kind, flags):
     assert kinds(verdict, "content") == [(kind, 0, 0)]
 
 
+def test_where_nothing_was_delivered_the_ledgers_that_were_written_stay_undecided():
+    judgement = content(acked(0), unsure(0, ledger=2))
+    assert (judgement.verdict, judgement.undecided) == (Verdict.UNKNOWN, (1, 2))
+    assert content(acked(0), delivered(0), acked(0, ledger=2)).undecided == ()
+
+
 def test_only_what_was_delivered_is_judged():
     assert not content(delivered(0, proof=Proof.DAMAGED, outcome=Outcome.UNKNOWN)).findings
 

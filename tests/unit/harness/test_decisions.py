@@ -33,7 +33,17 @@ def recorded(tmp_path: Path, *records: dict[str, Any]) -> list[Decision]:
     return list(decisions(folder))
 
 
-def test_recover_and_close_decide_and_nothing_else_does(tmp_path: Path) -> None:
+def test_a_read_and_an_append_tell_what_they_learned(tmp_path: Path) -> None:
+    read = RECOVER | {"step": "read", "outcome": "ok", "facts": {"entries": 5, "lac": 4}}
+    fenced = {"entries": 0, "lac": -1, "error": "LedgerFenced", "code": -101}
+    append = RECOVER | {"step": "append", "outcome": "unknown", "facts": fenced}
+    assert [str(one) for one in recorded(tmp_path, read, append)] == [
+        "ok, entries 5, LAC 4",
+        "unknown, entries 0, LAC -1, LedgerFenced (-101)",
+    ]
+
+
+def test_recover_and_close_decide_and_an_open_does_not(tmp_path: Path) -> None:
     ok = RECOVER | {"outcome": "ok", "facts": {"last_entry": 10}}
     refused = RECOVER | {"outcome": "unknown", "facts": {"error": "LedgerFenced", "code": -101}}
     found = recorded(

@@ -27,6 +27,13 @@ def refused(**more: Any) -> Decides:
     return decides(outcome="unknown", last_entry=None, **more)
 
 
+READ = Decision("read", "recoverer", "fig9", 1, 100, "ok", entries=5, lac=4)
+
+
+def read(**more: Any) -> Decides:
+    return decides(**{"step": "read", "last_entry": None, **more})
+
+
 def compared(entry: Decides, *decisions: Decision, verdict: str = "valid", **more: Any) -> Any:
     return compare(
         {"m": [Holds(), entry]}, [], verdict, mode="m", version="4.18.0", decisions=decisions, **more
@@ -50,6 +57,14 @@ def compared(entry: Decides, *decisions: Decision, verdict: str = "valid", **mor
         (refused(error="-6"), REFUSED, True),
         (refused(error="LedgerFenced"), REFUSED, False),
         (decides(outcome="fail", last_entry=None), REFUSED, False),
+        (read(), READ, True),
+        (read(entries=5, lac=4), READ, True),
+        (read(entries=4), READ, False),
+        (read(lac=5), READ, False),
+        (read(step="append"), READ, False),
+        (read(step="append", entries=5), replace(READ, step="append"), True),
+        (refused(step="create"), replace(REFUSED, step="create"), True),
+        (refused(step="create", error="LedgerFenced"), replace(REFUSED, step="create"), False),
     ],
 )
 def test_a_decision_is_compared_in_all_that_is_stated(entry: Decides, decision: Decision, met: bool) -> None:
@@ -60,6 +75,22 @@ def test_the_first_decision_counts_whoever_ended_first() -> None:
     later = replace(REFUSED, began_ns=200)
     assert decided(decides(), [later, CLOSED], 1).met
     assert not decided(decides(), [replace(later, began_ns=50), CLOSED], 1).met
+
+
+def test_another_step_than_the_first_is_named_by_its_number() -> None:
+    later = replace(REFUSED, step="append", began_ns=200)
+    made = [later, replace(READ, step="append")]
+    assert decided(refused(step="append", number=2, error="NotEnoughBookies"), made, 1).met
+    assert not decided(refused(step="append"), made, 1).met
+    third = decided(refused(step="append", number=3), made, 1)
+    assert (third.met, third.recorded, third.case) == (False, False, "fig9 (append 3)")
+
+
+def test_what_a_step_read_and_learned_is_said() -> None:
+    row = decided(read(entries=6, lac=4), [READ], 1)
+    assert (row.stated, row.decision) == ("ok, entries 6, LAC 4", "ok, entries 5, LAC 4")
+    short = replace(READ, outcome="unknown", error="NoSuchEntry", code=-13)
+    assert str(short) == "unknown, entries 5, LAC 4, NoSuchEntry (-13)"
 
 
 def test_a_row_says_case_document_decision_and_difference() -> None:
@@ -148,6 +179,14 @@ def test_a_plan_may_state_decisions_beside_holds(load_text: Callable[..., Plan],
         ("ledger: main, outcome: ok, error: -6", "an outcome ok has no `error`"),
         ("ledger: main, outcome: fail, last_entry: 1", "`last_entry` belongs to an outcome ok, not fail"),
         ("ledger: main, outcome: any", "`outcome` cannot be `any`"),
+        ("ledger: main, outcome: ok, step: open", "`step` cannot be `open`"),
+        ("ledger: main, outcome: ok, step: create, number: 2", "there is no `create` number 2 on `main`"),
+        ("ledger: main, outcome: ok, entries: 3", "`entries` belongs to append and read, not to recover"),
+        ("ledger: main, outcome: ok, lac: 3", "`lac` belongs to append and read, not to recover"),
+        (
+            "ledger: main, outcome: ok, step: create, last_entry: 3",
+            "`last_entry` belongs to recover and close",
+        ),
     ],
 )
 def test_a_decision_that_cannot_be_is_refused(
