@@ -3,8 +3,9 @@
 Judged where an auditor was at work and quiet: no ledger was marked under-replicated any more, and an
 audit had begun and ended after the last thing that it might find. Then the first of the two last census
 passes must show every entry of a closed ledger, and of others every entry up to the LAC that somebody was
-told, on each bookie of its write set. Sources: BP-31 (the durability contract, its SLA), BookKeeper's
-autorecovery.
+told, on each bookie of its write set. A repair that fails again and again though it has all it needs is a
+violation at any time (:mod:`checkers.replicas.unending`). Sources: BP-31 (the durability contract, its SLA),
+BookKeeper's autorecovery.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from checkers.facts.wording import (
 )
 from checkers.replicas.copies import Copies, Short, copies, due_entries, in_force, shown_in
 from checkers.replicas.repair import Repair, repair_by
+from checkers.replicas.unending import Tries, failed_tries, promised
 from checkers.sets.capping import capped
 from checkers.sets.peaks import Peaks
 from evidence.codes import Flag
@@ -41,7 +43,7 @@ from evidence.findings import Finding, Judgement, Verdict
 
 PROPERTY = "replicas"
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
-_KINDS = ("under_replicated", "hole", "differing")
+_KINDS = ("under_replicated", "hole", "differing", "never_repaired")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Replicas:
         unrest = [] if lacking else list(repair.unrest())
         cases = [] if lacking or unrest else list(_cases(summary, run, numbers[0]))
         findings = [finding for case in cases for finding in case.findings(repair)]
+        findings += [] if lacking else _never_repaired(summary, run, numbers[0])
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.found.due for case in cases)
         verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
@@ -132,6 +135,7 @@ class Case:
     during: Pass
     number: int
     unseen: bool = False
+    put_back: bool = False
 
     def findings(self, repair: Repair) -> Iterator[Finding]:
         """Entries that somebody lacks, and those of which there are different copies."""
@@ -152,6 +156,22 @@ class Case:
                 f"bookies showed different copies of {entries_text(first, last)} in census pass {self.number}"
             )
             yield self._finding("differing", (first, last), "different copies", (self._demand(), text))
+
+    def never_repaired(self, tries: Tries) -> Finding:
+        """The finding of a ledger that repair was due to mend and did not."""
+        between = f"between {time_text(self.run, tries.began_ns)} and {time_text(self.run, tries.ended_ns)}"
+        return Finding(
+            property=PROPERTY,
+            kind="never_repaired",
+            ledger=self.ledger,
+            text=f"{ledger_text(self.run, self.ledger)}: repair failed {tries.number} times in a row",
+            proof=(
+                self._demand(),
+                f"marked under-replicated, lacking {listed(tries.missing) or 'an unknown bookie'}",
+                f"a worker locked and unlocked the ledger {tries.number} times {between}; the mark stayed",
+                "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
+            ),
+        )
 
     def doubts(self) -> Iterator[str]:
         """What cannot be decided: a version that nobody saw, bookies that gave no answer."""
@@ -225,4 +245,18 @@ def _cases(facts: Facts, run: RunFacts, number: int) -> Iterator[Case]:
         told = facts.told.get(ledger)
         last = due_entries(versions, -1 if told is None else told.value)
         found = copies(ledger, versions, last, shown, run.bookies)
-        yield Case(run, ledger, versions, found, during, number, unseen=bool(histories.gaps(ledger)))
+        unseen, put_back = bool(histories.gaps(ledger)), ledger in histories.put_back
+        yield Case(run, ledger, versions, found, during, number, unseen=unseen, put_back=put_back)
+
+
+def _never_repaired(facts: Facts, run: RunFacts, number: int) -> Iterator[Finding]:
+    """Ledgers whose repair failed again and again under one version of the metadata, in force until now."""
+    failed = failed_tries(run, histories_of(facts.versions), facts.passes[number].began_ns)
+    for case in _cases(facts, run, number) if failed else ():
+        tries = failed.get(case.ledger)
+        if tries is None or case.unseen or case.put_back:
+            continue
+        lacking = frozenset().union(*((*one.lacking, *one.unsure) for one in case.found.short))
+        alone = len(case.versions) == 1 and case.versions[0].latest_ns < tries.began_ns
+        if alone and promised(tries, case.versions[0], lacking, run):
+            yield case.never_repaired(tries)

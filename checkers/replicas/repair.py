@@ -7,7 +7,7 @@ entry. ZooKeeper's order of transactions (zxid) decides which mark is the later 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class Repair:
         if not self.elected:
             yield "no auditor was elected: nobody repaired"
             return
-        switches = _in_order(row for row in self._rows() if row["event"] in _SWITCHES)
+        switches = in_order(row for row in self._rows() if row["event"] in _SWITCHES)
         if switches and switches[-1]["event"] == "repair_disabled":
             yield f"repair was switched off at {time_text(self.run, switches[-1]['latest_ns'])}"
         for ledger, marks in sorted(self.marks.items()):
@@ -129,7 +129,7 @@ def repair_by(run: RunFacts, by_ns: int) -> Repair:
     """What repair had done when something else began at ``by_ns``."""
     rows = [row for row in run.servers if row["earliest_ns"] < by_ns]
     marks: dict[int, list[Mark]] = {}
-    for row in _in_order(row for row in rows if row["event"] in _MARKS):
+    for row in in_order(row for row in rows if row["event"] in _MARKS):
         detail = json.loads(row["detail"])
         ledger, there = int(detail["ledgerId"]), row["event"] == _MARKS[0]
         times = int(row["earliest_ns"]), int(row["latest_ns"])
@@ -138,7 +138,7 @@ def repair_by(run: RunFacts, by_ns: int) -> Repair:
     return Repair(run, by_ns, elected, {ledger: tuple(found) for ledger, found in marks.items()})
 
 
-def _in_order(rows: Iterator[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """ZooKeeper's own order; rows that do not tell it come by their time."""
     return sorted(rows, key=lambda row: (_zxid(row), row["latest_ns"]))
 

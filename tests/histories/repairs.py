@@ -44,6 +44,12 @@ def unmarked(at_ns: int, *, ledger: int = 1) -> Row:
     return event(at_ns, "zk1", "ledger_unmarked", ledgerId=ledger, zxid=hex(at_ns))
 
 
+def tried(*at_ns: int, ledger: int = 1) -> list[Row]:
+    """A worker locks the ledger at each of these times, and lets go of it 5 ns later."""
+    steps = ((began + later, name) for began in at_ns for later, name in ((0, "locked"), (5, "unlocked")))
+    return [event(at, "zk1", f"repair_{name}", ledgerId=ledger, zxid=hex(at)) for at, name in steps]
+
+
 def quiet() -> tuple[Row, ...]:
     """An auditor that found nothing, shortly before the census."""
     return (elected(), *audit(900, 950))
