@@ -19,6 +19,7 @@ from checkers.rows import Places, Rows
 from checkers.sets.ordering import in_order
 from evidence.exchange.chains import Chain
 from evidence.findings import Judgement
+from protocol.faults import Loses
 
 Found = TypeVar("Found")
 
@@ -81,6 +82,9 @@ def _by_entry(rows: Rows) -> Places | None:
     return in_order(rows["ledger"], rows["entry"])
 
 
+EVERY_LEDGER = -1
+
+
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """What every task knows of the run: small, broadcast once.
@@ -89,9 +93,12 @@ class RunFacts:
     ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
     closed in order, ``left_out`` why steps of the plan were not carried out; ``damage`` names what
     is torn or missing, by table; ``required`` are the properties without which the plan accepts no
-    ``valid``; ``allowance`` is the number of explained losses the plan accepts. ``wire`` says that
-    a wire log was kept; ``guarded`` names the bookies that run under BP-46's protection (no
-    journaled data, integrity checking on, a release and a storage that have it), so that limbo is
+    ``valid``; ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
+    ledger id, or ``EVERY_LEDGER`` for those that it does not name. ``wire`` says that
+    a wire log was kept; ``least_loss`` is the least that a fault must take to take what a bookie has
+    acknowledged, for bookies without another setting in any boot, unless a boot's own record says
+    so (:func:`protocol.modes.least_loss`). ``guarded`` names the bookies that run under BP-46's protection
+    (no journaled data, integrity checking on, a release and a storage that have it), so that limbo is
     due after an unclean end. ``began_ns`` is when the run began; findings count their times from
     it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
     every write set; none where it gives none.
@@ -108,10 +115,11 @@ class RunFacts:
     faults: tuple[Mapping[str, Any], ...] = ()
     servers: tuple[Mapping[str, Any], ...] = ()
     required: tuple[str, ...] = ()
-    allowance: int = 0
+    allowance: Mapping[int, int] = field(default_factory=dict)
     complete: bool = True
     left_out: str = ""
     wire: bool = False
+    least_loss: Mapping[str, Loses] = field(default_factory=dict)
     guarded: frozenset[str] = frozenset()
     began_ns: int = 0
     damage: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ def merged(judgements: Mapping[str, Judgement], run: RunFacts) -> Verdict:
     """Anomaly, else unknown, else valid; a required property without a checker is unknown."""
     required = _required(run.required, judgements)
     convicting = convicting_properties(run.required, judgements)
-    verdicts = {name: effective(judgement, run) for name, judgement in judgements.items()}
+    verdicts = {name: effective(judgement) for name, judgement in judgements.items()}
     if any(verdict is Verdict.ANOMALY and name in convicting for name, verdict in verdicts.items()):
         return Verdict.ANOMALY
     doubtful = any(verdicts.get(name, Verdict.UNKNOWN) is Verdict.UNKNOWN for name in required)
@@ -67,28 +67,27 @@ def undecided(required: Collection[str], judgements: Mapping[str, Judgement]) ->
             yield name, -1
 
 
-def effective(judgement: Judgement, run: RunFacts) -> Verdict:
+def effective(judgement: Judgement) -> Verdict:
     """The judgement's verdict, or ``valid`` where the allowance covers all that it convicts of."""
-    return Verdict.VALID if within_allowance(judgement, run.allowance) else judgement.verdict
+    return Verdict.VALID if within_allowance(judgement) else judgement.verdict
 
 
-def within_allowance(judgement: Judgement, allowance: int) -> bool:
-    """Whether durability convicts only of explained losses, no more than the plan accepts.
+def within_allowance(judgement: Judgement) -> bool:
+    """Whether durability convicts only of explained losses, of no ledger more than the plan accepts.
 
     Entries whose metadata a fault of ours removed are explained losses too.
     """
     if judgement.property != DURABILITY or judgement.verdict is not Verdict.ANOMALY:
         return False
     counts = judgement.counts
-    explained = counts.get("lost_explained", 0) + counts.get("vanished_explained", 0)
     ours = counts.get("vanished_ledgers", 0) == counts.get("vanished_ledgers_explained", 0)
-    return ours and not counts.get("unavailable", 0) and 0 < explained == counts.get("gone", 0) <= allowance
+    return ours and not counts.get("unavailable", 0) and 0 < counts.get("excused", 0) == counts.get("gone", 0)
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:
     """One line: how many acknowledged entries were lost, what else convicts, what nobody can say."""
     durability = judgements.get(DURABILITY)
-    parts = [] if durability is None else list(_losses(durability, run))
+    parts = [] if durability is None else list(_losses(durability))
     parts += [
         f"{name}: {_convicted_of(judgement)}"
         for name, judgement in judgements.items()
@@ -102,7 +101,7 @@ def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFact
     return "; ".join(parts)
 
 
-def _losses(durability: Judgement, run: RunFacts) -> list[str]:
+def _losses(durability: Judgement) -> list[str]:
     """How many of the acknowledged entries were lost, and what the number leaves out."""
     acknowledged = durability.seen.get("acknowledged")
     if acknowledged is None:
@@ -111,7 +110,7 @@ def _losses(durability: Judgement, run: RunFacts) -> list[str]:
     gone = counts["acknowledged_gone"]
     noun = "entry" if acknowledged == 1 else "entries"
     parts = [f"{gone:,} of {acknowledged:,} acknowledged {noun} lost"]
-    if within_allowance(durability, run.allowance):
+    if within_allowance(durability):
         parts = [f"valid within allowance: {counts['gone']:,} lost of {acknowledged:,} acknowledged {noun}"]
     if counts["gone"] > gone:
         parts.append(f"{counted(counts['gone'] - gone, 'more promised entry', 'more promised entries')} lost")

@@ -90,7 +90,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
             finding.count,
         )
         for judgement in verdict.judgements.values()
-        if not within_allowance(judgement, plan.allowance)  # what is excused needs no statement
+        if not within_allowance(judgement)  # what is excused needs no statement
         for finding in judgement.findings
     ]
     comparison = compare(

@@ -1,4 +1,5 @@
-"""Which bookies ran under BP-46's protection for the whole run, from ``run.json`` alone.
+"""Which bookies ran under BP-46's protection for the whole run, and what could take what they had
+acknowledged, from ``run.json`` alone.
 
 After an unclean end such a bookie owes limbo (BP-46, "Limbo"): it must not deny what it may have
 lost. Whoever is named here is accused when it does, so a bookie is left out wherever the record
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from plans.versions import within
-from protocol.modes import DB_STORAGE
+from protocol.faults import Loses
+from protocol.modes import DB_STORAGE, JOURNALING, least_loss
 
 _SETTINGS: Mapping[str, str] = {
     "dataIntegrityChecking": "true",
@@ -32,6 +34,14 @@ def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(
         name for name in run["bookies"] if name not in changed and _has_protection(versions.get(name))
     )
+
+
+def least_losses(run: Mapping[str, Any]) -> dict[str, Loses]:
+    """:func:`protocol.modes.least_loss` of each bookie, but of those that the plan may start otherwise."""
+    conf = (run.get("conf") or {}).get("bookie")
+    starts = _starts(run.get("plan"))
+    changed = {target for target, start in starts if {*JOURNALING} & {*(start.get("conf") or ())}}
+    return {} if conf is None else dict.fromkeys({*run["bookies"]} - changed, least_loss(conf))
 
 
 def _unprotects(start: Mapping[str, Any]) -> bool:

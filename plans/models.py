@@ -15,13 +15,14 @@ from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_val
 from plans.conditions import AnyCondition
 from plans.disks import Disks
 from plans.expectations import Expectation, Property
-from plans.names import RESERVED, ModeName, Params, ServerName
+from plans.names import RESERVED, LossyLedger, ModeName, Params, ServerName
 from plans.racks import Racks, assert_placed
 from plans.settings import BookieSettings, Settings
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 
 Outcome = Literal["ok", "unknown", "fail", "any"]
+Entries = Annotated[int, Field(ge=0)]
 Value = int | float | bool | str
 MOST_ROUNDS = 1000
 LONGEST_TITLE = 80
@@ -153,7 +154,8 @@ class Plan(Params):
     """A whole plan. ``expect`` maps a mode to what is stated for it.
 
     ``rounds`` is how often the steps are carried out in one cluster, each time on fresh ledgers;
-    ``series`` how often the plan is carried out by ``scripts/bench scenarios``.
+    ``series`` how often the plan is carried out by ``scripts/bench scenarios``. ``allowance`` maps a mode to
+    how many explained losses of which ledger are accepted there.
     """
 
     name: PlanName
@@ -165,13 +167,19 @@ class Plan(Params):
     modes: tuple[ModeName, ...] = Field(min_length=1)
     required: tuple[Property, ...] = ()
     control: Control
-    allowance: int = Field(default=0, ge=0)
+    allowance: dict[ModeName, dict[LossyLedger, Entries]] = Field(default_factory=dict)
     limits: Limits = Limits()
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     series: Series | None = None
     vary: dict[str, Value] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)
+
+    @field_validator("allowance", mode="before")
+    @classmethod
+    def _once_a_number(cls, value: Any) -> Any:
+        """Records of before allowances had modes say 0 where they have none."""
+        return {} if value == 0 else value
 
     @field_validator("clients", "modes", "required")
     @classmethod

@@ -27,6 +27,8 @@ from protocol.modes import MODES
 
 ANY_BOOKIE = "any-bookie"
 ANY_CLIENT = "any-client"
+EACH = "each"
+"""Stands for every ledger that an allowance does not name."""
 EVERY_DISK = "all"
 PLACEHOLDERS = (ANY_BOOKIE, ANY_CLIENT)
 RESERVED = (ADMIN, OBSERVER, PROXY, ZOOKEEPER)
@@ -153,6 +155,10 @@ def _ledger(value: str, info: ValidationInfo) -> str:
     return _known(_formed(value, "ledger"), "ledger", [names_in(info).ledgers])
 
 
+def _lossy(value: str, info: ValidationInfo) -> str:
+    return value if value == EACH else _ledger(value, info)
+
+
 def _load(value: str, info: ValidationInfo) -> str:
     return _known(_formed(value, "load"), "load", [names_in(info).loads])
 
@@ -209,6 +215,7 @@ SourceName = Annotated[
 DestinationName = Annotated[str, AfterValidator(_destination), _schema("where a link ends: a bookie or zk1")]
 LogName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 LedgerName = Annotated[str, AfterValidator(_ledger), _schema("a ledger of the plan, by its name")]
+LossyLedger = Annotated[str, AfterValidator(_lossy), _schema("a ledger of the plan, or `each`")]
 LoadName = Annotated[str, AfterValidator(_load), _schema("the name a load was started under")]
 FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault")]
 GivenFault = Annotated[str, AfterValidator(_given), _schema("the name that a fault was given with `as`")]

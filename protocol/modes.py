@@ -6,8 +6,13 @@ Source: BP-46 for ``journalWriteData``; the property names are those that BookKe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from protocol.faults import Loses
+
+JOURNALING = ("journalWriteData", "journalSyncData")
+"""The settings that decide what may take an entry that a bookie has acknowledged."""
 DB_STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
 
 
@@ -28,6 +33,18 @@ def _bookie(*, journal_data: bool, journal_sync: bool, integrity: bool) -> dict[
         "journalSyncData": str(journal_sync).lower(),
         "dataIntegrityChecking": str(integrity).lower(),
     }
+
+
+def least_loss(conf: Mapping[str, str]) -> Loses:
+    """The least that a fault must take to take an entry that a bookie with these settings has acknowledged.
+
+    Memory where adds are not journaled, what was never synced where the journal is not, else anything
+    stored. Source: BP-46 ("The journal"); BookKeeper's defaults are true.
+    """
+    written, synced = (conf.get(key, "true").strip().lower() != "false" for key in JOURNALING)
+    if not written:
+        return Loses.MEMORY
+    return Loses.STORED if synced else Loses.UNSYNCED
 
 
 MODES: dict[str, Mode] = {

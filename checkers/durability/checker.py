@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import EVERY_LEDGER, Chunk, RunFacts
 from checkers.durability.classes import (
     CLASSES,
     EXPLAINED,
@@ -159,7 +159,7 @@ class _Case:
         }
 
     def counts(self) -> dict[str, int]:
-        """Exact totals, in entries; ``acknowledged_lost`` is the part of the losses that were acked."""
+        """Exact totals, in entries; ``excused`` are the losses that the plan's allowance covers."""
         gone = self.losses.lost | self.losses.corrupt | self.losses.vanished
         return {
             "kept": self.losses.kept.count(),
@@ -171,9 +171,17 @@ class _Case:
             "vanished_ledgers": len(self.vanished),
             "vanished_ledgers_explained": sum(map(self._by_fault, self.vanished)),
             "unavailable": self.losses.unavailable.count(),
+            "excused": self._excused(),
             "gone": gone.count(),
             "acknowledged_gone": (gone & self.judged.acknowledged).count(),
         }
+
+    def _excused(self) -> int:
+        """Explained losses of the ledgers that lost no more so than the plan allows them."""
+        lost = self.lost_by_class[EXPLAINED] | self._explained()
+        numbers = {ledger: lost.of(ledger).count() for ledger in lost.ledgers()}
+        rest = self.run.allowance.get(EVERY_LEDGER, 0)
+        return sum(n for ledger, n in numbers.items() if n <= self.run.allowance.get(ledger, rest))
 
     def _explained(self) -> Spans:
         """The entries that vanished because a fault of ours removed the metadata."""

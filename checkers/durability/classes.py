@@ -2,10 +2,12 @@
 
 ``forged``: the close that cut the entry off came after a denial that a rule of ours had made.
 ``put_back``: a fault of ours had put the ledger's metadata back in time, or removed it for a while.
-``unexplained``: a life of a bookie that acknowledged it never lost what it had, or shows it still.
-``explained``: every such life died by a recorded fault with a disk that lacked it, or a fault took all of
-that disk, before anybody was repaired (:mod:`checkers.durability.overlap`). Anything else is
-``undetermined``. Sources: the rules in ``docs/verdicts.md``.
+``unexplained``: a life of a bookie that acknowledged it, and was to keep it to the end, never lost what it
+had; or shows it still.
+``explained``: every such life died by a recorded fault that may take what it had acknowledged, with a disk
+that lacked it, or a fault took all of that disk, before anybody was repaired
+(:mod:`checkers.durability.overlap`). Anything else is ``undetermined``.
+Sources: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from checkers.facts.wording import bookie_name, counted, entries_text, time_text
 from checkers.sets.spans import Bools, Ints, Spans
 from checkers.sets.stripes import Stripes
 from evidence.codes import NEVER, Status
+from protocol.faults import Loses
 
 FORGED, UNEXPLAINED, EXPLAINED, UNDETERMINED = "forged", "unexplained", "explained", "undetermined"
 PUT_BACK = "put_back"
@@ -79,8 +82,6 @@ def classified(lost: Spans, known: Known, histories: Histories) -> dict[str, Spa
 def _proven(ledger: int, entries: Ints, known: Known) -> dict[str, Bools]:
     """Masks of the entries that are proven to be of a class."""
     kept = never_lost(ledger, entries, known)
-    for life, had in known.held.having(ledger, entries):
-        kept |= had if life in known.steady else had & _copies_of(life, ledger, entries, known)
     return {UNEXPLAINED: kept, EXPLAINED: explained(ledger, entries, known) & ~kept}
 
 
@@ -98,28 +99,27 @@ def holder_proof(span: tuple[int, int, int], known: Known, run: RunFacts) -> Ite
         yield from _afterwards(life, ledger, entries, had, known, run)
 
 
-def _copies_of(life: int, ledger: int, entries: Ints, known: Known) -> Bools:
-    return known.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
-
-
 def _afterwards(
     life: int, ledger: int, entries: Ints, had: Bools, known: Known, run: RunFacts
 ) -> Iterator[str]:
     """What became of what a life had; that it lived on is news only of what is not there any more."""
-    shown = had & _copies_of(life, ledger, entries, known)
+    shown = had & known.copies_of(life, ledger, entries)
     boot = known.boots.get(life)
     if shown.any():
         found = counted(int(shown.sum()), "copy", "copies")
         yield f"the last census pass found {found} on {bookie_name(run, bookie_of(life))}"
     if np.array_equal(shown, had):
         return
-    if life in known.steady:
+    lasting = boot is not None and boot.unclean and boot.least_loss not in (None, Loses.MEMORY)
+    if life in known.steady and not lasting:
         yield f"{life_name(run, life)} did not end uncleanly before that census"
     elif boot is not None and boot.ended_ns != NEVER:
+        journaled = ", which takes no journaled add" if life in known.steady else ""
         disk = _disk(life, ledger, entries[had], known)
         wiped_ns = known.emptied.get(life)
         wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {time_text(run, wiped_ns)}"
-        yield f"{life_name(run, boot.life)} {boot.how} at {time_text(run, boot.ended_ns)}{disk}{wiped}"
+        ended = f"{boot.how} at {time_text(run, boot.ended_ns)}{journaled}"
+        yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
 
 
 def _disk(life: int, ledger: int, entries: Ints, known: Known) -> str:

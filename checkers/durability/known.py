@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from checkers.contract import RunFacts
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import Boot, boots_of
+from checkers.facts.boots import Boot, bookie_of, boots_of
 from checkers.facts.damage import damage_to
-from checkers.facts.disks import Copied, altered, copied_disks, fallen
+from checkers.facts.disks import Copied, altered, copied_disks, fallen, outlasted
 from checkers.facts.histories import Histories, histories_of
 from checkers.facts.holders import Holders
 from checkers.facts.observations import Census
 from checkers.facts.passes import Passes
 from checkers.facts.versions import Versions
-from checkers.sets.spans import Spans
+from checkers.sets.spans import Bools, Ints, Spans
 from checkers.sets.stripes import Stripes
 from evidence.codes import NEVER
 
@@ -45,11 +45,11 @@ class Known:
 
     ``boots`` are the lives by their number; ``steady`` those that never lost what they had; ``copies``
     (bookie -> entries) what the last census pass showed. ``disks`` is what lives' disks held when they
-    died uncleanly, for the lives in ``copied`` that could be read; ``fallen`` are the lives that a recorded
-    fault ended so, ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of
-    whose disk a fault has taken all since, and when (ns). ``repairs`` are the checks that were completed, all
-    of them unless ``unlogged`` names lives whose log was not read. ``forged`` is all that lies beyond a close
-    which followed a denial of ours.
+    died uncleanly, for the lives in ``copied`` that could be read; ``fallen`` are the lives whose end by a
+    recorded fault may have taken what they had, ``altered`` those whose disk a fault may have changed
+    afterwards, ``emptied`` those of whose disk a fault has taken all since, and when (ns). ``repairs`` are
+    the checks that were completed, all of them unless ``unlogged`` names lives whose log was not read.
+    ``forged`` is all that lies beyond a close which followed a denial of ours.
     """
 
     held: Stripes
@@ -67,6 +67,10 @@ class Known:
     histories: Histories = field(default_factory=lambda: histories_of(Versions()))
     bookies: Mapping[str, int] = field(default_factory=dict)
     forged: Spans = field(default_factory=Spans.empty)
+
+    def copies_of(self, life: int, ledger: int, entries: Ints) -> Bools:
+        """Mask of the entries that a life's bookie showed in the last census pass."""
+        return self.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
 
 
 NOTHING = Known(Stripes.empty(), Stripes.empty(), {}, frozenset(), {})
@@ -96,7 +100,8 @@ def knowledge(
     steady = frozenset(
         life
         for life, boot in boots.items()
-        if boot.bookie not in spoiled and not (boot.unclean and boot.dying_ns <= until_ns)
+        if boot.bookie not in spoiled
+        and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
     )
     copied = copied_disks(run)
     return Known(

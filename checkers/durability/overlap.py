@@ -1,11 +1,11 @@
 """Whether every holder of an entry lost it, and all of them before anybody gave it back to one.
 
-An entry is lost for good when its holders have lost it all at one time: each died by a recorded fault
-with a disk that lacked it, or a fault took all of its disk after its end, and between the first of these
-ends and the last of these losses no repair was completed by a bookie that should hold it. A repair before
-the first of them makes a holder as well, though nothing of it crossed the wire, and so does a disk that held
-it. Copies that replication made are known by the metadata that names them. What the last census shows was
-not lost. Source: the rules in ``docs/verdicts.md``.
+An entry is lost for good when its holders have lost it all at one time: each died by a recorded fault that
+may take what it had acknowledged, with a disk that lacked it, or a fault took all of its disk after its end,
+and between the first of these ends and the last of these losses no repair was completed by a bookie that
+should hold it. A repair before the first of them makes a holder as well, though nothing of it crossed the
+wire, and so does a disk that held it. Copies that replication made are known by the metadata that names them.
+What the last census shows was not lost. Source: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from checkers.facts.losses import holders
 from checkers.facts.versions import Version
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER
+from protocol.addresses import name_of_id
 
 
 def explained(ledger: int, entries: Ints, known: Known) -> Bools:
@@ -40,14 +41,34 @@ def explained(ledger: int, entries: Ints, known: Known) -> Bools:
 
 
 def never_lost(ledger: int, entries: Ints, known: Known) -> Bools:
-    """Mask of the entries that a holder's disk held at its death and that no fault can have taken since."""
+    """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
+
+    Nothing that befell it may take what it had, or its disk held it at its death and nothing can have changed
+    that since. A bookie that the metadata does not name any more collects its copies lawfully.
+    """
     kept = np.zeros(len(entries), dtype=np.bool_)
     on_disk = dict(known.disks.having(ledger, entries))
-    due = _duties(known.histories.of.get(ledger, ())[-1:], entries, known)
+    due = _to_the_end(ledger, entries, known)
     for life, had in known.held.having(ledger, entries):
-        if life in on_disk and life not in known.altered and bookie_of(life) in due:
-            kept |= had & on_disk[life] & due[bookie_of(life)]
+        kept |= had & known.copies_of(life, ledger, entries)
+        if bookie_of(life) in due:
+            duty = had & due[bookie_of(life)]
+            if life in known.steady:
+                kept |= duty
+            elif life in on_disk and life not in known.altered:
+                kept |= duty & on_disk[life]
     return kept
+
+
+def _to_the_end(ledger: int, entries: Ints, known: Known) -> dict[int, Bools]:
+    """Bookie -> the entries that are its duty in the end, if no version ceased to name it before."""
+    if not known.histories.seen_whole(ledger):
+        return {}
+    chain = known.histories.of[ledger]
+    named = [{name_of_id(name) for _, bookies in one.fragments for name in bookies} for one in chain]
+    ceased = {known.bookies.get(name) for old, new in pairwise(named) for name in old - new}
+    due = _duties(chain[-1:], entries, known)
+    return {bookie: mask for bookie, mask in due.items() if bookie not in ceased}
 
 
 class _Overlap:
@@ -70,17 +91,18 @@ class _Overlap:
         if boot is None:
             self.proven &= ~had
             return
-        lost_ns = np.where(self._lacking(life), boot.ended_ns, self._known.emptied.get(life, NEVER))
+        died_ns = boot.ended_ns if life in self._known.fallen else NEVER
+        lost_ns = np.where(self._lacking(life), died_ns, self._known.emptied.get(life, NEVER))
         gone = had & (lost_ns < NEVER)
         self.proven &= ~had | gone
         self.first[gone] = np.minimum(self.first[gone], boot.dying_ns)
         self.last[gone] = np.maximum(self.last[gone], lost_ns[gone])
 
     def _lacking(self, life: int) -> Bools:
-        """What a disk provably lacked when a fault had ended its life."""
+        """What a disk provably lacked when its life had ended."""
         none = np.zeros(len(self._entries), dtype=np.bool_)
         copied = self._known.copied.get(life)
-        if copied is None or copied.why_not or life not in self._known.fallen:
+        if copied is None or copied.why_not:
             return none
         return ~self.on_disk.get(life, none)
 

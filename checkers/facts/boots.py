@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checkers.contract import RunFacts
 from checkers.facts.wording import bookie_name
 from evidence.codes import NEVER
 from protocol.exits import unclean
+from protocol.faults import Loses
+from protocol.modes import least_loss
 
 _BOOT_BITS = 16
 
@@ -28,7 +30,8 @@ class Boot:
     ``unclean`` says that it ended otherwise than by an orderly shutdown (SIGKILL, a crash), so
     that what it kept in memory only is gone. A boot that lived to the end of the run is ended by
     the harness then, in order. ``dying_ns`` is a time before which it did not begin to end, and
-    ``how`` the words for its end.
+    ``how`` the words for its end. ``least_loss`` is the least that a fault must take to take what it had
+    acknowledged, None where its settings are not known.
     """
 
     bookie: int
@@ -38,6 +41,7 @@ class Boot:
     unclean: bool = False
     dying_ns: int = NEVER
     how: str = ""
+    least_loss: Loses | None = None
 
     @property
     def life(self) -> int:
@@ -53,6 +57,7 @@ def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
 def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     started: dict[tuple[int, int], int] = {}
     ended: dict[tuple[int, int], Mapping[str, Any]] = {}
+    configured: dict[tuple[int, int], Loses] = {}
     for row in run.servers:
         bookie = run.bookies.get(row["server"])
         if bookie is None:
@@ -62,9 +67,12 @@ def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
             started[key] = int(row["earliest_ns"])
         elif row["event"] == "exit":
             ended[key] = row
+        elif row["event"] == "configured":
+            configured[key] = least_loss(json.loads(row["detail"])["conf"])
     found: dict[int, list[Boot]] = {}
     for key, at_ns in sorted(started.items()):
-        found.setdefault(key[0], []).append(_boot(key, at_ns, ended.get(key)))
+        known = configured.get(key, run.least_loss.get(bookie_name(run, key[0])))
+        found.setdefault(key[0], []).append(replace(_boot(key, at_ns, ended.get(key)), least_loss=known))
     return {bookie: tuple(boots) for bookie, boots in found.items()}
 
 

@@ -64,7 +64,10 @@ def readable(copies: Mapping[int, Copied]) -> frozenset[int]:
 
 
 def fallen(run: RunFacts) -> frozenset[int]:
-    """Lives that a recorded fault ended, uncleanly: it was in course when they died."""
+    """Lives that a recorded fault ended, uncleanly, of a kind that may take what they had acknowledged.
+
+    It was in course when they died. A kill takes no journaled add, a loss of power none that was synced.
+    """
     ended = [fault for fault in injected(run) if effects_of(fault["kind"]).ends]
     return frozenset(
         boot.life
@@ -75,7 +78,12 @@ def fallen(run: RunFacts) -> frozenset[int]:
 
 
 def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
-    """Whether a fault of ours was being injected as the boot died, and nobody recorded an end by itself."""
+    """Whether a fault of ours that may take so much was being injected as the boot died.
+
+    Not where somebody recorded an end by itself.
+    """
+    if boot.least_loss is None or effects_of(fault["kind"]).loses < boot.least_loss:
+        return False
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
     in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
@@ -89,6 +97,12 @@ def _by_itself(boot: Boot, run: RunFacts) -> bool:
         and boot.dying_ns <= fault["confirmed_ns"] <= boot.ended_ns
         for fault in run.faults
     )
+
+
+def outlasted(boot: Boot, run: RunFacts) -> bool:
+    """Whether no fault of its bookie, and no unclean end, may have taken what a boot had acknowledged."""
+    faults = (effects_of(fault["kind"]).loses for fault in injected(run) if boot.bookie in hit(fault, run))
+    return boot.least_loss is not None and boot.least_loss > max((Loses.MEMORY, *faults))
 
 
 def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from cluster.servers.snapshots import Snapshots
 from plans.settings import JOURNAL, LEDGERS
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
+from protocol.modes import JOURNALING
 
 MAIN = "org.apache.bookkeeper.server.Main"
 _NO_LEDGER, _NO_ENTRY = 2**40, 2**40
@@ -123,6 +125,9 @@ class Bookie(OwnedProcess):
         properties = self.effective().properties
         conf = self.folder / f"boot-{boot}.conf"
         conf.write_text(java_properties(properties))
+        journaling = {key: properties[key] for key in JOURNALING if key in properties}
+        told = {"server": self.name, "boot": boot, "event": "configured", "conf": journaling}
+        self._events.write({**told, "at_ns": time.monotonic_ns()})
         if needs_rocksdb_conf(self._version):
             (data / "rocksdb.conf").write_text(ROCKSDB_OPTIONS)
         if boot > 1:

@@ -76,7 +76,7 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
             seed=resolved.seed,
             mode=resolved.mode,
             version=str(facts["bookkeeper"]),
-            kinds=stored_kinds(folder, plan.allowance),
+            kinds=stored_kinds(folder),
             measured=bool(began) and plan.rounds == 1,
             ledgers=stored_ledgers(folder),
             backend=str(facts.get("backend", DEFAULT_BACKEND)),

@@ -21,12 +21,12 @@ from protocol.errors import EvidenceError
 NEVER_QUIET = "quiet/never"
 
 
-def kinds(judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
+def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
     """``property/kind`` of every anomaly that the plan's allowance does not excuse."""
     return frozenset(
         f"{finding.property}/{finding.kind}"
         for judgement in judgements
-        if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement, allowance)
+        if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement)
         for finding in judgement.findings
     )
 
@@ -38,14 +38,14 @@ def known_kinds(folder: RunFolder) -> frozenset[str]:
     return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
 
 
-def stored_kinds(folder: RunFolder, allowance: int) -> frozenset[str]:
+def stored_kinds(folder: RunFolder) -> frozenset[str]:
     """The kinds of a run that was judged; ``EvidenceError`` for one that was not."""
-    return shown(folder, _judgements(folder), allowance)
+    return shown(folder, _judgements(folder))
 
 
-def shown(folder: RunFolder, judgements: Iterable[Judgement], allowance: int) -> frozenset[str]:
+def shown(folder: RunFolder, judgements: Iterable[Judgement]) -> frozenset[str]:
     """All kinds of a run: those of what was judged in it, and whether it was never quiet."""
-    return kinds(judgements, allowance) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+    return kinds(judgements) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
 
 
 def not_quiet(folder: RunFolder) -> str:

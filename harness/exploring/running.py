@@ -16,7 +16,6 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.results import ModeResult
 from harness.run import judge_again, run
-from plans.resolve import from_json
 from protocol.errors import FencepostError
 
 ERROR = "error"
@@ -79,8 +78,7 @@ class Ended:
 
 
 def _kinds(mode: ModeResult) -> frozenset[str]:
-    allowance = from_json(mode.folder.run()).plan.allowance
-    return shown(mode.folder, mode.verdict.judgements.values(), allowance)
+    return shown(mode.folder, mode.verdict.judgements.values())
 
 
 def _never_quiet(mode: ModeResult) -> str:

@@ -17,7 +17,7 @@ from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
 from plans.exploring.schedule import draw_burst, lanes, last_kills, quiet
 from plans.exploring.strokes import KINDS, Cast, Tree
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
-from plans.names import bookie_names
+from plans.names import EACH, bookie_names
 from plans.seeds import between, pick, stream
 from protocol.quorums import Quorums
 
@@ -78,7 +78,7 @@ def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, to
         "modes": [mode],
         "required": list(REQUIRED),
         "control": {"nothing": "a search: that nothing was found proves nothing"},
-        **({"allowance": _MOST_ENTRIES} if asked.beyond else {}),
+        **({"allowance": {mode: {EACH: _MOST_ENTRIES}}} if asked.beyond else {}),
         "steps": steps,
         "expect": {mode: ["holds"]},
     }

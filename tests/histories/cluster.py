@@ -23,13 +23,15 @@ class Bugs:
 
     ``crash_forgets_fences``: no fence survives a crash. ``ignores_fences`` and ``denies`` are the
     chances that a living bookie takes an add although it is fenced, and that it denies an entry it
-    has. ``hides_limbo``: a bookie that lost entries denies them as if it knew. Of recoverers:
-    ``one_negative_closes`` and ``one_answer_fences``, whatever the quorums say.
+    has. ``journal_forgets``: the chance that a crash takes a journaled entry. ``hides_limbo``: a bookie
+    that lost entries denies them as if it knew. Of recoverers: ``one_negative_closes`` and
+    ``one_answer_fences``, whatever the quorums say.
     """
 
     crash_forgets_fences: bool = False
     ignores_fences: float = 0.0
     denies: float = 0.0
+    journal_forgets: float = 0.0
     hides_limbo: bool = False
     one_negative_closes: bool = False
     one_answer_fences: bool = False
@@ -96,6 +98,12 @@ class Bookie:
     def highest(self, ledger: int) -> Copy | None:
         entries = [entry for known, entry in {**self.durable, **self.volatile} if known == ledger]
         return self.holds(ledger, max(entries)) if entries else None
+
+    def drop(self, ledger: int) -> None:
+        """Forget a ledger's entries; a fence is kept, so that nothing depends on when that was."""
+        for held in (self.durable, self.volatile):
+            for key in [key for key in held if key[0] == ledger]:
+                del held[key]
 
     def flush(self, ledger: int | None = None) -> None:
         for key in [key for key in self.volatile if ledger in (None, key[0])]:
@@ -186,6 +194,10 @@ class Cluster:
     def crash(self, number: int) -> None:
         """End a bookie with SIGKILL: what was not durable is gone, and its connections with it."""
         bookie = self.bookies[number]
+        if self.bugs.journal_forgets:
+            for key in sorted(bookie.durable):
+                if self.random.random() < self.bugs.journal_forgets:
+                    del bookie.durable[key]
         self.disks += [(number, bookie.boot, key) for key in sorted(bookie.durable)]
         bookie.volatile.clear()
         bookie.up, bookie.unclean = False, True

@@ -46,6 +46,11 @@ def boot(bookie: int, number: int = 1, *, began: int = 1, killed: int = 0, stopp
     return rows + [server(bookie, number, "exit", ended, ended, **how)] * bool(ended)
 
 
+def configured(bookie: int, number: int = 1, **conf: str) -> Row:
+    """A boot's own settings of the journal."""
+    return server(bookie, number, "configured", 1, 1, conf=conf)
+
+
 def server(bookie: int, number: int, event: str, earliest_ns: int, latest_ns: int, **detail: Any) -> Row:
     times = {"earliest_ns": earliest_ns, "latest_ns": latest_ns}
     return {"server": f"b{bookie}", "boot": number, "event": event, "detail": json.dumps(detail), **times}

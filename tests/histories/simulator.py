@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from checkers.contract import RunFacts
+from protocol.faults import Loses
 from tests.histories.clients import Row, Writer
 from tests.histories.cluster import CLOSED, Bugs, Cluster, write_set
 from tests.histories.network import DROP, Rule
@@ -40,7 +41,8 @@ class Settings:
     BP-46's protection. ``contest``: how often a recovery begins. ``fences_dropped``: the chance that
     a recoverer's fencing message is dropped. ``rules`` are in force on all links but the observer's
     until the run is healed. ``old_protocol``: clients speak V2. ``coalesced``: some versions of the
-    metadata were not seen; ``dated``: the share of those whose time is known. ``bugs``: what is broken.
+    metadata were not seen; ``dated``: the share of those whose time is known. ``collects``: bookies
+    drop ledgers that are gone, and closed ones that do not name them. ``bugs``: what is broken.
     """
 
     seed: int
@@ -59,6 +61,7 @@ class Settings:
     rules: tuple[Rule, ...] = ()
     old_protocol: bool = False
     dated: float = 0.8
+    collects: bool = False
     bugs: Bugs = field(default_factory=Bugs)
 
 
@@ -122,6 +125,7 @@ class Simulation:
             return
         acts = [self._add] * 8 + [self._look, self._recover, self._crash, self._start, self._link]
         acts += [self._flush, self._rare, self._force, self._crash, self._start, self._let_go, self._check]
+        acts += [self._collect] * 2 if self.settings.collects else []
         self.random.choice(acts)()
 
     def _add(self) -> None:
@@ -174,6 +178,15 @@ class Simulation:
         if not self.settings.flushes:
             return
         self.cluster.bookies[self.random.choice(sorted(self.cluster.bookies))].flush()
+
+    def _collect(self) -> None:
+        """One bookie's garbage collection (``ScanAndCompareGarbageCollector``)."""
+        number = self.random.choice(sorted(self.cluster.bookies))
+        for ledger in self.cluster.versions:
+            read = self.cluster.read(ledger)
+            unnamed = read and all(number not in bookies for _, bookies in read.fragments)
+            if self.cluster.bookies[number].up and (not read or (read.state == CLOSED and unnamed)):
+                self.cluster.bookies[number].drop(ledger)
 
     def _force(self) -> None:
         writer = self.writers[0]
@@ -266,7 +279,9 @@ class Simulation:
         """What the run is judged with: its boots, its kills, its wire log."""
         guarded = frozenset(f"b{number}" for number in self.cluster.bookies if self.settings.limbo)
         servers, faults = server_rows(self.cluster), fault_rows(self.cluster)
-        return facts_of_run(servers=servers, faults=faults, wire=True, guarded=guarded)
+        least = Loses.MEMORY if self.settings.losses else Loses.STORED
+        losses = dict.fromkeys(BOOKIES, least)
+        return facts_of_run(servers=servers, faults=faults, wire=True, guarded=guarded, least_loss=losses)
 
 
 def simulated(seed: int, **settings: Any) -> Simulation:

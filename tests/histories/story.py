@@ -16,6 +16,7 @@ from checkers.judge import judge
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import RunVerdict
 from evidence.schemas import TABLES
+from protocol.faults import Loses
 
 Fact = tuple[str, dict[str, Any]]
 WRITER, READER, OBSERVER = 101, 102, 250
@@ -49,9 +50,10 @@ BLANK = {
 
 
 def run_facts(**changed: Any) -> RunFacts:
-    """A run that was recorded whole, of the clients and bookies above."""
-    facts = {"scenario": "story", "mode": "journal", "run_id": 7, "bookies": BOOKIES, "clients": CLIENTS}
-    return RunFacts(**{**facts, **changed})
+    """A run that was recorded whole, of the clients and bookies above; no add is journaled."""
+    facts = {"scenario": "story", "mode": "unprotected", "run_id": 7, "bookies": BOOKIES, "clients": CLIENTS}
+    loss = {"least_loss": dict.fromkeys(BOOKIES, Loses.MEMORY)}
+    return RunFacts(**{**facts, **loss, **changed})
 
 
 def operation(kind: Kind, **columns: Any) -> Fact:

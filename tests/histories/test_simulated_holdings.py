@@ -30,6 +30,7 @@ RUNS = {
     "one acknowledgement is enough": {**LOSING, "shape": (3, 2, 1), "bookies": 4},
     "bookies repair themselves": {**LOSING, "limbo": True, "bookies": 3, "crashes": 20, "flushes": True},
     "contested": {**LOSING, "contest": 1.0, "flushes": True},
+    "copies are collected": {**LOSING, "contest": 1.0, "flushes": True, "collects": True},
 }
 CHECKERS = (Durability(), Answers())
 
@@ -67,6 +68,30 @@ def test_a_class_is_what_the_truth_and_the_twin_say(variant):
             assert loss == twins.loss_class(history, facts, *place), (seed, place)
         seen.update(found.values())
     assert seen["explained"] > (20 if variant == "few bookies" else 0), seen
+
+
+def test_a_copy_that_was_lawfully_collected_leaves_no_loss_unexplained():
+    seen = Counter()
+    for seed in range(3025, 3040):
+        simulation = simulated(seed, **RUNS["copies are collected"])
+        history, facts = simulation.history(), facts_of(simulation)
+        for place, loss in classes_of(judge([chunk(history)], facts, checkers=CHECKERS)).items():
+            assert loss != "unexplained" or somebody_has(simulation, place), (seed, place)
+            seen[loss] += 1
+    assert seen["undetermined"] > 1, seen
+
+
+def test_no_crash_explains_the_loss_of_what_was_journaled():
+    seen = Counter()
+    for seed in range(3500, 3520):
+        crashing = {"losses": False, "bugs": Bugs(journal_forgets=1.0)}
+        simulation = simulated(seed, **{**RUNS["few bookies"], **crashing})
+        history, facts = simulation.history(), facts_of(simulation)
+        found = classes_of(judge([chunk(history)], facts, checkers=CHECKERS))
+        for place, loss in found.items():
+            assert loss == twins.loss_class(history, facts, *place), (seed, place)
+        seen.update(found.values())
+    assert seen["unexplained"] > 20 and not seen["explained"], seen
 
 
 def doctored(dice, history, facts):

@@ -19,6 +19,8 @@ Life = tuple[int, int]
 UNSURE = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
 CHANGES_DISKS = ("wipe", "corrupt")
 ENDS = ("kill", "power_loss")
+TAKES = {"kill": 1, "unplanned": 1, "power_loss": 2, "wipe": 3, "corrupt": 3}
+"""What was in memory, what was not synced, anything."""
 
 
 def table(history: list[Fact], name: str) -> list[Row]:
@@ -29,6 +31,8 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
     """Of an entry that is lost in a run without forged answers."""
     acks = [row for row in table(history, "frames") if is_ack(row, ledger, entry)]
     lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
+    if any(life[0] in shown(history, ledger, entry) for life in lives):
+        return "unexplained"
     if any(never_lost(history, run, life, ledger, entry) for life in lives):
         return "unexplained"
     if not lives or not all(sure(row) for row in acks) or not all_versions(history, ledger):
@@ -81,10 +85,11 @@ def unclean(run: RunFacts, life: Life) -> bool:
 
 
 def fell(run: RunFacts, life: Life) -> bool:
-    """Whether a fault that ends processes was in course as it died."""
+    """Whether a fault that ends processes, and may take what it had, was in course as it died."""
     early, late = death(run, life)
     return unclean(run, life) and any(
         fault["kind"] in ENDS
+        and TAKES[fault["kind"]] >= least(run, life)
         and life[0] in hit(run, fault)
         and fault["planned_ns"] <= late
         and early <= max(fault["injected_ns"], fault["confirmed_ns"])
@@ -92,10 +97,20 @@ def fell(run: RunFacts, life: Life) -> bool:
     )
 
 
+def least(run: RunFacts, life: Life) -> int:
+    """The least that takes what a life acknowledged: by its own settings, or else by the run's."""
+    for row in events(run, life, "configured"):
+        conf = json.loads(row["detail"])["conf"]
+        if conf.get("journalWriteData") == "false":
+            return 1
+        return 2 if conf.get("journalSyncData") == "false" else 3
+    return {number: loss for name, loss in run.least_loss.items() for number in [run.bookies[name]]}[life[0]]
+
+
 def loss_ns(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> int:
     """When a life's copy was gone at the latest: with its end, or by a wipe after it; else never."""
-    if fell(run, life) and was_read(run, life) and life not in on_disks(history, ledger, entry):
-        return death(run, life)[1]
+    if was_read(run, life) and life not in on_disks(history, ledger, entry):
+        return death(run, life)[1] if fell(run, life) else NEVER
     wipes = [fault for fault in run.faults if life[0] in hit(run, fault) and takes_all(fault)]
     last = max(wipes, key=lambda fault: fault["fault"], default=None)
     if last is None or last["injected_ns"] < death(run, life)[1]:
@@ -143,12 +158,25 @@ def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entr
     census = table(history, "census")
     number = max((row["pass_number"] for row in census), default=0)
     until = max((row["answered_ns"] for row in census if row["pass_number"] == number), default=NEVER)
+    faults = [fault["kind"] for fault in run.faults if life[0] in hit(run, fault)]
     alive = not (unclean(run, life) and death(run, life)[0] <= until)
-    untouched = not any(life[0] in hit(run, f) for f in run.faults if f["kind"] in CHANGES_DISKS)
-    if (alive and untouched) or life[0] in shown(history, ledger, entry):
-        return True
-    due = life[0] in write_set(chain(history, ledger)[-1], entry, run) if chain(history, ledger) else False
-    return held_on_disk(history, life, ledger, entry) and not changed_since(run, life) and due
+    outlasted = least(run, life) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
+    untouched = not any(kind in CHANGES_DISKS for kind in faults)
+    kept = held_on_disk(history, life, ledger, entry) and not changed_since(run, life)
+    return to_the_end(history, run, life, ledger, entry) and (kept or (untouched and (alive or outlasted)))
+
+
+def to_the_end(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
+    """Whether the last version wants the entry on the bookie, and none ceased to name it before."""
+    if not all_versions(history, ledger):
+        return False
+    versions = chain(history, ledger)
+    named = [
+        life[0] in [run.bookies[name.split(":")[0]] for part in one["fragments"] for name in part["bookies"]]
+        for one in versions
+    ]
+    ceased = any(before and not after for before, after in pairwise(named))
+    return not ceased and life[0] in write_set(versions[-1], entry, run)
 
 
 def changed_since(run: RunFacts, life: Life) -> bool:

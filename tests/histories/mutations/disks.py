@@ -8,6 +8,7 @@ from typing import Any
 
 from checkers.contract import RunFacts
 from evidence.codes import Holding, Message, Status
+from protocol.faults import Loses
 from tests.histories.lives import boot, copied, fault, on_disk, said, server, took
 from tests.histories.mutations.registry import operator
 from tests.histories.story import (
@@ -55,7 +56,7 @@ def two_deaths(dice: Random) -> Deaths:
         at = DIED + bookie
         servers += [*boot(bookie, killed=at), copied(bookie, at=at + 10), *boot(bookie, 2, began=REBORN)]
     kills = tuple(killed(number, bookie) for number, bookie in enumerate(HOLDERS, start=1))
-    run = run_facts(wire=True, servers=tuple(servers), faults=kills, allowance=len(lost))
+    run = run_facts(wire=True, servers=tuple(servers), faults=kills, allowance={1: len(lost)})
     return Deaths(history, run, lost)
 
 
@@ -108,10 +109,19 @@ def a_death_is_explained_no_more(case, dice):
         [
             replace(case.run, faults=case.run.faults[1:]),
             replace(case.run, servers=tuple(r for r in case.run.servers if r["event"] != "disk_read")),
-            replace(case.run, allowance=len(case.lost) - 1),
+            replace(case.run, allowance={1: len(case.lost) - 1}),
         ]
     )
     return case.history, {"durability/lost"}, run
+
+
+@operator("some setting or fault was such that the kill cannot have taken the entry", of=two_deaths)
+def what_was_killed_had_journaled(case, dice):
+    """One or both of the bookies had journaled what they acknowledged; or only others had."""
+    who = dice.choice([("b1", "b3"), ("b1",), ("b3",), ("b2", "b9")])
+    least = dice.choice((Loses.UNSYNCED, Loses.STORED))
+    run = replace(case.run, least_loss={**case.run.least_loss, **dict.fromkeys(who, least)})
+    return case.history, set() if "b2" in who else {"durability/lost"}, run
 
 
 @operator("the disk had held the entry, and no fault changed it since", of=two_deaths)

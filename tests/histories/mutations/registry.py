@@ -60,7 +60,7 @@ def judged(history: list[Fact], run: RunFacts, *, only: Iterable[str] = ()) -> f
     return frozenset(
         f"{name}/{finding.kind}"
         for name, judgement in verdict.judgements.items()
-        if not within_allowance(judgement, run.allowance)
+        if not within_allowance(judgement)
         for finding in judgement.findings
     )
 

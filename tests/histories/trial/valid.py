@@ -35,6 +35,7 @@ RUNS: Mapping[str, dict[str, object]] = {
     "ack quorum of one": {**BUSY, "shape": (4, 2, 1)},
     "all of three": {**BUSY, "shape": (3, 3, 3)},
     "versions unseen": {**BUSY, "coalesced": True},
+    "copies collected": {**BUSY, "collects": True},
     "limbo, one crash": {"losses": True, "limbo": True, "crashes": 1, "flushes": False},
 }
 SMALL = Shape(200, processes=5, open_logs=4, appends_to_a_log=12)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from checkers.facts.boots import Boot, boots_of, life_name, life_of
-from tests.histories.lives import boot, server
+from protocol.faults import Loses
+from tests.histories.lives import boot, configured, server
 from tests.histories.story import run_facts
 
 
 def lives(*rows):
-    return boots_of(run_facts(servers=tuple(rows)))
+    return boots_of(run_facts(servers=tuple(rows), least_loss={}))
 
 
 def test_a_bookie_has_its_boots_in_their_order():
@@ -18,6 +19,17 @@ def test_a_bookie_has_its_boots_in_their_order():
     assert found[1] == (Boot(1, 1, 1),)
     assert found[2] == (Boot(2, 1, 1, 60, True, 60, "was killed"), Boot(2, 2, 70))
     assert 3 not in found
+
+
+def test_what_takes_an_acknowledged_entry_is_said_by_the_boots_own_settings_or_else_by_the_runs():
+    begun = [*boot(1), *boot(2), configured(2, journalWriteData="false"), *boot(3), configured(3)]
+    found = boots_of(run_facts(servers=tuple(begun), least_loss={"b1": Loses.UNSYNCED, "b2": Loses.STORED}))
+    assert [found[bookie][0].least_loss for bookie in (1, 2, 3)] == [
+        Loses.UNSYNCED,
+        Loses.MEMORY,
+        Loses.STORED,
+    ]
+    assert lives(*boot(1))[1][0].least_loss is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, FrameFlag, Holding, Message, Status
 from evidence.findings import Verdict
-from tests.histories.lives import boot, fault, forged, said, took
+from tests.histories.lives import boot, copied, fault, forged, on_disk, said, took
 from tests.histories.story import (
     acked,
     answered,
@@ -142,6 +142,50 @@ def test_a_fault_that_changes_disks_leaves_its_bookie_out():
     assert classes(LOSS, took(1, 3, 100), **planned) == [("unexplained", 1, 1)]
 
 
+REPLACED = {"fragments": {0: ("b1", "b2", "b4")}}
+HOLDER = [took(1, 1, 100), took(1, 3, 101)]
+ALL_BUT_THREE = (*FIRST_KILLED, *boot(3), *boot(4))
+
+
+def closed_and_moved(*moves):
+    """LOSS with more versions behind the close, each with the fragments given."""
+    versions = [closed(1, 2 + index, fragments=fragments) for index, fragments in enumerate(moves)]
+    return [*LOSS, *versions, answered(1, 4, Holding.ABSENT, **CENSUS)]
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ([], "unexplained"),
+        ([{0: ("b4", "b2", "b3")}], "unexplained"),
+        ([{0: ("b1", "b2", "b4")}], "undetermined"),
+        ([{0: ("b1", "b2", "b4")}, {0: ("b1", "b2", "b3")}], "undetermined"),
+    ],
+)
+def test_a_holder_that_replication_replaced_may_have_collected_its_copy(moves, expected):
+    assert classes(closed_and_moved(*moves), HOLDER, servers=ALL_BUT_THREE) == [(expected, 1, 1)]
+
+
+def test_a_holder_that_is_named_for_other_entries_alone_is_not_responsible_for_this_one():
+    parts = [{0: ("b1", "b2", last), 5: ("b1", "b2", "b3")} for last in ("b3", "b4")]
+    denial = answered(1, 4, Holding.ABSENT, **CENSUS)
+    kept_to_the_end, replaced = (
+        [*LOSS[:3], closed(1, fragments=parts[0]), closed(1, 2, fragments=part), *LOSS[4:], denial]
+        for part in parts
+    )
+    assert classes(kept_to_the_end, HOLDER, servers=ALL_BUT_THREE) == [("unexplained", 1, 1)]
+    assert classes(replaced, HOLDER, servers=ALL_BUT_THREE) == [("undetermined", 1, 1)]
+    held = {"servers": (*FIRST_KILLED, *boot(3, killed=700), copied(3, at=710), *boot(4))}
+    assert classes(kept_to_the_end, HOLDER, on_disk(3, 1), **held) == [("unexplained", 1, 1)]
+    assert classes(replaced, HOLDER, on_disk(3, 1), **held) == [("undetermined", 1, 1)]
+
+
+def test_a_copy_that_is_still_there_was_not_lost_wherever_it_lies():
+    history = [acked(0), created(), closed(-1), closed(-1, 2, **REPLACED), opened(-1)]
+    shown = answered(0, 3, Holding.PRESENT, **CENSUS)
+    assert classes([*history, shown], took(0, 3, 101), servers=ALL_BUT_THREE) == [("unexplained", 0, 0)]
+
+
 def test_entries_of_one_loss_may_be_of_different_classes():
     history = [[acked(entry) for entry in range(4)], created(), closed(-1, latest_ns=900), opened(-1)]
     wire = [took(0, 1, 100), took(1, 1, 101), took(2, 1, 102), took(1, 2, 103), took(2, 2, 104)]
@@ -170,6 +214,11 @@ def test_a_close_that_followed_a_denial_of_ours_is_forged():
         "recovery read of entry 1, passed on at 0.000000302 s"
     )
     assert judgement.counts["lost_forged"] == 1 and judgement.verdict is Verdict.ANOMALY
+
+
+def test_a_forged_denial_counts_until_the_close_is_in_force():
+    answer = forged(1, 1, 300, forwarded_ns=899)
+    assert classes(CUT, answer, took(1, 2, 100), servers=THREE_LIVES) == [("forged", 1, 1)]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from checkers.contract import EVERY_LEDGER
 from evidence.codes import NEVER, FrameFlag, Holding
 from evidence.findings import Verdict
-from tests.histories.lives import boot, commanded, copied, fault, on_disk, server, took
+from protocol.faults import Loses
+from tests.histories.lives import boot, commanded, configured, copied, fault, on_disk, server, took
 from tests.histories.story import acked, answered, closed, created, found, judged, kept, opened, recovering
 
 CENSUS = {"asked_ns": 10_000, "answered_ns": 10_010}
@@ -63,8 +65,67 @@ def test_a_loss_is_explained_when_every_holder_died_with_a_disk_that_lacked_it()
 
 def test_the_plan_may_allow_for_it():
     whole = {"wire": True, "servers": (*LIVES, *READ), "faults": KILLS, "required": ("durability",)}
-    verdict = judged(LOSS, ACKS, allowance=1, **whole)
+    verdict = judged(LOSS, ACKS, allowance={1: 1}, **whole)
     assert "valid within allowance: 1 lost of 2 acknowledged entries" in verdict.headline
+    for other in ({1: 0, EVERY_LEDGER: 9}, {2: 1}, {}):
+        assert "1 of 2 acknowledged entries lost" in judged(LOSS, ACKS, allowance=other, **whole).headline
+    assert "within" in judged(LOSS, ACKS, allowance={2: 0, EVERY_LEDGER: 1}, **whole).headline
+
+
+POWER = {"planned_ns": 490, "injected_ns": 720, "confirmed_ns": 721, "healed_ns": 900}
+POWER_LOSS = (fault(1, "power_loss", "b1,b3", **POWER),)
+
+
+@pytest.mark.parametrize(
+    ("least", "faults", "expected"),
+    [
+        (Loses.MEMORY, KILLS, EXPLAINED),
+        (Loses.MEMORY, POWER_LOSS, EXPLAINED),
+        (Loses.UNSYNCED, KILLS, UNEXPLAINED),
+        (Loses.UNSYNCED, POWER_LOSS, EXPLAINED),
+        (Loses.STORED, KILLS, UNEXPLAINED),
+        (Loses.STORED, POWER_LOSS, UNEXPLAINED),
+        (None, KILLS, UNDETERMINED),
+    ],
+)
+def test_a_fault_explains_only_what_it_may_take_with_the_bookies_settings(least, faults, expected):
+    """A kill takes no journaled add, a loss of power none that was synced."""
+    known = {} if least is None else dict.fromkeys(("b1", "b3"), least)
+    assert classes(faults=faults, least_loss=known) == expected
+
+
+def test_a_journaled_loss_by_a_kill_is_outside_of_every_allowance():
+    whole = {"wire": True, "servers": (*LIVES, *READ), "faults": KILLS, "required": ("durability",)}
+    journaled = dict.fromkeys(("b1", "b2", "b3"), Loses.STORED)
+    verdict = judged(LOSS, ACKS, allowance={1: 40}, least_loss=journaled, **whole)
+    assert verdict.verdict is Verdict.ANOMALY
+    assert verdict.headline.startswith("1 of 2 acknowledged entries lost")
+    (finding,) = verdict.judgements["durability"].findings
+    assert finding.proof[-2:] == (
+        "b1 boot 1 was killed at 0.000000500 s, which takes no journaled add; its disk held none of that",
+        "b3 boot 1 was killed at 0.000000700 s, which takes no journaled add; its disk held none of that",
+    )
+
+
+def test_one_journaled_holder_leaves_the_loss_of_all_unexplained():
+    assert classes(servers=(*LIVES, *READ, configured(3, journalWriteData="true"))) == UNEXPLAINED
+    assert classes(servers=(*LIVES, *READ, configured(3, 2, journalWriteData="true"))) == EXPLAINED
+
+
+def test_what_was_journaled_and_not_synced_may_go_with_the_power_later():
+    """The kill took nothing of it; the journal was lost with the power of a later boot."""
+    unsynced = {"least_loss": dict.fromkeys(("b1", "b3"), Loses.UNSYNCED)}
+    power = {"planned_ns": 850, "injected_ns": 860, "confirmed_ns": 861, "healed_ns": 900}
+    later = (*KILLS, fault(3, "power_loss", "b1,b3", **power))
+    assert classes(LOSS, ACKS, on_disk(1, 1), on_disk(3, 1), faults=later, **unsynced) == UNDETERMINED
+
+
+def test_a_wipe_explains_what_was_journaled_too():
+    journaled = {"least_loss": dict.fromkeys(("b1", "b3"), Loses.STORED)}
+    wipes = (*KILLS, wiped(1, 720), wiped(3, 725, number=9))
+    both = [on_disk(1, 1), on_disk(3, 1)]
+    assert classes(LOSS, ACKS, both, faults=wipes, **journaled) == EXPLAINED
+    assert classes(LOSS, ACKS, both[:1], faults=wipes, **journaled) == UNDETERMINED
 
 
 def test_other_entries_on_the_disks_explain_nothing_and_deny_nothing():
@@ -179,6 +240,14 @@ def test_a_later_loss_of_power_may_take_what_was_never_synced():
     power = {"planned_ns": 900, "injected_ns": 901, "healed_ns": 999}
     later = (*KILLS, fault(3, "power_loss", "b2,b3", **power))
     assert classes(LOSS, ACKS, on_disk(3, 1), faults=later) == UNDETERMINED
+
+
+@pytest.mark.parametrize(("planned_ns", "expected"), [(711, UNEXPLAINED), (712, UNDETERMINED)])
+def test_a_loss_of_power_counts_as_later_when_the_copy_was_made_before_it(planned_ns, expected):
+    """The disk of b3 was copied between 710 and 711."""
+    power = {"planned_ns": planned_ns, "injected_ns": 901, "confirmed_ns": 902, "healed_ns": 999}
+    later = (*KILLS, fault(3, "power_loss", "b2,b3", **power))
+    assert classes(LOSS, ACKS, on_disk(3, 1), faults=later) == expected
 
 
 def test_a_loss_of_power_is_a_death_like_a_kill():
@@ -307,6 +376,8 @@ def test_replication_by_the_last_death_may_have_brought_it_where_nobody_looked()
     before = [*LOSS[:2], BORN, closed(1, earliest_ns=200), closed(1, 2, earliest_ns=690, **moved)]
     rest = [opened(1), kept(0), found(0), denied(1), answered(1, 4, Holding.ABSENT, **CENSUS)]
     assert classes(before, rest, ACKS) == UNDETERMINED
+    at_once = [*LOSS[:2], BORN, closed(1, earliest_ns=200), closed(1, 2, earliest_ns=700, **moved)]
+    assert classes(at_once, rest, ACKS) == UNDETERMINED
     after = [*LOSS[:2], BORN, closed(1, earliest_ns=200), closed(1, 2, earliest_ns=701, **moved)]
     assert classes(after, rest, ACKS) == EXPLAINED
     own = [*LOSS[:2], BORN, recovering(1, earliest_ns=200, **moved), closed(1, 2, **moved)]

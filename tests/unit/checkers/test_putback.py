@@ -135,9 +135,9 @@ def test_a_ledger_that_our_fault_removed_is_an_explained_loss() -> None:
     assert (finding.kind, finding.loss, finding.count) == ("vanished", "explained", 3)
     assert finding.proof[0] == "ledger 1: removed from the metadata by fault 3 (restore_metadata zk1)"
     assert verdict.judgements["closing"].verdict is Verdict.VALID
-    excused = verdict_on(history, ending, allowance=3)
+    excused = verdict_on(history, ending, allowance={1: 3})
     assert excused.headline.startswith("valid within allowance: 3 lost of 4 acknowledged entries")
-    assert verdict_on(history, ending, allowance=2).verdict is Verdict.ANOMALY
+    assert verdict_on(history, ending, allowance={1: 2}).verdict is Verdict.ANOMALY
 
 
 def test_an_empty_ledger_that_our_fault_removed_is_only_named() -> None:
@@ -150,7 +150,7 @@ def test_an_empty_ledger_that_our_fault_removed_is_only_named() -> None:
 
 def test_a_ledger_that_somebody_else_removed_is_vanished_as_ever() -> None:
     history = [acked(0), created(), vanished(1), later(created(ledger=2), 11), back(1, 0, ledger=2)]
-    (finding,) = verdict_on(history, allowance=10).judgements["durability"].findings
+    (finding,) = verdict_on(history, allowance={1: 10, 2: 10}).judgements["durability"].findings
     assert (finding.kind, finding.loss, finding.ledger) == ("vanished", "", 1)
 
 

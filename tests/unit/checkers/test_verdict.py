@@ -58,8 +58,8 @@ def test_anomaly_else_unknown_else_valid_over_what_counts(verdicts, required, ex
 LOSS = {"lost": 12, "gone": 12, "acknowledged_gone": 12, "corrupt": 0, "vanished": 0, "vanished_ledgers": 0}
 
 
-def losing(explained, **more):
-    counts = {**LOSS, "unavailable": 0, "lost_explained": explained, **more}
+def losing(excused, **more):
+    counts = {**LOSS, "unavailable": 0, "excused": excused, **more}
     lost = Judgement(
         property="durability", verdict=A, needed="", counts=counts, seen={"acknowledged": 41_200}
     )
@@ -67,25 +67,25 @@ def losing(explained, **more):
 
 
 @pytest.mark.parametrize(
-    ("judgements", "allowance", "expected"),
+    ("judgements", "expected"),
     [
-        (losing(12), 12, V),
-        (losing(12), 11, A),
-        (losing(11), 12, A),
-        (losing(12, corrupt=1, gone=13), 20, A),
-        (losing(12, vanished_ledgers=1), 20, A),
-        (losing(12, unavailable=1), 20, A),
+        (losing(12), V),
+        (losing(11), A),
+        (losing(0), A),
+        (losing(12, corrupt=1, gone=13), A),
+        (losing(12, vanished_ledgers=1), A),
+        (losing(12, unavailable=1), A),
     ],
 )
-def test_the_allowance_excuses_explained_losses_only(judgements, allowance, expected):
-    assert merged(judgements, run_facts(required=("durability",), allowance=allowance)) is expected
+def test_a_run_is_valid_within_the_allowance_when_it_covers_every_loss(judgements, expected):
+    assert merged(judgements, run_facts(required=("durability",))) is expected
 
 
 def test_headlines():
     assert judged([acked(entry) for entry in range(1200)], good_ending(1199), wire=True).headline == (
         "0 of 1,200 acknowledged entries lost"
     )
-    within = run_verdict(losing(12), run_facts(required=("durability",), allowance=12))
+    within = run_verdict(losing(12), run_facts(required=("durability",)))
     assert within.headline == "valid within allowance: 12 lost of 41,200 acknowledged entries"
     torn = judged(acked(0), good_ending(0), complete=False)
     assert torn.headline.startswith("0 of 1 acknowledged entry lost; unknown: evidence, durability")

@@ -12,7 +12,6 @@ from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.durations import DURATION
-from harness.exploring import running
 from harness.exploring.coverage import FAULTS, PAIRS, Coverage, whom
 from harness.exploring.explore import Found, _code
 from harness.exploring.kinds import NEVER_QUIET, kinds
@@ -23,21 +22,21 @@ from harness.finals import NOT_QUIET
 KNOWN = {"servers/full_check_early"}
 
 
-def lost(count: int, loss: str) -> Judgement:
+def lost(count: int, loss: str, *, excused: int = 0) -> Judgement:
     finding = Finding("durability", "lost", count=count, loss=loss)
-    counts = {"gone": count, f"lost_{loss}": count, "acknowledged_gone": count}
+    counts = {"gone": count, f"lost_{loss}": count, "acknowledged_gone": count, "excused": excused}
     return Judgement("durability", Verdict.ANOMALY, "", findings=[finding], counts=counts)
 
 
 def test_a_kind_is_the_property_and_what_was_found() -> None:
     closed = Judgement("closing", Verdict.ANOMALY, "", findings=[Finding("closing", "closed_below")])
     valid = Judgement("order", Verdict.VALID, "")
-    assert kinds([lost(2, "unexplained"), closed, valid], 0) == {"durability/lost", "closing/closed_below"}
+    assert kinds([lost(2, "unexplained"), closed, valid]) == {"durability/lost", "closing/closed_below"}
 
 
 def test_what_the_allowance_excuses_is_no_failure() -> None:
-    assert kinds([lost(2, "explained")], 10) == frozenset()
-    assert kinds([lost(2, "explained")], 1) == {"durability/lost"}
+    assert kinds([lost(2, "explained", excused=2)]) == frozenset()
+    assert kinds([lost(2, "explained")]) == {"durability/lost"}
 
 
 def test_a_run_without_a_verdict_is_an_error_or_unknown() -> None:
@@ -46,13 +45,12 @@ def test_a_run_without_a_verdict_is_an_error_or_unknown() -> None:
     assert Ended(Path("r"), (), "the disk is full", 1.0).headline == "the disk is full"
 
 
-def test_kinds_stay_known_when_the_folder_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = iter([{}])
+def test_kinds_stay_known_when_the_folder_is_gone() -> None:
+    looks = iter([[lost(2, "unexplained")]])
     mode: Any = SimpleNamespace(
-        verdict=SimpleNamespace(judgements={"durability": lost(2, "unexplained")}),
-        folder=SimpleNamespace(run=lambda: next(looks), steps=Path("none")),
+        verdict=SimpleNamespace(judgements=SimpleNamespace(values=lambda: next(looks))),
+        folder=SimpleNamespace(steps=Path("none")),
     )
-    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
     ended = Ended(Path("gone"), (mode,), "", 1.0)
     assert ended.kinds == ended.kinds == {"durability/lost"}
 
@@ -66,7 +64,6 @@ def test_a_run_that_was_never_quiet_is_a_kind_of_its_own_and_no_pass(
         steps.write({"step": NOT_QUIET, "error": "b1 answers limbo for ledger 3"})
     verdict = SimpleNamespace(verdict=Verdict.VALID, judgements={}, headline="0 of 9 entries lost")
     mode: Any = SimpleNamespace(verdict=verdict, folder=folder)
-    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
     monkeypatch.setattr(RunFolder, "run", lambda self: {"mode": "protected", "bookkeeper": "4.18.0"})
     ended = Ended(tmp_path, (mode,), "", 1.0)
     assert ended.kinds == {NEVER_QUIET}
@@ -86,7 +83,6 @@ def test_a_known_defect_that_any_plan_may_meet_is_no_news(
     judgements = {"servers": Judgement("servers", Verdict.ANOMALY, "", findings=[early])}
     folder = SimpleNamespace(run=lambda: {"mode": mode, "bookkeeper": version}, steps=Path("none"))
     ran: Any = SimpleNamespace(verdict=SimpleNamespace(judgements=judgements), folder=folder)
-    monkeypatch.setattr(running, "from_json", lambda _: SimpleNamespace(plan=SimpleNamespace(allowance=0)))
     ended = Ended(Path("r"), (ran,), "", 1.0)
     assert (ended.kinds, ended.news) == (KNOWN, news)
 

@@ -129,7 +129,11 @@ def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path
     path = root / "try" / "messages.yaml"
     path.write_text(PLAN.format(name="messages", about="Told otherwise.", more=MESSAGES))
     assert stated_units(root=root, only=["try/messages"]) == before
-    path.write_text(PLAN.format(name="messages", about="A plan.", more=f"{MESSAGES}\nallowance: 1"))
+    path.write_text(
+        PLAN.format(
+            name="messages", about="A plan.", more=f"{MESSAGES}\nallowance: {{protected: {{each: 1}}}}"
+        )
+    )
     after = stated_units(root=root, only=["try/messages"])
     assert not any(Kept(tmp_path).has(unit) for unit in after)
 

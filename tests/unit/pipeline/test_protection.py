@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.protection import guarded_bookies
+from pipeline.protection import guarded_bookies, least_losses
+from protocol.faults import Loses
 from protocol.modes import MODES
 
 ALL = {"b1", "b2", "b3"}
@@ -78,3 +79,25 @@ def test_a_start_that_changes_other_things_does_not() -> None:
     same = {"flushInterval": "1000", "journalWriteData": "false"}
     steps = ({"start": {"target": "b1", "conf": same, "version": "4.16.6"}}, {"start": {"target": "b2"}})
     assert guarded_bookies(run(*steps)) == ALL
+
+
+@pytest.mark.parametrize(
+    ("mode", "least"),
+    [
+        ("journal", Loses.STORED),
+        ("nosync", Loses.UNSYNCED),
+        ("unprotected", Loses.MEMORY),
+        ("protected", Loses.MEMORY),
+    ],
+)
+def test_what_may_take_an_acknowledged_entry_follows_from_the_settings(mode: str, least: Loses) -> None:
+    assert least_losses(run(**MODES[mode].bookie)) == dict.fromkeys(ALL, least)
+
+
+def test_what_may_take_it_is_not_known_of_a_bookie_that_is_started_otherwise() -> None:
+    assert set(least_losses(run({"start": {"target": "b1", "conf": {"journalSyncData": "false"}}}))) == {
+        "b2",
+        "b3",
+    }
+    assert set(least_losses(run({"start": {"target": "b1", "conf": {"flushInterval": "1"}}}))) == ALL
+    assert least_losses({"bookies": {"b1": 1}}) == {}

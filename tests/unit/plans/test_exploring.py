@@ -121,7 +121,7 @@ def test_a_plan_beyond_the_limit_has_an_allowance_and_no_other_has() -> None:
     within = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected"))
     beyond = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected", beyond=1))
     assert "allowance" not in within
-    assert beyond["allowance"] > 0
+    assert beyond["allowance"]["unprotected"]["each"] > 0
 
 
 def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() -> None:

@@ -92,10 +92,10 @@ def test_what_is_no_plan_at_all(complaint: Complain, text: str, said: str) -> No
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(complaint: Complain) -> None:
     text = GOOD.replace("bookies: 3", "bookies: x").replace("{heal: {}}", "{kil: {}}, {heal: 3}")
-    text += "allowance: -1\n"
+    text += "allowance: {protected: {each: -1}}\n"
     assert complaint(text).split("\n")[0] == "plan.yaml has 4 problems"
     places = [line.strip().split(": ")[0] for line in complaint(text).split("\n")[1:]]
-    assert places == ["plan.yaml:4:20", "plan.yaml:8:10", "plan.yaml:8:27", "plan.yaml:10:12"]
+    assert places == ["plan.yaml:4:20", "plan.yaml:8:10", "plan.yaml:8:27", "plan.yaml:10:31"]
 
 
 def test_a_mistake_in_a_branch_of_together(step_complaint: Complain) -> None:

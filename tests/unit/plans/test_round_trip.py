@@ -109,7 +109,10 @@ plans = st.fixed_dictionaries(
     optional={
         "cluster": st.fixed_dictionaries({}, optional={"bookie_conf": settings_texts, "version": versions}),
         "required": st.just(["durability", "lac"]),
-        "allowance": st.integers(0, 5),
+        "allowance": st.dictionaries(
+            st.sampled_from(sorted(MODES)),
+            st.dictionaries(st.sampled_from(["main", "each"]), st.integers(0, 5)),
+        ),
         "limits": st.just({"run_s": 1e9}),
         "vary": parameters,
     },
