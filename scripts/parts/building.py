@@ -55,6 +55,9 @@ def main(arguments: list[str]) -> int:
     except machine.StopError as stop:
         print(f"error: {stop}", file=sys.stderr)
         return stop.code
+    except KeyboardInterrupt:
+        print("\ninterrupted; run scripts/images again to continue", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -40,21 +40,21 @@ class Step:
 
 
 STEPS = {
-    "uv": Step(steps.uv, (), "uv, which installs packages", 18, 75),
+    "uv": Step(steps.uv, (), "uv, which installs packages", 18, 67),
     "venv": Step(steps.venv, ("uv",)),
     "python": Step(
-        steps.python, ("venv",), "Python packages, Spark and Java", 700, 1350, 10, 1850,
+        steps.python, ("venv",), "Python packages, Spark and Java", 690, 1340, 10, 1400,
         cached=lambda: steps.packages_mark().exists(),
     ),
-    "servers": Step(steps.servers, ("venv",), f"jars of BookKeeper {DEFAULT_VERSION}", 85, 85),
-    "client": Step(steps.client, ("venv",), "the client: compiler and jars", 10, 10, 1),
+    "servers": Step(steps.servers, ("venv",), f"jars of BookKeeper {DEFAULT_VERSION}", 112, 112),
+    "client": Step(steps.client, ("venv",), "the client: compiler and jars", 10, 11, 1),
     "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 220),
     "proxy": Step(
-        steps.proxy, ("go",), "the proxy: modules and build", 15, 265, 17,
+        steps.proxy, ("go",), "the proxy: modules and build", 25, 278, 17,
         cached=lambda: (stamp.cache_root() / "go" / "build").is_dir(),
     ),
     "starts": Step(
-        steps.starts, ("python", "servers", "client", "proxy"), "class data for faster starts", 0, 250,
+        steps.starts, ("python", "servers", "client", "proxy"), "class data for faster starts", 0, 163,
         cached=lambda: (stamp.cache_root() / "class-data").is_dir(),
     ),
 }  # fmt: skip

@@ -9,7 +9,6 @@ former; VERSIONs (4.17.3 ...) only the sums of these. Jars are fetched afresh, n
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 import machine
 import plots
 import steps
-from stamp import BUILD, ROOT
+from stamp import ROOT
 
 sys.path.insert(0, str(ROOT))
 from cluster import artifacts, checksums, resolution, versions
@@ -63,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 def lock_python(*, upgrade: bool) -> None:
     """Resolve for Linux, macOS and every Python from 3.11; hashes, and no address of any index."""
-    uv = _uv()
+    uv = str(steps.uv())
     for name, source in LOCKED.items():
         extras = ["--all-extras"] if source == "pyproject.toml" else []
         newest = ["--upgrade"] if upgrade else []
@@ -84,18 +83,6 @@ def lock_jars(version: str) -> None:
     checksums.write_lock(lock, sums)
     changes = checksums.differences(before, sums) if before else ["new"]
     sys.stdout.write(f"{lock.relative_to(ROOT)}: {len(sums)} jars, {'; '.join(changes) or 'unchanged'}\n")
-
-
-def _uv() -> str:
-    """The uv command from PATH, else from an environment of its own in ``.build``."""
-    found = shutil.which("uv")
-    if found is not None:
-        return found
-    home = BUILD / "uv"
-    if not (home / "bin" / "uv").is_file():
-        steps.run("lock", [sys.executable, "-m", "venv", str(home)])
-        steps.run("lock", [str(home / "bin" / "python"), "-m", "pip", "install", "-q", "uv"])
-    return str(home / "bin" / "uv")
 
 
 if __name__ == "__main__":

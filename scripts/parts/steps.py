@@ -82,7 +82,7 @@ def venv() -> None:
 
 def python() -> None:
     """Install the locked packages and this checkout, editable, into ``.venv``."""
-    with alone(stamp.cache_root() / "packages.lock"):
+    with alone(stamp.cache_root() / "packages.lock"):  # another checkout's set-up may build Spark there
         locked = ["--no-deps", "--no-build-isolation", "--require-hashes"]
         _install("python", [*locked, "-r", str(LOCKS / "requirements.txt")])
         for folder in (stamp.cache_root() / "packages").glob(

@@ -82,7 +82,7 @@ class Work:
 
     def _status(self) -> str:
         """How long it has taken, what each running step wrote last, and how much disk it has filled."""
-        doing = ", ".join(f"{name} ({_last_line(name)})" for name in self.running)
+        doing = "; ".join(name + _last_line(name) for name in self.running)
         used_mb = max(self._free_bytes - self._free(), 0) // 1_000_000
         return f"  {time.monotonic() - self._started:3.0f} s, {used_mb} MB of disk so far: {doing}"
 
@@ -119,14 +119,15 @@ def _clean() -> None:
 
 
 def _last_line(name: str) -> str:
-    """The end of a step's log."""
+    """What a step's command wrote last, to be put behind the step's name; empty when it says nothing."""
     try:
         with (stamp.BUILD / f"{name}.log").open("rb") as stream:
             stream.seek(max(stream.seek(0, os.SEEK_END) - 4096, 0))
             lines = stream.read().decode(errors="replace").split("\n")
     except OSError:
-        return "begins"
-    return next((line.strip()[:60] for line in reversed(lines) if line.strip()), "begins")
+        return ""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "$")
+    return "" if last.startswith("$") else f": {last[:50]}"
 
 
 if __name__ == "__main__":
