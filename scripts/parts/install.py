@@ -73,16 +73,17 @@ def _set_up() -> int:
         return 0
     plan.require_writable()
     with (
-        _locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX) as own,
-        _locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_SH) as shared,
+        locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX) as own,
+        locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_SH) as shared,
     ):
-        return _supervise([own, shared])
+        argv = [sys.executable, "-B", str(Path(__file__).with_name("work.py"))]
+        return supervise(argv, [own, shared])
 
 
 def _remove() -> int:
     with (
-        _locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
-        _locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
+        locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
+        locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_EX | fcntl.LOCK_NB),
     ):
         for line in removal.remove():
             print(line, flush=True)
@@ -94,14 +95,13 @@ def _output() -> TextIO:
     return sys.stdout if ending.script == "scripts/setup" else sys.stderr
 
 
-def _supervise(locks: list[int]) -> int:
-    """Do the work in a process group of its own, and leave nothing of it behind; its exit code.
+def supervise(argv: list[str], locks: list[int]) -> int:
+    """Run the worker in a process group of its own, and leave nothing of it behind; its exit code.
 
     The worker ends itself and all that it started when its standard input does, that is when this
     process dies in a way that it cannot act upon. The locks are inherited, so the next set-up
     waits for what is left.
     """
-    argv = [sys.executable, "-B", str(Path(__file__).with_name("work.py"))]
     with subprocess.Popen(
         argv, stdin=subprocess.PIPE, stdout=_output(), start_new_session=True, pass_fds=locks
     ) as worker:
@@ -116,7 +116,7 @@ def _supervise(locks: list[int]) -> int:
 
 
 @contextmanager
-def _locked(path: Path, how: int) -> Iterator[int]:
+def locked(path: Path, how: int) -> Iterator[int]:
     """Hold a lock; wait for another set-up, and say so, unless ``how`` has LOCK_NB, which refuses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)

@@ -67,7 +67,7 @@ def lock_python(*, upgrade: bool) -> None:
         extras = ["--all-extras"] if source == "pyproject.toml" else []
         newest = ["--upgrade"] if upgrade else []
         target = f"locks/{name}"
-        steps.run("lock", [uv, *COMPILE, *extras, *newest, source, "-o", target])
+        steps.run("lock", [uv, *COMPILE, *extras, *newest, source, "-o", target], env=steps.uv_environment())
         sys.stdout.write(f"{target}: {(ROOT / target).read_text().count('==')} packages\n")
 
 

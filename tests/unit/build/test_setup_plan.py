@@ -1,0 +1,125 @@
+"""What set-up says before it fetches anything, and when it refuses."""
+
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
+
+import machine
+import plan
+import stamp
+import steps
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and a machine without Go."""
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(machine, "go", lambda: None)
+    return tmp_path / "cache"
+
+
+def stale(monkeypatch: pytest.MonkeyPatch, *parts: str) -> None:
+    monkeypatch.setattr(stamp, "current", lambda part: part not in parts)
+
+
+def test_a_fresh_machine_needs_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    stale(monkeypatch, *stamp.PARTS)
+    assert plan.needed() == list(plan.STEPS)
+
+
+def test_go_of_path_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    stale(monkeypatch, "proxy")
+    monkeypatch.setattr(machine, "go", lambda: Path("/usr/bin/go"))
+    assert plan.needed() == ["servers", "proxy", "starts"]
+
+
+def test_nothing_is_needed_when_all_is_current(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stale(monkeypatch)
+    (cache / "bookkeeper" / plan.DEFAULT_VERSION).mkdir(parents=True)
+    assert plan.needed() == []
+
+
+def test_every_need_names_an_earlier_step() -> None:
+    """Else a step would wait for one that is not started, or for ever."""
+    names = list(plan.STEPS)
+    for index, name in enumerate(names):
+        assert set(plan.STEPS[name].needs) <= set(names[:index])
+
+
+def test_the_table_adds_up() -> None:
+    *rows, total, place = plan.table(["uv", "venv", "servers"])[2:]
+    assert [row.split()[-4:] for row in rows] == [["18", "MB", "67", "MB"], ["112", "MB", "112", "MB"]]
+    assert total.split()[-4:] == ["130", "MB", "179", "MB"]
+    assert str(stamp.ROOT) in place
+
+
+def test_what_the_cache_has_is_not_fetched_again() -> None:
+    steps.packages_mark().parent.mkdir(parents=True)
+    steps.packages_mark().touch()
+    packages, total = plan.table(["python"])[2:4]
+    assert "in the cache" in packages
+    assert total.split()[-4:] == ["0", "MB", "10", "MB"]
+
+
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_fetched(
+    monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
+    with pytest.raises(machine.StopError, match=r"needs 3\.[0-9] GB .* 0\.3 GB are free") as caught:
+        plan.require_room(list(plan.STEPS))
+    assert caught.value.code == 2
+    assert "FENCEPOST_CACHE" in str(caught.value)
+    assert not cache.exists()
+
+
+def test_a_warm_cache_needs_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps.packages_mark().parent.mkdir(parents=True)
+    steps.packages_mark().touch()
+    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
+    plan.require_room(["venv", "python", "client"])
+
+
+def test_a_cache_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(stamp, "BUILD", tmp_path / "build")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(machine.StopError, match="set FENCEPOST_CACHE to a folder that you can write"):
+        plan.require_writable()
+
+
+def test_go_keeps_out_of_the_home_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "_network", dict)
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/home/user/.config")
+    monkeypatch.delenv("GOENV", raising=False)
+    found = steps.go_environment()
+    assert found["GOENV"] == "/home/user/.config/go/env", "a proxy that `go env -w` has set is used"
+    written = ("GOPATH", "GOMODCACHE", "GOCACHE", "GOTMPDIR", "XDG_CONFIG_HOME")
+    assert all(Path(found[name]).is_relative_to(cache) for name in written)
+    assert (cache / "go" / "config" / "go" / "telemetry" / "mode").read_text() == "off\n"
+
+
+def test_what_an_interruption_left_of_a_tool_is_made_anew(cache: Path) -> None:
+    left = cache / ".tool-1.part"
+    left.mkdir(parents=True)
+    (left / "half").touch()
+    with steps.making(cache / "tool-1") as part:
+        assert not part.exists()
+        part.mkdir()
+        (part / "whole").touch()
+        assert not (cache / "tool-1").exists()
+    assert [path.name for path in (cache / "tool-1").iterdir()] == ["whole"]
+
+
+def test_a_part_in_the_making_is_not_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stamp, "_RECORD", tmp_path / "setup.json")
+    monkeypatch.setattr(stamp, "product", lambda part: tmp_path)
+    stamp.record("python", "sum")
+    assert stamp.whole("python")
+    stamp.record("python", None)
+    assert not stamp.whole("python")
