@@ -296,16 +296,15 @@ def _unwritten(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Find
         told = [one for one in ends.told([ledger]) if one[2].completed_ns < since_ns]
         if told:
             (_, client, end), how, telling = min(told, key=lambda one: (one[2].completed_ns, one[2].seq))
+            said = f"{client_name(run, client)} {how} {end}"
             yield Finding(
                 property=Closing.name,
                 kind="closed_unwritten",
                 ledger=ledger,
                 count=1,
-                text=f"{ledger_text(run, ledger)}: {client_name(run, client)} {how} {end} "
-                "before CLOSED was written",
+                text=f"{ledger_text(run, ledger)}: {said} before CLOSED was written",
                 proof=(
-                    f"{client_name(run, client)} {how} {end} by {time_text(run, telling.completed_ns)} "
-                    f"({operation_text(telling.seq)})",
+                    f"{said} by {time_text(run, telling.completed_ns)} ({operation_text(telling.seq)})",
                     f"metadata version {first.version}: CLOSED at {first.last_entry}, not in force before "
                     f"{time_text(run, first.earliest_ns)}"
                     if first

@@ -34,6 +34,7 @@ from checkers.facts.wording import (
 )
 from checkers.rows import Rows
 from checkers.sets.capping import room_for
+from checkers.sets.earliest import Earliest
 from checkers.sets.spans import Spans, ints
 from checkers.sets.turnout import LARGEST_ENTRY, Columns, Enough, Turnout
 from evidence.codes import NEVER, Message, Status
@@ -48,27 +49,29 @@ _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
 class Acks:
     """The summary: by client its adds that were told ok, and the answers that were passed on to it.
 
-    ``sources`` are all whose frames are in the log; ``quorums`` is the AQ of each ledger.
+    ``sources`` are all whose frames are in the log; ``quorums`` is the AQ of each ledger; ``earliest`` has
+    the answers passed on to any client.
     """
 
     by_client: Mapping[int, Turnout]
     quorums: Enough
     sources: frozenset[int]
+    earliest: Earliest
 
     def __or__(self, other: Acks) -> Acks:
         quorums, mine = self.quorums | other.quorums, dict(self.by_client)
         for client, theirs in other.by_client.items():
             mine[client] = mine[client].joined(theirs, quorums) if client in mine else theirs
-        return Acks(mine, quorums, self.sources | other.sources)
+        return Acks(mine, quorums, self.sources | other.sources, self.earliest | other.earliest)
 
     def decided(self) -> Acks:
         """The same with all settled that can be."""
         by_client = {client: turnout.decided(self.quorums) for client, turnout in self.by_client.items()}
-        return Acks(by_client, self.quorums, self.sources)
+        return Acks(by_client, self.quorums, self.sources, self.earliest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Summaries travel: without what can be settled."""
-        return Acks, (self.decided().by_client, self.quorums, self.sources)
+        return Acks, (self.decided().by_client, self.quorums, self.sources, self.earliest)
 
 
 def unjudged(run: RunFacts) -> list[str]:
@@ -80,7 +83,7 @@ def unjudged(run: RunFacts) -> list[str]:
 def scan_acks(chunk: Chunk, run: RunFacts) -> Acks:
     """The adds, answers and ack quorums of one chunk; nothing of a run in which nobody can be convicted."""
     if unjudged(run):
-        return Acks({}, _quorums(chunk, 0), frozenset())
+        return Acks({}, _quorums(chunk, 0), frozenset(), _earliest({}, run))
     due = dict(_by("client", chunk.operations.once(acked).once(_small), "completed_ns", "seq"))
     votes: dict[int, tuple[Columns, ...]] = {}
     for kind in (Message.ADD, Message.RECOVERY_ADD):
@@ -92,7 +95,17 @@ def scan_acks(chunk: Chunk, run: RunFacts) -> Acks:
         for client in sorted(run.clients.values())
         if client in due or client in votes
     }
-    return Acks(by_client, _quorums(chunk, run.most_acks), chunk.frames.once(_sources))
+    sources = chunk.frames.once(_sources)
+    return Acks(by_client, _quorums(chunk, run.most_acks), sources, _earliest(votes, run))
+
+
+def _earliest(votes: Mapping[int, tuple[Columns, ...]], run: RunFacts) -> Earliest:
+    """The answers passed on to clients."""
+    clients = set(run.clients.values())
+    parts = [part for client, parts in votes.items() if client in clients for part in parts]
+    none: Columns = (_NONE, _NONE, _NONE, _NONE)
+    ledger, entry, at_ns, bookie = (np.concatenate(column) for column in zip(none, *parts, strict=True))
+    return Earliest.of_rows(ledger, entry, bookie, at_ns)
 
 
 def _told(rows: Rows) -> Rows:
@@ -150,9 +163,8 @@ def too_soon(acks: Acks, histories: Histories, run: RunFacts) -> TooSoon:
     """The adds whose writers were told ok too soon.
 
     Nothing is said of ledgers whose metadata nobody saw, or was put back (an id may have been given twice),
-    nor of a writer of whose links the log has no frame.
+    nor of a writer of whose links the log has no frame. ``acks`` are decided.
     """
-    acks = acks.decided()
     known = acks.quorums.known.columns[0]
     findings: list[Finding] = []
     notes, count, room = [], 0, Counter[tuple[str, int]]()

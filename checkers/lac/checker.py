@@ -1,9 +1,10 @@
 """LAC: the last add confirmed never goes back on a handle and never covers what cannot be.
 
 Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a handle's own LAC
-does not fall; nobody is told a LAC beyond the last entry of a ledger that was CLOSED before he
-asked; a LAC of a ledger that nobody recovered does not cover an entry that never left its client;
-an add, which moves it, is told ok when AQ bookies have acknowledged it (:mod:`checkers.lac.acks`).
+does not fall; no client receives a LAC beyond the last entry of a ledger that was CLOSED before it
+asked; a LAC of a ledger that no client recovered does not cover an entry that never left its client;
+an add, which moves it, is ok when AQ bookies have acknowledged it (:mod:`checkers.lac.acks`), and a LAC
+covers only what they had acknowledged by then (:mod:`checkers.lac.covered`).
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
 and it may lie below what the handle knows: that is noted and convicts nobody.
@@ -24,11 +25,14 @@ from checkers.facts.parts import entries_of, highest_lac, identified, told_lac
 from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
 from checkers.lac.acks import KIND, TABLES, Acks, TooSoon, scan_acks, too_soon, unjudged
+from checkers.lac.covered import KIND as UNACKED
+from checkers.lac.covered import covers_unacked, first_tellings, writers_of
 from checkers.rows import Bools, Rows
 from checkers.sets.capping import capped
+from checkers.sets.folded import FIRST, Folded
 from checkers.sets.fronts import Fronts
 from checkers.sets.peaks import Peaks
-from checkers.sets.spans import Spans
+from checkers.sets.spans import LAST_ENTRY, Spans, ints
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerState
@@ -40,11 +44,15 @@ class Confirmed:
 
     ``fronts`` gives, for each ledger, the highest LAC told to operations invoked after any
     moment; ``failed`` are ids of adds that never left a client, ``tried`` those of all others.
+    ``first_told`` are the LACs that exceed all that were received before, ``wrote`` the (client, ledger) of
+    adds that may have been sent.
     """
 
     went_back: Offences
     told: Peaks
     fronts: Fronts
+    first_told: Fronts
+    wrote: Folded
     failed: Spans
     tried: Spans
     recovered: frozenset[int]
@@ -59,11 +67,11 @@ _TOLD = ("operations", "ledgers")
 
 
 class Lac:
-    """Convicts a LAC that goes back, lies beyond a close, covers an add never sent, or moved too soon."""
+    """Finds a LAC that goes back, lies beyond a close, covers what was never sent, or moved too soon."""
 
     name = "lac"
     tables: tuple[str, ...] = TABLES
-    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", KIND)
+    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", KIND, UNACKED)
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Confirmed:
         """Tellings of one chunk."""
@@ -82,6 +90,8 @@ class Lac:
             went_back=went_back,
             told=highest_lac(told),
             fronts=_fronts(told),
+            first_told=first_tellings(told),
+            wrote=writers_of(adds),
             failed=adds.of(outcome=Outcome.FAIL).once(entries_of),
             tried=adds.where(adds["outcome"] != Outcome.FAIL).once(entries_of),
             recovered=frozenset(np.unique(recovering["ledger"]).tolist()),
@@ -97,6 +107,8 @@ class Lac:
             merge_offences(left.went_back, right.went_back),
             left.told | right.told,
             left.fronts | right.fronts,
+            left.first_told | right.first_told,
+            left.wrote | right.wrote,
             left.failed | right.failed,
             left.tried | right.tried,
             left.recovered | right.recovered,
@@ -113,8 +125,10 @@ class Lac:
         back = list(_went_back(summary, run))
         beyond = list(_beyond_close(summary, histories, run))
         unsent = [] if lacking else list(_covers_unsent(summary, histories, run))
-        early = too_soon(summary.acks, histories, run)
-        findings = [*back, *beyond, *unsent, *early.findings]
+        acks = summary.acks.decided()
+        early = too_soon(acks, histories, run)
+        unacked = covers_unacked(summary.first_told, summary.wrote, summary.tried, acks, histories, run)
+        findings = [*back, *beyond, *unsent, *early.findings, *unacked.findings]
         enough = summary.tellings > 0 and not lacking
         notes = [*lacking, *_acks_unjudged(summary, early, lacking, run)]
         if summary.low_answers:
@@ -137,6 +151,7 @@ class Lac:
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
                 KIND: early.count,
+                UNACKED: unacked.count,
             },
             notes=tuple(notes),
         )
@@ -188,9 +203,15 @@ def _went_back(summary: Confirmed, run: RunFacts) -> Iterator[Finding]:
 
 def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> Iterator[Finding]:
     plain = histories.plain
-    closes = (plain.columns[name][plain.last_closes] for name in ("ledger", "latest_ns", "last_entry"))
-    for ledger in sorted({*summary.fronts.beyond(*closes), *histories.odd_of} & histories.closes.keys()):
-        version = histories.closes[ledger]
+    ledgers, *when = (
+        plain.columns[name][plain.closed] for name in ("ledger", "latest_ns", "version", "last_entry")
+    )
+    ledgers, at_ns, _, last = Folded.of_rows([ledgers], *((column, FIRST) for column in when)).columns
+    for ledger in sorted(
+        {*summary.fronts.beyond(ledgers, at_ns, last), *histories.odd_of} & histories.closes.keys()
+    ):
+        closes = (version for version in histories.of[ledger] if version.closed)
+        version = min(closes, key=lambda one: (one.latest_ns, one.version))
         if ledger in histories.put_back:
             continue  # It may have been open again since.
         later = [point for point in summary.fronts.of(ledger) if point[0] > version.latest_ns]
@@ -213,8 +234,9 @@ def _beyond_close(summary: Confirmed, histories: Histories, run: RunFacts) -> It
 
 
 def _covers_unsent(summary: Confirmed, histories: Histories, run: RunFacts) -> Iterator[Finding]:
-    unsent = summary.failed - summary.tried
-    covered = unsent & summary.told.below()
+    """Ids of ledgers with an add in a history; of whole histories none is missing."""
+    added = ints((summary.failed | summary.tried).ledgers())
+    covered = (summary.told.below() & Spans.of_ranges(added, 0, LAST_ENTRY)) - summary.tried
     for ledger, first, last in covered.without(summary.recovered):
         chain = histories.of.get(ledger, ())
         if not histories.seen_whole(ledger) or any(v.state == LedgerState.IN_RECOVERY for v in chain):
@@ -229,7 +251,7 @@ def _covers_unsent(summary: Confirmed, histories: Histories, run: RunFacts) -> I
             count=last - first + 1,
             text=f"{ledger_text(run, ledger)}: the LAC covers {entries_text(first, last)}, never sent",
             proof=(
-                f"the add of {entries_text(first, last)} failed before anything was sent",
+                f"no add of {entries_text(first, last)} left its client",
                 f"{client_name(run, told.client)}, {operation_text(told.seq)}: told LAC {told.value}",
             ),
         )

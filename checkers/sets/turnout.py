@@ -121,6 +121,10 @@ class Turnout:
         """The places that are not settled, as rows; once ``decided``, sorted and each once."""
         return _stacked(self.due)
 
+    def votes_left(self) -> Columns:
+        """The votes for places that are not settled, as rows."""
+        return _stacked(self.votes)
+
     def votes_for(self, ledger: int, entry: int) -> Iterator[tuple[int, int]]:
         """(time, voter) of the votes for a place that is not settled, each voter's first, by time."""
         ledgers, entries, at_ns, who = _stacked(self.votes)

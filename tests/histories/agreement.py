@@ -111,7 +111,9 @@ def lac(history: list[Fact], run: RunFacts) -> Said:
     found, verdict = plain("lac")(history, run)
     early = twins_acks.acked_too_soon(history, run)
     found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
-    return found, "anomaly" if early else verdict
+    unacked = twins_acks.covers_unacked(history, run)
+    found.update(("covers_unacked", ledger, entry) for ledger, entry in unacked)
+    return found, "anomaly" if early or unacked else verdict
 
 
 def durability(history: list[Fact], run: RunFacts) -> Said:

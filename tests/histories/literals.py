@@ -165,6 +165,12 @@ on_the_wire(
     [IN_A_HURRY, acked(0, completed_ns=21)],
     lawful=[IN_A_HURRY, acked(0, completed_ns=22)],
 )
+# The reader has LAC 0 at 21, the second acknowledgement of entry 0 was passed on at 22.
+on_the_wire(
+    "lac/covers_unacked",
+    [IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=21)],
+    lawful=[IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=22)],
+)
 for kind, proof in (
     ("damaged", Proof.DAMAGED),
     ("foreign", Proof.FOREIGN),

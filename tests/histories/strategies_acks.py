@@ -29,6 +29,7 @@ def random_acks(seed: int) -> tuple[list[Fact], RunFacts]:
         for entry in range(dice.randint(0, 12)):
             facts += _adds(dice, ledger, entry)
             facts += [_answer(dice, ledger, entry) for _ in range(dice.randint(0, 6))]
+            facts += [_telling(dice, ledger, entry)] * (dice.random() < 0.2)
     numbered = [
         (name, {**row, "seq": at} if "seq" in row else row) for at, (name, row) in enumerate(facts, 1)
     ]
@@ -47,6 +48,8 @@ def _versions(dice: random.Random, ledger: int, quorum: int) -> list[Fact]:
         found.append(metadata(2, 0, ledger=ledger, ack_quorum=0))
     if dice.random() < 0.05:
         found.append(metadata(2, 1, put_back=True, **columns))
+    if dice.random() < 0.2:
+        found[1] = metadata(1, 2, earliest_ns=dice.choice((15, 30, 50)), **columns)
     return found[: dice.choice((0, 1, 1, 1, 4, 4, 4, 4))]
 
 
@@ -60,10 +63,23 @@ def _adds(dice: random.Random, ledger: int, entry: int) -> list[Fact]:
             client=dice.choice((WRITER, WRITER, WRITER, READER)),
             outcome=dice.choice((*(Outcome.OK,) * 6, *Outcome)),
             completed_ns=dice.choice((20, 30, 30, 40, NEVER)),
-            lac=dice.choice((-1, entry)),
+            lac=dice.choice((-1, entry, entry, entry, entry + 1)),
         )
         for _ in range(number)
     ]
+
+
+def _telling(dice: random.Random, ledger: int, entry: int) -> Fact:
+    """A LAC that some client received; mostly late enough."""
+    kind = dice.choice((Kind.LAC, Kind.LAC, Kind.OPEN, Kind.READ, Kind.FORCE, Kind.WATCHED))
+    return operation(
+        kind,
+        ledger=ledger,
+        client=dice.choice((READER, READER, WRITER)),
+        outcome=dice.choice((*(Outcome.OK,) * 6, Outcome.UNKNOWN)),
+        completed_ns=dice.choice((20, 30, 40, 50, 60)),
+        lac=dice.choice((-1, entry - 1, entry, entry)),
+    )
 
 
 def _answer(dice: random.Random, ledger: int, entry: int) -> Fact:

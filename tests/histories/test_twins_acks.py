@@ -11,15 +11,16 @@ import pytest
 
 from checkers.contract import Chunk
 from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.lac import covered
 from checkers.lac.checker import Lac
-from checkers.sets import turnout
+from checkers.sets import earliest, turnout
 from evidence.codes import Kind, Outcome
 from evidence.schemas import FRAMES, OPERATIONS
 from tests.histories.lives import took
 from tests.histories.story import BLANK, chunk, run_facts
 from tests.histories.strategies import random_cuts
 from tests.histories.strategies_acks import random_acks
-from tests.histories.twins_acks import acked_too_soon, judges
+from tests.histories.twins_acks import acked_too_soon, covers_unacked, judges
 
 ONLY = (Lac(),)
 
@@ -32,14 +33,14 @@ def as_text(verdict):
     return json.dumps(verdict.as_json(), sort_keys=True)
 
 
-def told(verdict):
+def told(verdict, kind="acked_too_soon"):
     found = Counter()
     for finding in verdict.judgements["lac"].findings:
-        if finding.kind == "acked_too_soon":
+        if finding.kind == kind:
             entries = range(finding.first_entry, finding.last_entry + 1)
             assert finding.count == len(entries)
             found.update((finding.ledger, entry) for entry in entries)
-    assert verdict.judgements["lac"].counts["acked_too_soon"] == found.total()
+    assert verdict.judgements["lac"].counts[kind] == found.total()
     return found
 
 
@@ -52,8 +53,28 @@ def test_adds_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block, ro
         history, run = random_acks(seed)
         whole = judged([chunk(history)], run)
         assert told(whole) == Counter((one[0], one[1]) for one in acked_too_soon(history, run)), seed
+        assert told(whole, "covers_unacked") == Counter(covers_unacked(history, run)), seed
         parts = [chunk(part) for part in random_cuts(seed, history)]
         assert as_text(judged(parts, run)) == as_text(whole), seed
+
+
+@pytest.mark.parametrize("few", [0, 2])
+def test_of_full_blocks_no_more_is_found_than_there_is_and_wherever_they_are_cut(few, monkeypatch):
+    """Of settled adds in full blocks only the block's earliest acknowledgement is known."""
+    monkeypatch.setattr(earliest, "FEW", few)
+    monkeypatch.setattr(earliest, "BLOCK", 4)
+    monkeypatch.setattr(covered, "BLOCK", 4)
+    found = Counter()
+    for seed in range(90):
+        history, run = random_acks(seed)
+        whole = judged([chunk(history)], run)
+        mine, all_of_them = set(told(whole, "covers_unacked")), covers_unacked(history, run)
+        assert mine <= all_of_them, seed
+        found.update(found=len(mine), missed=len(all_of_them) - len(mine))
+        parts = [chunk(part) for part in random_cuts(seed, history)]
+        assert as_text(judged(parts, run)) == as_text(whole), seed
+    assert found["found"] > 10, found
+    assert found["missed"], found
 
 
 @pytest.mark.parametrize("room", [0, turnout.ROOM])
@@ -79,8 +100,9 @@ def test_the_histories_have_everything_that_can_be_told():
         early = acked_too_soon(history, run)
         seen["not judged"] += not judges(run)
         seen["early"] += len(early)
+        seen["unacked"] += len(covers_unacked(history, run))
         seen["in time"] += judged([chunk(history)], run).judgements["lac"].seen["acked_in_time"]
-    assert all(seen[name] > 10 for name in ("not judged", "early", "in time")), seen
+    assert all(seen[name] > 10 for name in ("not judged", "early", "unacked", "in time")), seen
 
 
 def table(schema, blank, **columns):

@@ -302,16 +302,17 @@ def lac(history: list[Fact]) -> Plain:
         if back:
             things.add(("went_back", ledger, len(back)))
         closes = [row for row in chain(history, ledger) if row["state"] == 3]
-        if closes and closes[-1]["latest_ns"] != NEVER:
-            later = [row["lac"] for row in mine if row["invoked_ns"] > closes[-1]["latest_ns"]]
-            beyond = range(closes[-1]["last_entry"] + 1, max(later, default=-1) + 1)
+        first = min(closes, key=lambda row: (row["latest_ns"], row["version"]), default=None)
+        if first and first["latest_ns"] != NEVER:
+            later = [row["lac"] for row in mine if row["invoked_ns"] > first["latest_ns"]]
+            beyond = range(first["last_entry"] + 1, max(later, default=-1) + 1)
             things |= {("beyond_close", ledger, entry) for entry in beyond}
         things |= {("covers_unsent", ledger, entry) for entry in unsent(history, ledger, mine)}
     return concluded(things, bool(tellings))
 
 
 def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
-    """Entries under a told LAC of which every add failed before it was sent; recovered ledgers excepted."""
+    """Entries under a received LAC of which no client sent an add; recovered ledgers excepted."""
     versions = chain(history, ledger)
     recovered = any(row["state"] == 2 for row in versions) or any(
         row["ledger"] == ledger and has(row, Flag.RECOVERY) and not has(row, Flag.FINAL)
@@ -320,9 +321,10 @@ def unsent(history: list[Fact], ledger: int, tellings: list[Row]) -> set[int]:
     if recovered or not complete_chain(history, ledger):
         return set()
     adds = [row for row in operations(history, Kind.ADD) if row["ledger"] == ledger]
-    failed = {row["entry"] for row in adds if row["outcome"] == Outcome.FAIL and row["entry"] >= 0}
+    if not any(row["entry"] >= 0 for row in adds):
+        return set()
     tried = {row["entry"] for row in adds if row["outcome"] != Outcome.FAIL}
-    return {e for e in failed - tried if e <= max((row["lac"] for row in tellings), default=-1)}
+    return set(range(max((row["lac"] for row in tellings), default=-1) + 1)) - tried
 
 
 def metadata(history: list[Fact]) -> Plain:

@@ -1,11 +1,11 @@
-"""The naive twin of ``lac/acked_too_soon``: who was told ok before AQ bookies can have told him so."""
+"""The naive twins of ``lac/acked_too_soon`` and ``lac/covers_unacked``: what came before AQ answers."""
 
 from __future__ import annotations
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
 from tests.histories.story import Fact
-from tests.histories.twins import rows
+from tests.histories.twins import complete_chain, rows, tells
 
 Added = tuple[int, int, int]
 """(ledger, entry, client)."""
@@ -71,4 +71,40 @@ def acked_too_soon(history: list[Fact], run: RunFacts) -> set[Added]:
         quorum = ack_quorum(history, add[0])
         if quorum is not None and add[2] in seen and len(told_by(history, add, at_ns)) < quorum:
             found.add(add)
+    return found
+
+
+def acknowledged_by(history: list[Fact], run: RunFacts, place: tuple[int, int], by_ns: int) -> int:
+    """How many bookies' acknowledgements of an entry can have reached any client by then."""
+    clients = run.clients.values()
+    return len(set().union(*(told_by(history, (*place, client), by_ns) for client in clients)))
+
+
+def covers_unacked(history: list[Fact], run: RunFacts) -> set[tuple[int, int]]:
+    """(ledger, entry) of adds that a LAC covers, received before AQ bookies had acknowledged them."""
+    if not judges(run):
+        return set()
+    seen = {row["source"] for row in rows(history, "frames")} & set(run.clients.values())
+    adds = [row for row in rows(history, "operations") if row["kind"] == Kind.ADD]
+    adds = [row for row in adds if row["entry"] >= 0 and row["outcome"] != Outcome.FAIL]
+    found = set()
+    for told in filter(tells, rows(history, "operations")):
+        ledger, at_ns = told["ledger"], told["completed_ns"]
+        versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+        recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in versions)
+        logged = all(row["client"] in seen for row in adds if row["ledger"] == ledger)
+        own = told["kind"] == Kind.ADD and told["lac"] <= told["entry"]
+        quorum = ack_quorum(history, ledger)
+        if (
+            own
+            or at_ns == NEVER
+            or recovered
+            or quorum is None
+            or not logged
+            or not complete_chain(history, ledger)
+        ):
+            continue
+        tried = {row["entry"] for row in adds if row["ledger"] == ledger and row["entry"] <= told["lac"]}
+        late = {e for e in tried if acknowledged_by(history, run, (ledger, e), at_ns) < quorum}
+        found |= {(ledger, entry) for entry in late}
     return found

@@ -9,10 +9,11 @@ from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
 from tests.histories.mutations.edits import Row, acknowledgements, replaced, without
 from tests.histories.mutations.registry import operator
-from tests.histories.story import WRITER, Fact
+from tests.histories.story import WRITER, Fact, told
 
 OURS = ("lac",)
 TOO_SOON = {"lac/acked_too_soon"}
+NEVER_CAME = {"lac/acked_too_soon", "lac/*"}  # then no LAC may cover the entry either
 ACK_QUORUM = 2  # of every lawful history
 
 
@@ -37,7 +38,7 @@ def edited(history: list[Fact], rows: list[Row], **columns: Any) -> list[Fact]:
 def some(answers: list[Row], dice: Random) -> tuple[list[Row], set[str]]:
     """Some of the answers, and what it breaks to have the others only."""
     chosen = dice.sample(answers, dice.randint(1, len(answers)))
-    return chosen, TOO_SOON if len(answers) - len(chosen) < ACK_QUORUM else set()
+    return chosen, NEVER_CAME if len(answers) - len(chosen) < ACK_QUORUM else set()
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
@@ -95,7 +96,7 @@ def all_acknowledgements_are_of_few_bookies(case, dice):
     history = case.history
     for row, bookie in zip(answers, bookies, strict=True):
         history = replaced(history, row, bookie=bookie)
-    return history, TOO_SOON if len(set(bookies)) < ACK_QUORUM else set()
+    return history, NEVER_CAME if len(set(bookies)) < ACK_QUORUM else set()
 
 
 @operator("fewer than AQ bookies had told it by then", of=lawful, only=OURS)
@@ -113,3 +114,17 @@ def a_writer_told_too_soon_has_no_frames_in_the_log(case, dice):
     """Its links were not logged, so nothing follows from what the log lacks."""
     mine = [row for row in case.rows("frames") if row["source"] == WRITER]
     return dropped(case.history, mine), set()
+
+
+@operator("an entry that it covers had fewer than AQ acknowledgements by then", of=lawful, only=OURS)
+def a_reader_hears_a_lac_at_any_time(case, dice):
+    """A reader hears the LAC of an acknowledged add, at any time before or after."""
+    frames = case.rows("frames")
+    lac, at_ns = dice.randint(0, case.acked - 1), dice.randint(1, max(row["received_ns"] for row in frames))
+    history = [*case.history, told(lac, seq=70, handle=70, invoked_ns=at_ns, completed_ns=at_ns)]
+    recovered = any(row["state"] == 2 and row["earliest_ns"] <= at_ns for row in case.rows("ledgers"))
+    by_then = [
+        sum(row["forwarded_ns"] <= at_ns for row in acknowledgements(case.history, entry))
+        for entry in range(lac + 1)
+    ]
+    return history, {"lac/covers_unacked"} if min(by_then) < ACK_QUORUM and not recovered else set()

@@ -48,7 +48,7 @@ def two_deaths(dice: Random) -> Deaths:
         created(earliest_ns=50, latest_ns=60),
         [took(0, bookie, 100) for bookie in HOLDERS],
         [took(entry, bookie, 100 + 10 * entry) for entry in lost for bookie in HOLDERS],
-        [closed(last), opened(last), kept(0), found(0)],
+        [closed(last), opened(last, invoked_ns=9_000, completed_ns=9_001), kept(0), found(0)],
         [answered(entry, bookie, Holding.ABSENT, **census) for entry in lost for bookie in (1, 2, 3)],
     )
     servers = [*boot(2)]

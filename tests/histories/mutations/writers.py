@@ -66,13 +66,11 @@ def an_acknowledged_add_is_dropped(case, dice):
     return denied_by_all(case.history, row["entry"]), {"durability/lost"}
 
 
-def promised_too_much(case, lac, *, unsent=None):
-    """What a LAC beyond the end breaks; of a ledger that nobody recovered also where an id was never sent."""
-    never = [row["entry"] for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.FAIL]
+def promised_too_much(case, lac):
+    """What a LAC beyond the end breaks; of a ledger that was not recovered also if an id was never sent."""
     recovered = any(row["state"] == 2 for row in case.rows("ledgers"))
-    covers = any(entry <= lac for entry in ([*never, unsent] if unsent is not None else never))
     broken = {"durability/lost", "closing/closed_below"}
-    return broken | {"lac/covers_unsent"} if covers and not recovered else broken
+    return broken | {"lac/covers_unsent"} if lac >= case.tried and not recovered else broken
 
 
 @operator("always", of=lawful)
@@ -80,23 +78,26 @@ def a_lac_is_forged_beyond_the_end(case, dice):
     """A LAC is forged: a reader was told one beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
-    return [*case.history, forged], promised_too_much(case, lac)
+    return [*case.history, forged], {"lac/covers_unacked"} | promised_too_much(case, lac)
 
 
 @operator("the close has a date", of=lawful)
 def a_lac_is_forged_after_the_close(case, dice):
     """A LAC is forged: somebody who asks after the close is told one beyond the end."""
-    dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers")[-1:])
+    dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers"))
     forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
-    promise = promised_too_much(case, case.end + 1)
-    return [*case.history, forged], promise | ({"lac/beyond_close"} if dated else set())
+    recovered, lac = any(row["state"] == 2 for row in case.rows("ledgers")), case.end + 1
+    broken = promised_too_much(case, lac) | ({"lac/beyond_close"} if dated else set())
+    if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and not recovered:
+        broken = broken | {"lac/covers_unacked"}
+    return [*case.history, forged], broken
 
 
-@operator("nobody but the writer closed it, and the LAC covers the id", of=lawful)
+@operator("always", of=lawful)
 def a_lac_covers_an_add_that_was_never_sent(case, dice):
-    """A LAC is forged: it covers an id of which the only add failed before it was sent."""
+    """A LAC is forged early: perhaps it covers an id of which the only add failed before it was sent."""
     entry = dice.choice([case.tried, case.tried + 1])
     covers = dice.random() < 0.5
     lac = told(entry if covers else 0, seq=70, handle=70, invoked_ns=1, completed_ns=2)
     history = [*case.history, refused(entry, seq=71, handle=71), lac]
-    return history, promised_too_much(case, entry, unsent=entry) if covers else set()
+    return history, {"lac/covers_unacked"} | (promised_too_much(case, entry) if covers else set())
