@@ -2,7 +2,8 @@
 
 Source: the replication protocol ("Guarantees": read in the order written, the same sequence for
 all). The recorder says beside each row which id was due; that two readers see the same bytes
-under one id is :mod:`checkers.content`.
+under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
+(``LedgerHandle#readAsync``); the harness's clients issue no batch reads, which may deliver less.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from checkers.facts.parts import acked, entries_of, flagged
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
 from checkers.rows import Rows
 from checkers.sets.capping import capped
+from checkers.sets.folded import FIRST, Folded
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
@@ -27,26 +29,32 @@ _SAID = {
     "added_out_of_order": "adds were acknowledged under other ids than were due",
     "read_out_of_order": "entries were delivered out of order or with a gap",
 }
+_SHORT = ("client", "seq", "entry", "last", "result")
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """The summary: rows out of order, ids acknowledged once and twice, and how much was seen."""
+    """The summary: rows out of order, ids acknowledged once and twice, and how much was seen.
+
+    ``short`` is what confirmed reads that ended ok did not deliver; ``short_reads`` has the first such read
+    of each ledger: client, number, first and last entry asked for, entries delivered.
+    """
 
     offences: Offences
     acked: Spans
     twice: Spans
     adds: int
     delivered: int
-    short_reads: int
+    short: Spans
+    short_reads: Folded
 
 
 class Order:
-    """Convicts an add or a delivered entry whose id is not the one due, and an id acknowledged twice."""
+    """Finds an add or an entry whose id is not the one due, an id acknowledged twice, and a short read."""
 
     name = "order"
     tables: tuple[str, ...] = ("operations",)
-    kinds: tuple[str, ...] = (*_SAID, "acked_twice")
+    kinds: tuple[str, ...] = (*_SAID, "acked_twice", "ended_short")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Sequence:  # noqa: ARG002  # as agreed
         """Row by row: the id recorded against the id that was due."""
@@ -56,7 +64,8 @@ class Order:
         wrong_add = (adds["expected"] >= 0) & (adds["result"] != adds["expected"]) & ~flagged(adds, Flag.ADV)
         wrong_read = (entries["expected"] >= 0) & (entries["entry"] != entries["expected"])
         reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
-        reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0))
+        reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0) & ~flagged(reads, Flag.UNCONFIRMED))
+        reads = reads.where(reads["result"] < reads["last"] - reads["entry"] + 1)
         once, twice = _multiplicity(rows.once(acked))
         return Sequence(
             offences={
@@ -67,7 +76,8 @@ class Order:
             twice=twice,
             adds=adds.number,
             delivered=entries.number,
-            short_reads=int((reads["result"] < reads["last"] - reads["entry"] + 1).sum()),
+            short=Spans.of_ranges(reads["ledger"], reads["entry"] + reads["result"], reads["last"]),
+            short_reads=Folded.of_rows([reads["ledger"]], *((reads[name], FIRST) for name in _SHORT)),
         )
 
     def merge(self, left: Sequence, right: Sequence) -> Sequence:
@@ -78,20 +88,15 @@ class Order:
             left.twice | right.twice | (left.acked & right.acked),
             left.adds + right.adds,
             left.delivered + right.delivered,
-            left.short_reads + right.short_reads,
+            left.short | right.short,
+            left.short_reads | right.short_reads,
         )
 
     def conclude(self, summary: Sequence, run: RunFacts) -> Judgement:
         """Needs at least one acknowledged add or delivered entry."""
-        findings = [*_rows(summary, run), *_twice(summary, run)]
+        findings = [*_rows(summary, run), *_twice(summary, run), *_short(summary, run)]
         lacking = shortcomings(run, self.tables)
         enough = summary.adds + summary.delivered > 0 and not lacking
-        notes = [*lacking]
-        if summary.short_reads:
-            notes.append(
-                f"{counted(summary.short_reads, 'read')} came back ok with fewer entries than asked for, "
-                "which a batch read may do"
-            )
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
@@ -101,8 +106,9 @@ class Order:
             counts={
                 **{kind: _total(summary, kind) for kind in _SAID},
                 "acked_twice": summary.twice.count(),
+                "ended_short": summary.short.count(),
             },
-            notes=tuple(notes),
+            notes=tuple(lacking),
         )
 
 
@@ -150,4 +156,23 @@ def _twice(summary: Sequence, run: RunFacts) -> Iterator[Finding]:
             count=last - first + 1,
             text=f"{ledger_text(run, ledger)}: two adds were told ok under one id",
             proof=(f"more than one add was told ok for {entries_text(first, last)}",),
+        )
+
+
+def _short(summary: Sequence, run: RunFacts) -> Iterator[Finding]:
+    """What reads did not deliver; the proof is the ledger's first such read."""
+    for ledger, first, last in summary.short:
+        [(_, client, seq, begin, end, number)] = summary.short_reads.of(ledger)
+        yield Finding(
+            property=Order.name,
+            kind="ended_short",
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=last - first + 1,
+            text=f"{ledger_text(run, ledger)}: a read ended ok without {entries_text(first, last)}",
+            proof=(
+                f"{client_name(run, client)}, {operation_text(seq)}: a read of {entries_text(begin, end)} "
+                f"ended ok with {counted(number, 'entry', 'entries')}",
+            ),
         )

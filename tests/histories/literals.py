@@ -142,6 +142,12 @@ says(
     lawful=[delivered(0), delivered(1)],
 )
 says("order/acked_twice", acked(0), acked(0, seq=2), lawful=acked(0))
+READ = operation(Kind.READ, client=READER, entry=0, last=1, result=1)
+says(
+    "order/ended_short",
+    [acked(0), acked(1), READ],
+    lawful=[acked(0), acked(1), ("operations", {**READ[1], "result": 2})],
+)
 says(
     "lac/went_back",
     told(0, lac_before=3),

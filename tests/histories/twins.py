@@ -269,6 +269,10 @@ def order(history: list[Fact]) -> Plain:
             wrong[kind, row["ledger"]] = wrong.get((kind, row["ledger"]), 0) + 1
     things: set[Thing] = {(kind, ledger, number) for (kind, ledger), number in wrong.items()}
     things |= {("acked_twice", *where) for where, number in times.items() if number > 1}
+    for row in operations(history, Kind.READ):
+        if ok(row) and row["last"] >= 0 and row["result"] >= 0 and not has(row, Flag.UNCONFIRMED):
+            missing = range(row["entry"] + row["result"], row["last"] + 1)
+            things |= {("ended_short", row["ledger"], entry) for entry in missing}
     return concluded(things, seen > 0)
 
 

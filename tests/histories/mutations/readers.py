@@ -1,6 +1,6 @@
 """What readers got and bookies showed, changed: bytes, places, copies."""
 
-from evidence.codes import Holding, Kind, Proof
+from evidence.codes import Flag, Holding, Kind, Outcome, Proof
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import (
     Row,
@@ -13,6 +13,7 @@ from tests.histories.mutations.edits import (
     without,
 )
 from tests.histories.mutations.registry import operator
+from tests.histories.story import READER, operation
 
 
 def read_at_the_end(case) -> list[Row]:
@@ -114,3 +115,14 @@ def an_entry_is_repeated(case, dice):
     row = dice.choice(read_at_the_end(case))
     again = {**row, "seq": 700, "expected": row["expected"] + 1}
     return [*case.history, ("operations", again)], {"order/read_out_of_order"}
+
+
+@operator("it ended ok, and was confirmed", of=lawful)
+def a_read_ends_without_its_last_entries(case, dice):
+    """A read of everything ends with fewer entries than it was asked for."""
+    outcome = dice.choice([Outcome.OK, Outcome.OK, Outcome.UNKNOWN])
+    flags = dice.choice([0, 0, int(Flag.UNCONFIRMED)])
+    short = {"last": case.end, "result": dice.randint(0, case.end), "outcome": outcome, "flags": flags}
+    read = operation(Kind.READ, client=READER, seq=700, handle=70, entry=0, **short)
+    illegal = outcome is Outcome.OK and not flags
+    return [*case.history, read], {"order/ended_short"} if illegal else set()

@@ -1,8 +1,19 @@
 """Ids are given and delivered in sequence, each once."""
 
+from checkers.judge import judge
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
-from tests.histories.story import READER, acked, delivered, judged, kinds, operation, unsure
+from tests.histories.story import (
+    READER,
+    acked,
+    chunk,
+    delivered,
+    judged,
+    kinds,
+    operation,
+    run_facts,
+    unsure,
+)
 
 
 def order(*parts, **run):
@@ -46,16 +57,42 @@ def test_one_id_acknowledged_twice():
     assert kinds(verdict, "order") == [("acked_twice", 1, 1)]
 
 
-def test_a_read_that_came_back_short_is_noted():
-    short = operation(Kind.READ, entry=0, last=4, result=3)
-    judgement = order(acked(0), short, operation(Kind.READ, entry=0, last=4, result=5))
-    assert judgement.verdict is Verdict.VALID
-    assert any("1 read came back ok with fewer" in note for note in judgement.notes)
+def read(first, last, delivered, **columns):
+    columns = {"client": READER, "seq": 30, **columns}
+    return operation(Kind.READ, entry=first, last=last, result=delivered, **columns)
 
 
-def test_a_failed_read_is_not_short():
-    failed = operation(Kind.READ, entry=0, last=4, result=3, outcome=Outcome.UNKNOWN)
-    assert not order(acked(0), failed).notes
+def test_a_read_that_ends_ok_delivers_all_that_it_was_asked_for():
+    verdict = judged(acked(0), read(0, 4, 3), read(0, 4, 5))
+    assert kinds(verdict, "order") == [("ended_short", 3, 4)]
+    [finding] = verdict.judgements["order"].findings
+    assert finding.proof == ("reader, operation 30: a read of entries 0..4 ended ok with 3 entries",)
+    assert finding.count == verdict.judgements["order"].counts["ended_short"] == 2
+
+
+def test_a_read_that_ends_ok_and_empty_is_short():
+    assert kinds(judged(read(2, 2, 0)), "order") == [("ended_short", 2, 2)]
+    assert not order(read(2, 2, 1)).findings
+
+
+def test_short_reads_of_several_ledgers_have_a_proof_each():
+    found = order(read(0, 4, 3), read(2, 9, 4, seq=31), read(0, 0, 0, ledger=2, seq=32)).findings
+    assert [(one.ledger, one.first_entry, one.last_entry) for one in found] == [
+        (1, 3, 4),
+        (1, 6, 9),
+        (2, 0, 0),
+    ]
+    assert found[2].proof == ("reader, operation 32: a read of entry 0 ended ok with 0 entries",)
+
+
+def test_a_read_that_is_not_ok_or_not_confirmed_may_end_short():
+    assert not order(acked(0), read(0, 4, 3, outcome=Outcome.UNKNOWN)).findings
+    assert not order(acked(0), read(0, 4, 3, flags=Flag.UNCONFIRMED)).findings
+
+
+def test_a_slice_without_the_first_of_two_acknowledgements_finds_them_all_the_same():
+    parts = [chunk([acked(0)]), chunk([acked(1), acked(0, client=READER)]), chunk([acked(2)])]
+    assert kinds(judge(parts, run_facts()), "order") == [("acked_twice", 0, 0)]
 
 
 def test_nothing_seen_nothing_proven():
