@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_MS = 1_000_000
-_READING_ERROR_NS = 2 * _MS
+MS = 1_000_000
+READING_ERROR_NS = 2 * MS
 """The two clocks of a pair are read one after the other."""
 _FASTEST_SLEW = 2000
 """A wall clock is slewed by at most 500 parts per million (adjtimex(2)): one in 2000."""
@@ -37,8 +37,8 @@ class WallClock:
 
     def interval_ns(self, wall_ms: int) -> tuple[int, int]:
         """The monotonic interval in which a wall clock that cuts to milliseconds read ``wall_ms``."""
-        wall_ns = wall_ms * _MS
-        error_ns = _READING_ERROR_NS
+        wall_ns = wall_ms * MS
+        error_ns = READING_ERROR_NS
         if self.drifts:
             error_ns += abs(wall_ns - self.since_ns) // _FASTEST_SLEW
-        return wall_ns + self.least_ns - error_ns, wall_ns + _MS + self.most_ns + error_ns
+        return wall_ns + self.least_ns - error_ns, wall_ns + MS + self.most_ns + error_ns

@@ -4,6 +4,9 @@ One row is one version of a ledger's metadata. A version is in force not before 
 its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than somebody saw it
 or a later one. Judges nothing: an illegal version is a row like any other.
 
+A wall clock that jumped dates nothing: times that fall along the transactions, and a version that was seen
+before its stamp, are damage.
+
 Where a fault of ours put an older content of the store in place, each ledger of which this changed
 anything has a row more, ``put_back``: what it was put back to. Its version numbers begin again there, so
 nobody's sight of a number dates a version any more: such a ledger's versions were in force not later than
@@ -14,14 +17,14 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from evidence.codes import NEVER
-from evidence.collect.clock import WallClock
+from evidence.collect.clock import MS, READING_ERROR_NS, WallClock
 from evidence.collect.collected import Collected, collected
 from protocol.metadata import LedgerMetadata
 from protocol.wire import decode_metadata, ledger_of_path
@@ -43,6 +46,8 @@ class _Reading:
     seen: Mapping[int, list[tuple[int, int]]]
     rows: list[dict[str, Any]] = field(default_factory=list)
     newest: dict[int, int] = field(default_factory=dict)
+    jumps: list[str] = field(default_factory=list)
+    """Sentences on what no clock that goes on steadily can have stamped."""
     exchanged: list[tuple[int, int]] = field(default_factory=list)
     """The zxid that each content put back is numbered as, and when the store was down for it (ns)."""
 
@@ -61,8 +66,8 @@ def collect_ledgers(
     numbered after the last version.
     """
     reading = _Reading(clock, _sightings(watched))
-    broken = list(damage)
-    for line in sorted(lines, key=_zxid):
+    broken, in_order = list(damage), sorted(lines, key=_zxid)
+    for line in in_order:
         try:
             ledger = ledger_of_path(line["path"])
             if line["op"] == PUT_BACK:
@@ -75,6 +80,7 @@ def collect_ledgers(
                 f"{type(error).__name__}: {error}"
             )
     broken += _unmade(reading)
+    broken += _jumps([*_falls(in_order), *([] if reading.exchanged else reading.jumps)])
     _date_again(reading)
     reading.rows.sort(key=lambda row: (row["ledger"], row["zxid"], row["version"]))
     return collected("ledgers", reading.rows, broken)
@@ -94,7 +100,13 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
     latest_ns = min((at for seen, at in reading.seen.get(ledger, ()) if seen >= version), default=NEVER)
     if op == "delete":
         latest_ns = NEVER  # A watch tells versions; that a ledger is gone nobody dates.
-    earliest_ns = min(reading.clock.interval_ns(int(line["time_ms"]))[0], latest_ns)
+    stamped_ns = reading.clock.interval_ns(int(line["time_ms"]))[0]
+    if stamped_ns > latest_ns:
+        late_ms = (stamped_ns - latest_ns) // MS
+        reading.jumps.append(
+            f"version {version} of ledger {ledger} is stamped {late_ms} ms after it was seen"
+        )
+    earliest_ns = min(stamped_ns, latest_ns)
     reading.rows.append(
         content
         | {
@@ -153,6 +165,22 @@ def _unmade(reading: _Reading) -> list[str]:
         f"versions of metadata that were seen and are in no transaction: {len(unmade)}, "
         f"first version {version} of ledger {ledger}"
     ]
+
+
+def _falls(in_order: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Transactions that are stamped before earlier ones, by more than a conversion may err."""
+    top_ms, top = 0, ""
+    for line in in_order:
+        time_ms = line.get("time_ms")
+        if isinstance(time_ms, int):
+            if time_ms * MS < top_ms * MS - READING_ERROR_NS:
+                yield f"transaction {line['zxid']} is stamped {top_ms - time_ms} ms before transaction {top}"
+            if time_ms > top_ms:
+                top_ms, top = time_ms, str(line["zxid"])
+
+
+def _jumps(found: list[str]) -> list[str]:
+    return [f"the wall clock jumped: {found[0]} ({len(found)} such)"] if found else []
 
 
 def _zxid(line: Mapping[str, Any]) -> int:

@@ -116,6 +116,31 @@ def test_a_sighting_before_the_stamp_bounds_the_version_from_both_sides() -> Non
     assert row["earliest_ns"] == row["latest_ns"] == 3 * MS
 
 
+def jumped(*lines: dict[str, Any], seen: pa.Table | None = None) -> tuple[str, ...]:
+    return collect_ledgers(lines, CLOCK, watched() if seen is None else seen).damage
+
+
+def test_a_version_that_was_seen_before_its_stamp_shows_that_the_clock_jumped() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "set", version=1, data=metadata("CLOSED"))]
+    forward = lines[1] | {"time_ms": 1000 + 40_000}
+    assert jumped(lines[0], forward, seen=watched((1, 38 * MS))) == (
+        "ledgers: the wall clock jumped: "
+        "version 1 of ledger 7 is stamped 39960 ms after it was seen (1 such)",
+    )
+    assert not jumped(lines[0], forward | {"time_ms": 1040}, seen=watched((1, 38 * MS)))
+    assert jumped(lines[0], forward | {"time_ms": 1041}, seen=watched((1, 38 * MS)))
+
+
+def test_times_that_fall_along_the_transactions_show_that_the_clock_jumped() -> None:
+    lines = [txn(1, "create", data=metadata("OPEN")), txn(2, "delete"), txn(3, "create", path="/ledgers/x")]
+    back = [line | {"time_ms": time_ms} for line, time_ms in zip(lines, (1050, 1100, 1060), strict=True)]
+    assert jumped(*reversed(back)) == (
+        "ledgers: the wall clock jumped: transaction 0x3 is stamped 40 ms before transaction 0x2 (1 such)",
+    )
+    assert not jumped(*back[:2], back[2] | {"time_ms": 1098})
+    assert jumped(*back[:2], back[2] | {"time_ms": 1097})
+
+
 def test_the_wall_clock_converts_within_what_the_two_pairs_prove() -> None:
     start = {"wall_ns": 1000 * MS, "monotonic_ns": 500 * MS}
     slewed = WallClock.of(start, {"wall_ns": 2000 * MS, "monotonic_ns": 1510 * MS})
