@@ -125,8 +125,9 @@ class _Case:
         )
         self.obliged_in_all = everything.entries.count()
         self.vanished = self._vanished()
+        last = facts.passes.get(facts.census.last_pass)
         self.losses: Losses = part(
-            self.judged, facts.finals, facts.census, self.histories, self.vanished, run
+            self.judged, facts.finals, facts.census, last, self.histories, self.vanished, run
         )
         self.known = knowledge(facts.holders, facts.disks, self.histories, facts.census, facts.passes, run)
         self.lost_by_class = classified(self.losses.lost, self.known, self.histories)
@@ -289,6 +290,8 @@ class _Case:
         why = f"it could not be opened at the end (error {error})" if refused else "not read back"
         if not refused and not self.histories.seen_whole(ledger):
             why = "not read back, and the ledger's metadata was not seen whole"
+        if spans & self.facts.finals.kept.spans():
+            why = "read back, then denied by every bookie while the ledger's metadata may have changed"
         return (
             f"{ledger_text(self.run, ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "
             f"(first {int(spans.first[0])}): {why}, with no proof of loss"

@@ -2,7 +2,8 @@
 
 Lost needs proof: the ledger's last close lies below the entry, or every bookie whose duty the
 entry ever was answered in the last census pass that it has no such entry. Corrupt needs that
-nothing but other bytes was found anywhere. All else that was not delivered is unavailable.
+nothing but other bytes was found anywhere. All else that was not delivered is unavailable. An entry that
+was delivered is kept, unless that pass began afterwards and all that it found were such answers.
 Sources: BP-46 ("A note on Response Codes"), the rules in ``docs/verdicts.md``.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import sub
 
 import numpy as np
 
@@ -18,6 +21,7 @@ from checkers.facts.damage import damage_to
 from checkers.facts.histories import Histories
 from checkers.facts.obliged import Obliged
 from checkers.facts.observations import Census, Finals
+from checkers.facts.passes import Pass
 from checkers.facts.versions import Version
 from checkers.sets.marks import Marks
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
@@ -56,16 +60,27 @@ def kept_entries(obliged: Obliged, finals: Finals) -> Spans:
 
 
 def part(
-    obliged: Obliged, finals: Finals, census: Census, histories: Histories, vanished: set[int], run: RunFacts
+    obliged: Obliged,
+    finals: Finals,
+    census: Census,
+    last: Pass | None,
+    histories: Histories,
+    vanished: set[int],
+    run: RunFacts,
 ) -> Losses:
-    """Part the obliged set of the ledgers given (released ones already left out)."""
+    """Part the obliged set of the ledgers given (released ones already left out) by the ``last`` pass."""
     kept = kept_entries(obliged, finals)
     missing = obliged.entries - kept
     gone = missing - missing.without(vanished)
     missing = missing - gone
     truncated = missing & Spans.beyond(histories.ends)
-    open_question = missing - truncated
-    absent, corrupt = _by_answers(open_question, obliged, census, histories, run)
+    early = [ledger for ledger, at_ns in finals.read_ns.items() if last and at_ns < last.began_ns]
+    asked_after = kept - kept.without(early)
+    absent, corrupt = _by_answers(missing - truncated, asked_after, obliged, census, histories, run)
+    unsure = _changing((absent | corrupt) & asked_after, last, histories)
+    absent, corrupt = absent - unsure, corrupt - unsure
+    kept = kept - unsure - absent - corrupt
+    open_question = obliged.entries - kept - gone - truncated
     return Losses(
         kept=kept,
         truncated=truncated,
@@ -105,10 +120,27 @@ def _fragments(
     return found
 
 
+def _changing(read: Spans, last: Pass | None, histories: Histories) -> Spans:
+    """Of entries that had been read, those of ledgers whose metadata may have changed during the last pass.
+
+    Replication may have made a copy where it had been denied, and the former one may have been collected.
+    """
+    settled = {
+        ledger
+        for ledger in read.ledgers()
+        if last
+        and all(
+            version.latest_ns < last.began_ns or last.ended_ns < version.earliest_ns
+            for version in histories.of[ledger][1:]
+        )
+    }
+    return read.without(settled)
+
+
 def _by_answers(
-    missing: Spans, obliged: Obliged, census: Census, histories: Histories, run: RunFacts
+    missing: Spans, read: Spans, obliged: Obliged, census: Census, histories: Histories, run: RunFacts
 ) -> tuple[Spans, Spans]:
-    """(lost, corrupt) of the missing entries by the answers of the last census pass.
+    """(lost, corrupt) of the missing entries, and of those read before, by the last pass's answers.
 
     Where the evidence was not closed, that pass may be one between two steps of the plan: an entry
     that it denies may have been on its way, and acknowledged later. Bookies may forget a ledger
@@ -117,6 +149,7 @@ def _by_answers(
     if not run.complete or not census.last_pass or damage_to(run, ("ledgers", "census")):
         return Spans.empty(), Spans.empty()
     answers = _LastPass.of(census, obliged)
+    missing = missing | reduce(sub, answers.good.values(), read)
     absent: list[tuple[int, Ints]] = []
     corrupt: list[tuple[int, Ints]] = []
     for ledger in missing.ledgers():

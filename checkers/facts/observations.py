@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from checkers.facts.parts import delivered, entries_of, final, proven, signed
+from checkers.facts.parts import delivered, entries_of, final, latest, proven, signed
 from checkers.rows import Rows, at_once
 from checkers.sets.marks import Marks
 from checkers.sets.sharing import shared
@@ -101,13 +101,15 @@ class Finals:
 
     ``kept`` are entries whose payload proves itself, ``spoiled`` those delivered as anything
     else; ``opened`` and ``refused`` are ledgers by the outcome of a final open with recovery
-    (a ledger may be in both, after several attempts).
+    (a ledger may be in both, after several attempts). ``read_ns`` is ledger -> the last time (ns) at which
+    any client had been delivered an entry of it.
     """
 
     kept: Marks
     spoiled: Spans
     opened: frozenset[int]
     refused: Mapping[int, int]
+    read_ns: Mapping[int, int]
 
 
 def scan_finals(rows: Rows) -> Finals:
@@ -122,6 +124,7 @@ def scan_finals(rows: Rows) -> Finals:
         spoiled=read.where(read["proof"] != Proof.PROVES_ITSELF).once(final).once(entries_of),
         opened=frozenset(np.unique(opens.of(outcome=Outcome.OK)["ledger"]).tolist()),
         refused=refused,
+        read_ns=latest(read, "completed_ns"),
     )
 
 
@@ -130,4 +133,9 @@ def merge_finals(left: Finals, right: Finals) -> Finals:
     refused = dict(left.refused)
     for ledger, error in right.refused.items():
         refused[ledger] = min(refused.get(ledger, error), error)
-    return Finals(left.kept | right.kept, left.spoiled | right.spoiled, left.opened | right.opened, refused)
+    read_ns = {**left.read_ns, **right.read_ns}
+    for ledger in left.read_ns.keys() & right.read_ns.keys():
+        read_ns[ledger] = max(left.read_ns[ledger], right.read_ns[ledger])
+    return Finals(
+        left.kept | right.kept, left.spoiled | right.spoiled, left.opened | right.opened, refused, read_ns
+    )

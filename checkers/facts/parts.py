@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import reduce
 from operator import or_
 
+import numpy as np
+
 from checkers.rows import Bools, Rows
 from checkers.sets.marks import Marks
 from checkers.sets.peaks import NO_PEAKS, Peaks, peaks
@@ -92,6 +94,15 @@ def _lac_peaks(rows: Rows) -> Peaks:
 def peaks_of(rows: Rows, column: str) -> Peaks:
     """The highest value of each ledger in one column."""
     return peaks(rows["ledger"], rows[column], rows["client"], rows["seq"])
+
+
+def latest(rows: Rows, column: str) -> dict[int, int]:
+    """Ledger -> highest value in one column; for rows as they come of ``operations``, sorted by ledger."""
+    if not rows.number:
+        return {}
+    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=rows["ledger"][0] - 1))
+    highest = np.maximum.reduceat(rows[column], begin)
+    return dict(zip(rows["ledger"][begin].tolist(), highest.tolist(), strict=True))
 
 
 def earliest(rows: Rows) -> dict[int, int]:

@@ -60,6 +60,7 @@ ANSWER = {
     "holding": (Holding.ABSENT, Holding.ABSENT, *Holding),
     "origin": WRITERS,
     "size_bytes": SIZES,
+    "asked_ns": (1, 5),
 }
 VERSION = {
     "state": (1, 2, 3, 3, 1, 0),
@@ -91,7 +92,7 @@ def _operation(seq: int, columns: dict[str, Any]) -> Fact:
 
 
 def _answer(columns: dict[str, Any]) -> Fact:
-    blank = {"error": 0, "asked_ns": 1, "answered_ns": 2, "digest": 0}
+    blank = {"error": 0, "answered_ns": columns["asked_ns"] + 1, "digest": 0}
     return "census", {**blank, **{name: int(value) for name, value in columns.items()}}
 
 

@@ -148,11 +148,39 @@ def complete_chain(history: list[Fact], ledger: int) -> bool:
 
 def fate(history: list[Fact], ledger: int, entry: int) -> str:
     """Kept, lost, corrupt or unavailable."""
-    if is_kept(history, ledger, entry):
-        return "kept"
+    kept = is_kept(history, ledger, entry)
     end = end_of(history, ledger)
-    if end is not None and end < entry:
+    if end is not None and end < entry and not kept:
         return "lost"
+    found = by_answers(history, ledger, entry)
+    if not kept:
+        return found
+    if found == "unavailable" or not asked_after_reads(history, ledger):
+        return "kept"
+    return "unavailable" if changed_meanwhile(history, ledger) else found
+
+
+def last_pass(history: list[Fact]) -> list[Row]:
+    census = rows(history, "census")
+    return [row for row in census if row["pass_number"] == max(row["pass_number"] for row in census)]
+
+
+def asked_after_reads(history: list[Fact], ledger: int) -> bool:
+    """Whether the last pass began after the last entry of the ledger had been delivered to anybody."""
+    reads = [row for row in operations(history, Kind.ENTRY) if ok(row) and row["ledger"] == ledger]
+    asked = [row["asked_ns"] for row in last_pass(history)]
+    return all(row["completed_ns"] < min(asked) for row in reads)
+
+
+def changed_meanwhile(history: list[Fact], ledger: int) -> bool:
+    began = min(row["asked_ns"] for row in last_pass(history))
+    ended = max(row["answered_ns"] for row in last_pass(history))
+    later = chain(history, ledger)[1:]
+    return any(row["latest_ns"] >= began and row["earliest_ns"] <= ended for row in later)
+
+
+def by_answers(history: list[Fact], ledger: int, entry: int) -> str:
+    """Lost, corrupt or unavailable, by the answers of the last pass alone."""
     census = rows(history, "census")
     number = max((row["pass_number"] for row in census), default=0)
     said = [r for r in census if (r["pass_number"], r["ledger"], r["entry"]) == (number, ledger, entry)]
@@ -179,17 +207,17 @@ def durability(history: list[Fact]) -> Plain:
         if was_released(history, ledger):
             continue
         gone = [r for r in rows(history, "ledgers") if r["ledger"] == ledger and r["state"] == 0]
-        kept = {e for e in obliged_entries(history, ledger) if is_kept(history, ledger, e)}
-        missing = obliged_entries(history, ledger) - kept
-        judged += len(kept) + len(missing)
+        entries = obliged_entries(history, ledger)
+        judged += len(entries)
         if gone:
+            missing = {entry for entry in entries if not is_kept(history, ledger, entry)}
             things |= {("vanished", ledger, len(missing))}
             continue
-        for entry in missing:
+        for entry in entries:
             kind = fate(history, ledger, entry)
             if kind == "unavailable":
                 unavailable += 1
-            else:
+            elif kind != "kept":
                 things.add((kind, ledger, entry))
     return concluded(things, judged > 0 and not unavailable)
 

@@ -20,6 +20,7 @@ from evidence.codes import Flag, Kind, Outcome, Proof
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.history import SLOT_BYTES, SLOTS
+from protocol.modes import MODES
 
 RUN_ID = 2**63 + 5
 WRITER, OBSERVER = 101, 250
@@ -71,14 +72,17 @@ class Story:
 
     ``lost``: (first, last) of entries acknowledged and then absent from every bookie, with the
     ledger closed over them as if they were there. ``closed_below``: the last entry at which the
-    recovery closed the ledger, the entries above it gone. ``refused``: ledgers that stay open and
-    cannot be opened at the end; bookies answer that they do not know.
+    recovery closed the ledger, the entries above it gone. ``denied_later``: (first, last) of entries that
+    were read at the end and that the last census pass did not find any more. ``refused``: ledgers that stay
+    open and cannot be opened at the end; bookies answer that they do not know. ``names`` are names of ledgers.
     """
 
     ledgers: Mapping[int, int]
     lost: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     closed_below: Mapping[int, int] = field(default_factory=dict)
     refused: Collection[int] = ()
+    denied_later: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def end(self, ledger: int) -> int:
         """The last entry in the closing metadata."""
@@ -87,8 +91,18 @@ class Story:
     def kept(self, ledger: int) -> NDArray[np.int64]:
         """The entries that can still be read."""
         entries = np.arange(self.ledgers[ledger])
-        first, last = self.lost.get(ledger, (0, -1))
-        return entries[(entries <= self.end(ledger)) & ~((entries >= first) & (entries <= last))]
+        return entries[(entries <= self.end(ledger)) & ~_inside(entries, self.lost.get(ledger))]
+
+    def shown(self, ledger: int, number: int) -> NDArray[np.int64]:
+        """The entries that a pass of the census finds."""
+        kept = self.kept(ledger)
+        return kept[~_inside(kept, self.denied_later.get(ledger))] if number == 2 else kept
+
+
+def _inside(entries: NDArray[np.int64], span: tuple[int, int] | None) -> NDArray[np.bool_]:
+    first, last = span or (0, -1)
+    inside: NDArray[np.bool_] = (entries >= first) & (entries <= last)
+    return inside
 
 
 def make(
@@ -103,14 +117,18 @@ def make(
     logs: Mapping[str, str] | None = None,
     events: Sequence[Mapping[str, Any]] = (),
     doctored: Callable[[RunFolder], None] = lambda _: None,
+    resolved: Mapping[str, Any] | None = None,
 ) -> RunFolder:
-    """A closed run folder of mode ``protected`` that tells ``story``; ``silent`` clients left no history.
+    """A closed run folder that tells ``story``; ``silent`` clients left no history.
+
+    ``resolved`` is what was carried out (:meth:`plans.resolve.ResolvedPlan.as_json`), with the mode; else the
+    mode is ``protected``.
 
     ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
     before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs`` are those of servers' first
     boots, ``events`` more of theirs. ``doctored`` changes the raw evidence before it is closed.
     """
-    folder = RunFolder.create(path, "protected")
+    folder = RunFolder.create(path, (resolved or {}).get("mode", "protected"))
     for server, text in (logs or {}).items():
         folder.server(server).mkdir(parents=True)
         (folder.server(server) / "boot-1.log").write_text(text)
@@ -118,13 +136,15 @@ def make(
         {
             "run_id": str(RUN_ID),
             "scenario": "made/up",
-            "mode": "protected",
+            "mode": folder.mode,
             "plan": {"required": list(required), **(plan or {})},
             "seed": 1,
             "bookkeeper": "4.18.0",
+            "conf": {"bookie": MODES[folder.mode].bookie},
             "bookies": BOOKIES,
             "clients": {"writer": WRITER, "observer": OBSERVER} | dict.fromkeys(silent, 110),
             "clock": {"wall_ns": 1_000_000 * MS, "monotonic_ns": 0},
+            **(resolved or {}),
         }
     )
     write_history(folder, "writer", WRITER, writer_slots(story))
@@ -132,7 +152,10 @@ def make(
     write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     folder.steps.write_text(
-        "".join(json.dumps({"step": "named", "ledger": n, "name": f"l{n}"}) + "\n" for n in story.ledgers)
+        "".join(
+            json.dumps({"step": "named", "ledger": n, "name": story.names.get(n, f"l{n}")}) + "\n"
+            for n in story.ledgers
+        )
     )
     kill = {"fault": 1, "kind": "kill", "target": "b1", "params": {}}
     phases = ("planned", "injected", "confirmed", "healed")
@@ -290,7 +313,7 @@ def _census(story: Story, ledger: int, number: int, bookie: int) -> Slots:
     rows["entry"] = rows["entry_told"] = np.arange(count)
     rows["last"], rows["handle"] = number, bookie
     _payload(rows)
-    absent = np.setdiff1d(np.arange(count), story.kept(ledger))
+    absent = np.setdiff1d(np.arange(count), story.shown(ledger, number))
     rows["error"][absent] = NO_SUCH_ENTRY
     if ledger in story.refused:
         rows["error"], absent = DATA_UNKNOWN, np.arange(count)

@@ -49,6 +49,67 @@ def test_an_acknowledged_entry_that_every_bookie_denies_is_lost():
     assert verdict.headline.startswith("1 of 2 acknowledged entries lost")
 
 
+READ_BACK = [acked(0), acked(1), created(), opened(1), kept(0), kept(1)]
+CLOSED = closed(1, latest_ns=1)
+
+
+def denied(entry, at_ns=3, bookies=(1, 2, 3), **columns):
+    times = {"asked_ns": at_ns, "answered_ns": at_ns + 5}
+    return [answered(entry, bookie, Holding.ABSENT, **times, **columns) for bookie in bookies]
+
+
+def test_an_entry_that_was_read_at_the_end_and_then_denied_by_every_bookie_is_lost():
+    verdict = judged(READ_BACK, CLOSED, denied(1))
+    assert kinds(verdict, "durability") == [("lost", 1, 1)]
+    (finding,) = verdict.judgements["durability"].findings
+    assert "a confirmed read had returned entry 1" in finding.proof
+    assert "census pass 2: b1, b2, b3 answered no such entry for entry 1" in finding.proof
+    assert verdict.judgements["durability"].counts["kept"] == 1
+    assert verdict.headline.startswith("1 of 2 acknowledged entries lost")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        denied(1, 2),  # the read ended at 2
+        denied(1, bookies=(1, 2)),
+        [denied(1, bookies=(1, 2)), answered(1, 3, Holding.UNKNOWN, asked_ns=3, answered_ns=4)],
+        [denied(1), answered(1, 4, Holding.PRESENT, asked_ns=3, answered_ns=4)],
+        [denied(1, number=1), found(1)],
+    ],
+)
+def test_an_entry_that_was_read_at_the_end_is_kept_where_not_all_deny_it_afterwards(answers):
+    assert durability(READ_BACK, CLOSED, answers).verdict is Verdict.VALID
+
+
+def test_a_read_by_any_client_must_have_ended_before_the_pass():
+    later = delivered(1, completed_ns=4)
+    assert durability(READ_BACK, CLOSED, denied(1), later).verdict is Verdict.VALID
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"),
+    [
+        ({"earliest_ns": 8, "latest_ns": NEVER}, Verdict.UNKNOWN),
+        ({"earliest_ns": 9, "latest_ns": NEVER}, Verdict.ANOMALY),
+        ({"earliest_ns": 1, "latest_ns": 3}, Verdict.UNKNOWN),
+        ({"earliest_ns": 1, "latest_ns": 2}, Verdict.ANOMALY),
+    ],
+)
+def test_denials_while_the_metadata_changed_prove_no_loss_of_what_was_read(changed, verdict):
+    """The last pass lasted from 3 to 8: a copy may have moved behind its back."""
+    judgement = durability(READ_BACK, CLOSED, closed(1, 2, **changed), denied(1))
+    assert judgement.verdict is verdict
+    if verdict is Verdict.UNKNOWN:
+        assert judgement.counts["unavailable"] == 1
+        assert "denied by every bookie while the ledger's metadata may have changed" in judgement.notes[0]
+
+
+def test_other_bytes_alone_after_the_read_leave_it_corrupt():
+    spoiled = [answered(1, 1, Holding.DAMAGED, asked_ns=3, answered_ns=4), denied(1, bookies=(2, 3))]
+    assert kinds(judged(READ_BACK, CLOSED, spoiled), "durability") == [("corrupt", 1, 1)]
+
+
 def test_a_close_below_an_acknowledged_entry_is_proof_of_its_loss():
     verdict = judged([acked(entry) for entry in range(50)], created(), closed(-1, 3), opened(-1))
     assert kinds(verdict, "durability") == [("lost", 0, 49)]
