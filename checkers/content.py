@@ -2,18 +2,25 @@
 
 Payloads prove themselves: a reader recomputes the checksum and compares run, ledger and entry
 with the header, so no list of writes is needed. An entry that proves itself was written, whether
-its add was recorded or not; such entries are counted and convict nobody.
+its add was recorded or not; such entries are counted and convict nobody. Up to the last entry of a closed
+ledger all proven copies that the last census pass found must be the same writing, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from checkers.contract import Chunk, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.facts.damage import damage_to, shortcomings
+from checkers.facts.histories import histories_of
 from checkers.facts.obliged import promises_of
+from checkers.facts.observations import Census, merge_census, scan_census
 from checkers.facts.parts import delivered, entries_of, identified, proven, signed
+from checkers.facts.putback import of_one_life
+from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text
 from checkers.sets.capping import capped
 from checkers.sets.marks import Marks, unmarked
@@ -34,21 +41,26 @@ _BAD = {
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """The summary: what reads returned, good and bad, and which writes were acknowledged or tried."""
+    """The summary: what reads returned, good and bad, which writes were acknowledged or tried, copies."""
 
     bad: dict[str, Spans]
     returned: Marks
     acked: Marks
     tried: Spans
     delivered: int
+    census: Census
     census_damaged: int
+    versions: Versions
+
+
+_RESTS_ON = ("operations", "census")
 
 
 class Content:
     """Convicts returned bytes that do not prove themselves, and two writings of one entry."""
 
     name = "content"
-    tables: tuple[str, ...] = ("operations", "census")
+    tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
     kinds: tuple[str, ...] = (*_BAD, "two_writings")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Bytes:  # noqa: ARG002  # as agreed
@@ -61,7 +73,9 @@ class Content:
             acked=promises.acked | promises.deferred,
             tried=rows.of(kind=Kind.ADD).once(identified).once(entries_of),
             delivered=read.number,
+            census=chunk.census.once(scan_census),
             census_damaged=chunk.census.of(holding=Holding.DAMAGED).number,
+            versions=scan_versions(chunk),
         )
 
     def merge(self, left: Bytes, right: Bytes) -> Bytes:
@@ -72,16 +86,22 @@ class Content:
             left.acked | right.acked,
             left.tried | right.tried,
             left.delivered + right.delivered,
+            merge_census(left.census, right.census),
             left.census_damaged + right.census_damaged,
+            left.versions | right.versions,
         )
 
     def conclude(self, summary: Bytes, run: RunFacts) -> Judgement:
         """Needs at least one delivered entry."""
-        writings = summary.returned | summary.acked
-        two = writings.twice()
+        histories = histories_of(summary.versions)
+        known = summary.returned | summary.acked
+        writings = known | _copies(summary.census)
+        ends = {} if damage_to(run, ("ledgers",)) else histories.ends
+        two = known.twice() | (writings.twice() & Spans.up_to(ends))
+        two = of_one_life(two, histories, run)
         findings = [*_bad(summary, run), *_two_writings(two, writings, run)]
         unrecorded = (summary.returned.spans() - summary.tried).count()
-        lacking = shortcomings(run, self.tables)
+        lacking = shortcomings(run, _RESTS_ON)
         enough = summary.delivered > 0 and not lacking
         notes = [*lacking]
         unread = () if enough or lacking else tuple(summary.tried.ledgers())
@@ -104,6 +124,12 @@ class Content:
             notes=tuple(notes),
             undecided=unread,
         )
+
+
+def _copies(census: Census) -> Marks:
+    """The proven copies of the last pass, by their writings."""
+    number = census.last_pass
+    return reduce(or_, (marks for (of, _), marks in census.present.items() if of == number), Marks.empty())
 
 
 def _bad(summary: Bytes, run: RunFacts) -> Iterator[Finding]:

@@ -4,6 +4,8 @@ Source: the replication protocol ("Guarantees": read in the order written, the s
 all). The recorder says beside each row which id was due; that two readers see the same bytes
 under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
 (``LedgerHandle#readAsync``); the harness's clients issue no batch reads, which may deliver less.
+Each id is acknowledged once in one life of its ledger: where a fault of ours put the metadata back,
+another ledger may have had the same id.
 """
 
 from __future__ import annotations
@@ -15,8 +17,11 @@ import numpy as np
 
 from checkers.contract import Chunk, RunFacts
 from checkers.facts.damage import shortcomings
+from checkers.facts.histories import histories_of
 from checkers.facts.offences import Offences, merge_offences, offences
 from checkers.facts.parts import acked, entries_of, flagged
+from checkers.facts.putback import of_one_life
+from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
 from checkers.rows import Rows
 from checkers.sets.capping import capped
@@ -34,7 +39,7 @@ _SHORT = ("client", "seq", "entry", "last", "result")
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """The summary: rows out of order, ids acknowledged once and twice, and how much was seen.
+    """The summary: rows out of order, ids acknowledged once and twice, metadata, and how much was seen.
 
     ``short`` is what confirmed reads that ended ok did not deliver; ``short_reads`` has the first such read
     of each ledger: client, number, first and last entry asked for, entries delivered.
@@ -47,13 +52,17 @@ class Sequence:
     delivered: int
     short: Spans
     short_reads: Folded
+    versions: Versions
+
+
+_RESTS_ON = ("operations",)
 
 
 class Order:
     """Finds an add or an entry whose id is not the one due, an id acknowledged twice, and a short read."""
 
     name = "order"
-    tables: tuple[str, ...] = ("operations",)
+    tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
     kinds: tuple[str, ...] = (*_SAID, "acked_twice", "ended_short")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Sequence:  # noqa: ARG002  # as agreed
@@ -78,6 +87,7 @@ class Order:
             delivered=entries.number,
             short=Spans.of_ranges(reads["ledger"], reads["entry"] + reads["result"], reads["last"]),
             short_reads=Folded.of_rows([reads["ledger"]], *((reads[name], FIRST) for name in _SHORT)),
+            versions=scan_versions(chunk),
         )
 
     def merge(self, left: Sequence, right: Sequence) -> Sequence:
@@ -90,12 +100,14 @@ class Order:
             left.delivered + right.delivered,
             left.short | right.short,
             left.short_reads | right.short_reads,
+            left.versions | right.versions,
         )
 
     def conclude(self, summary: Sequence, run: RunFacts) -> Judgement:
         """Needs at least one acknowledged add or delivered entry."""
-        findings = [*_rows(summary, run), *_twice(summary, run), *_short(summary, run)]
-        lacking = shortcomings(run, self.tables)
+        twice = of_one_life(summary.twice, histories_of(summary.versions), run)
+        findings = [*_rows(summary, run), *_twice(twice, run), *_short(summary, run)]
+        lacking = shortcomings(run, _RESTS_ON)
         enough = summary.adds + summary.delivered > 0 and not lacking
         return Judgement(
             property=self.name,
@@ -105,7 +117,7 @@ class Order:
             findings=capped(findings),
             counts={
                 **{kind: _total(summary, kind) for kind in _SAID},
-                "acked_twice": summary.twice.count(),
+                "acked_twice": twice.count(),
                 "ended_short": summary.short.count(),
             },
             notes=tuple(lacking),
@@ -145,8 +157,8 @@ def _rows(summary: Sequence, run: RunFacts) -> Iterator[Finding]:
         )
 
 
-def _twice(summary: Sequence, run: RunFacts) -> Iterator[Finding]:
-    for ledger, first, last in summary.twice:
+def _twice(twice: Spans, run: RunFacts) -> Iterator[Finding]:
+    for ledger, first, last in twice:
         yield Finding(
             property=Order.name,
             kind="acked_twice",

@@ -89,6 +89,9 @@ EFFECTS: Mapping[str, Effects] = {
 }
 """By the kind's name in plans and in the fault log."""
 
+PUTS_BACK = frozenset({"wipe_metadata", "restore_metadata"})
+"""Kinds that give the metadata store other content: ids of ledgers may come again."""
+
 
 def effects_of(kind: str) -> Effects:
     """What a kind does; one that is not known here, of another version's record, may take anything stored."""

@@ -9,11 +9,25 @@ import json
 from collections.abc import Iterator
 
 from checkers.contract import RunFacts
+from checkers.facts.alterations import injected
+from checkers.facts.damage import damage_to
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
 from checkers.facts.wording import counted, ledger_text
+from checkers.sets.spans import Spans
+from protocol.faults import PUTS_BACK
 
 _SHOWN = 20
+
+
+def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
+    """The spans less those of ledgers whose metadata was put back: another ledger may have had the same id.
+
+    None is left where damage hides which those are.
+    """
+    if damage_to(run, ("ledgers",)) and any(fault["kind"] in PUTS_BACK for fault in injected(run)):
+        return Spans.empty()
+    return spans.without(set(histories.put_back))
 
 
 def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:

@@ -296,12 +296,18 @@ def order(history: list[Fact]) -> Plain:
         if row["expected"] >= 0 and got != row["expected"] and not (is_add and has(row, Flag.ADV)):
             wrong[kind, row["ledger"]] = wrong.get((kind, row["ledger"]), 0) + 1
     things: set[Thing] = {(kind, ledger, number) for (kind, ledger), number in wrong.items()}
+    times = {where: number for where, number in times.items() if not was_put_back(history, where[0])}
     things |= {("acked_twice", *where) for where, number in times.items() if number > 1}
     for row in operations(history, Kind.READ):
         if ok(row) and row["last"] >= 0 and row["result"] >= 0 and not has(row, Flag.UNCONFIRMED):
             missing = range(row["entry"] + row["result"], row["last"] + 1)
             things |= {("ended_short", row["ledger"], entry) for entry in missing}
     return concluded(things, seen > 0)
+
+
+def was_put_back(history: list[Fact], ledger: int) -> bool:
+    """Then another ledger may have had the same id."""
+    return any(row["put_back"] for row in rows(history, "ledgers") if row["ledger"] == ledger)
 
 
 def content(history: list[Fact]) -> Plain:
@@ -321,6 +327,12 @@ def content(history: list[Fact]) -> Plain:
             bytes_of.setdefault(where, set()).add((row["origin"], row["size_bytes"]))
         else:
             things.add((names[Proof(row["proof"])], *where))
+    for row in last_pass(history):
+        end = end_of(history, row["ledger"])
+        if row["holding"] == Holding.PRESENT and end is not None and row["entry"] <= end:
+            known = bytes_of.setdefault((row["ledger"], row["entry"]), set())
+            known.add((row["origin"], row["size_bytes"]))
+    bytes_of = {where: known for where, known in bytes_of.items() if not was_put_back(history, where[0])}
     things |= {("two_writings", *where) for where, known in bytes_of.items() if len(known) > 1}
     return concluded(things, delivered > 0)
 

@@ -74,7 +74,7 @@ class Story:
     ledger closed over them as if they were there. ``closed_below``: the last entry at which the
     recovery closed the ledger, the entries above it gone. ``denied_later``: (first, last) of entries that
     were read at the end and that the last census pass did not find any more. ``refused``: ledgers that stay
-    open and cannot be opened at the end; bookies answer that they do not know. ``names`` are names of ledgers.
+    open and cannot be opened at the end; bookies answer that they do not know. ``names``: of ledgers.
     """
 
     ledgers: Mapping[int, int]

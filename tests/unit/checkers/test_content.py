@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import Flag, Holding, Outcome, Proof
 from evidence.findings import Verdict
-from tests.histories.story import READER, acked, answered, delivered, judged, kinds, unsure
+from tests.histories.story import READER, acked, answered, closed, created, delivered, judged, kinds, unsure
 
 
 def content(*parts, **run):
@@ -68,3 +68,45 @@ def test_a_damaged_copy_on_a_bookie_is_noted():
 
 def test_nothing_delivered_nothing_proven():
     assert content(acked(0)).verdict is Verdict.UNKNOWN
+
+
+def copies(**written):
+    """The copies that the last census pass found of entry 0, by bookie: what each differs in."""
+    marks = {"b1": {}, "b2": {}, "b3": {}, **written}
+    return [answered(0, int(name[1:]), Holding.PRESENT, **columns) for name, columns in marks.items()]
+
+
+WHOLE = [acked(0), delivered(0), created()]
+
+
+@pytest.mark.parametrize("other", [{"size_bytes": 64}, {"origin": READER}])
+def test_two_bookies_with_different_proven_copies_of_one_entry(other):
+    verdict = judged(WHOLE, closed(0), copies(b3=other))
+    assert kinds(verdict, "content") == [("two_writings", 0, 0)]
+    assert len(verdict.judgements["content"].findings[0].proof) == 2
+
+
+def test_three_writings_of_one_entry_are_told_each():
+    verdict = judged(
+        acked(0), delivered(1), created(), closed(1), copies(b2={"size_bytes": 1}, b3={"origin": 7})
+    )
+    (finding,) = verdict.judgements["content"].findings
+    assert len(finding.proof) == 3
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [closed(0), copies()],
+        [closed(-1), copies(b3={"size_bytes": 64})],  # what lies behind the end may be anything
+        [copies(b3={"size_bytes": 64})],  # as long as no end is known
+        [closed(0), copies(b3={"size_bytes": 64, "number": 1}), copies()],  # repaired since
+    ],
+)
+def test_where_different_copies_convict_nobody(more):
+    assert not content(WHOLE, *more).findings
+
+
+def test_with_damaged_metadata_no_end_is_known():
+    damaged = {"damage": ("ledgers: line 3",)}
+    assert not content(WHOLE, closed(0), copies(b3={"size_bytes": 64}), **damaged).findings

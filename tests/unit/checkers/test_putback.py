@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
-from evidence.codes import NEVER, Kind
+from evidence.codes import NEVER, Holding, Kind
 from evidence.findings import Verdict
 from tests.histories.story import (
     acked,
+    answered,
     closed,
     convicted,
     created,
+    delivered,
     found,
     judged,
     kept,
@@ -125,6 +127,27 @@ def test_what_clients_were_told_of_two_lives_is_no_contradiction() -> None:
     assert not verdict_on(lives, writer, recovered(1)).judgements["closing"].findings
     assert verdict_on(lives[:2], writer).judgements["closing"].findings
     assert verdict_on(lives[:2], recovered(1)).judgements["closing"].findings
+
+
+TWICE = [acked(0), delivered(0), acked(0, size_bytes=64, seq=9, handle=2), kept(0, size_bytes=64)]
+
+
+def test_an_id_that_is_used_again_after_the_metadata_was_put_back_is_no_second_add() -> None:
+    """The store was emptied, or put back to a time before the ledger; the next one gets the same id."""
+    again = [created(), back(1, 0), later(created(), 101), later(closed(0, 1), 102)]
+    stale = [answered(0, 1, Holding.PRESENT), answered(0, 2, Holding.PRESENT, size_bytes=64)]
+    reused = verdict_on(TWICE, again, stale)
+    assert not {"order/acked_twice", "content/two_writings"} & convicted(reused)
+    assert reused.judgements["order"].verdict is Verdict.VALID
+    other = [created(ledger=2), back(1, 0, ledger=2), created(), closed(0)]
+    assert {"order/acked_twice", "content/two_writings"} <= convicted(verdict_on(TWICE, other, stale))
+
+
+def test_with_damaged_metadata_nobody_knows_which_ids_were_used_again() -> None:
+    found = {"order/acked_twice", "content/two_writings"}
+    damaged = {"damage": ("ledgers: line 3",)}
+    assert not found & convicted(verdict_on(TWICE, created(), **damaged))
+    assert found <= convicted(judged(TWICE, created(), **damaged))
 
 
 def test_a_ledger_that_our_fault_removed_is_an_explained_loss() -> None:
