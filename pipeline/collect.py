@@ -119,12 +119,13 @@ def _contradictions(
     tables: Mapping[str, Collected],
     done: Mapping[SegmentFile, SegmentDone],
 ) -> list[str]:
-    """Where parts of the record disagree; a run that was not carried out to its end lacks some anyway."""
+    """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
     servers, faults = tables["servers"].table.to_pylist(), tables["faults"].table.to_pylist()
     damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
+    if end:
+        damage += ends_unexplained(servers, faults, read_lines(folder.steps).records)
     if end and not end.get("left_out"):
         damage += faults_missing(run["plan"], faults)
-        damage += ends_unexplained(servers, faults, read_lines(folder.steps).records)
     return damage
 
 

@@ -22,7 +22,7 @@ class Decision:
     """How one step ended: its client, its ledger in the plan, the round, and what the client was told.
 
     ``began_ns`` orders the decisions of one ledger; ``last_entry``, ``entries`` (read or acknowledged) and
-    ``lac`` are None unless the step told them; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
+    ``lac`` are None unless the step has them; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
     """
 
     step: str
@@ -112,8 +112,8 @@ def stated(entry: Decides) -> str:
 
 def _phrase(ending: Decision | Decides, error: str) -> str:
     parts = {"last entry": ending.last_entry, "entries": ending.entries, "LAC": ending.lac}
-    told = [f"{name} {value}" for name, value in parts.items() if value is not None]
-    return ", ".join(filter(None, (ending.outcome, *told, error)))
+    known = [f"{name} {value}" for name, value in parts.items() if value is not None]
+    return ", ".join(filter(None, (ending.outcome, *known, error)))
 
 
 def _case(entry: Decides) -> str:

@@ -1,9 +1,9 @@
 """The record held against itself: what one part of it says must be in another.
 
 Each fault step of the plan has its fault, each unclean end of a process the fault or unplanned death
-behind it, and the history of a client that ended in order is whole: no half of a slot torn, and no fewer
-slots than the client reported. Sentences on damage only. What a single file or table shows by itself is
-the affair of the modules beside this one.
+behind it, and the history of a client that exited with 0 is whole: no half of a slot is torn, and it holds
+no fewer slots than the client reported. Sentences on damage only. What a single file or table shows by
+itself is the affair of the modules beside this one.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _may_refuse(step: Mapping[str, Any], name: str, at_ns: int) -> bool:
 
 
 def histories_cut(found: Mapping[SegmentFile, tuple[int, int]], servers: Rows) -> Iterator[str]:
-    """What boots that ended in order cannot have left: torn halves, fewer slots than they reported.
+    """Torn halves of a client that exited with 0, and fewer slots than a client reported.
 
     ``found`` gives for each file how many slots it uses and how many halves are torn.
     """
@@ -90,6 +90,6 @@ def histories_cut(found: Mapping[SegmentFile, tuple[int, int]], servers: Rows) -
         life, detail = (row["server"], row["boot"]), json.loads(row["detail"])
         name = f"{tables_of(row['server'])}: {row['server']} boot {row['boot']}"
         if row["event"] == "exit" and detail.get("code") == 0 and torn[life]:
-            yield f"{name} ended in order, and {torn[life]} halves of its slots are torn"
+            yield f"{name} exited with 0, and {torn[life]} halves of its slots are torn"
         if row["event"] == RECORDED and slots[life] < int(detail["slots"]):
             yield f"{name} reported {detail['slots']} slots at its end, its files hold {slots[life]}"

@@ -78,10 +78,10 @@ def test_a_record_that_agrees_is_valid(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("doctored", "damage"),
     [
-        (history(one_torn), ["operations: writer boot 1 ended in order, and 1 halves of its slots are torn"]),
+        (history(one_torn), ["operations: writer boot 1 exited with 0, and 1 halves of its slots are torn"]),
         (
             history(all_torn),
-            ["operations: writer boot 1 ended in order, and 52 halves of its slots are torn"],
+            ["operations: writer boot 1 exited with 0, and 52 halves of its slots are torn"],
         ),
         (history(cut), ["operations: writer boot 1 reported 52 slots at its end, its files hold 22"]),
         (

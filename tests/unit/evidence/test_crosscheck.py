@@ -97,8 +97,8 @@ def test_a_client_that_ended_in_order_left_no_torn_half() -> None:
         event("observer", **IN_ORDER),
     ]
     assert list(histories_cut(found, rows)) == [
-        "operations: writer boot 2 ended in order, and 1 halves of its slots are torn",
-        "histories: observer boot 1 ended in order, and 1 halves of its slots are torn",
+        "operations: writer boot 2 exited with 0, and 1 halves of its slots are torn",
+        "histories: observer boot 1 exited with 0, and 1 halves of its slots are torn",
     ]
 
 
