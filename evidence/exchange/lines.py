@@ -1,8 +1,8 @@
 """What most lines of a history look like, as one pattern for each notation: the fast way to read them.
 
 A line that does not match to its last character is read by the notation's whole reader instead, so that
-nothing is ever passed over. Both give the same operations. Quantifiers are possessive: there is nothing to
-go back to in a line, and a long list costs one pass.
+nothing is ever passed over. Both give the same operations. Quantifiers of characters are possessive: there
+is nothing to go back to in a line. Those of groups are not: Python before 3.11.5 never matches them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 from evidence.exchange import edn
 
 _EDN_SCALAR = rb'(?:-?\d+|:[\w./*+!?<>=-]+|nil|true|false|"[^"\\\n]*")'
-_EDN_FIELDS = rb"((?::(?!value[ ])[\w-]+[ ]" + _EDN_SCALAR + rb"[ ,]*+)*+)"
+_EDN_FIELDS = rb"((?::(?!value[ ])[\w-]+[ ]" + _EDN_SCALAR + rb"[ ,]*+)*)"
 _EDN_MICRO = rb"\[:(?:append|r)[ ](?:-?\d+|:[\w-]+)[ ](?:nil|-?\d{1,17}|\[[-0-9 ,]*+\])\]"
 _JSON_SCALAR = rb'(?:-?\d+(?:\.\d+)?|"[^"\\\n]*"|null|true|false)'
-_JSON_FIELDS = rb'((?:"(?!value")[\w-]+":[ ]?' + _JSON_SCALAR + rb"[ ,]*+)*+)"
+_JSON_FIELDS = rb'((?:"(?!value")[\w-]+":[ ]?' + _JSON_SCALAR + rb"[ ,]*+)*)"
 _JSON_MICRO = rb'\["(?:append|r)",[ ]?(?:-?\d+|"[\w-]+"),[ ]?(?:null|-?\d{1,17}|\[[-0-9 ,]*+\])\]'
 _END = rb"\}[ \t\r,]*(?:\n|\Z|[\])]\s*\Z)"
 
@@ -56,7 +56,7 @@ EDN = Notation(
         + _EDN_FIELDS
         + rb"(?::value[ ](?:nil|\[((?:"
         + _EDN_MICRO
-        + rb"[ ,]*+)*+)\])[ ,]*)?"
+        + rb"[ ,]*+)*)\])[ ,]*)?"
         + _EDN_FIELDS
         + _END
     ),
@@ -71,7 +71,7 @@ JSON = Notation(
         + _JSON_FIELDS
         + rb'(?:"value":[ ]?(?:null|\[((?:'
         + _JSON_MICRO
-        + rb"[ ,]*+)*+)\])[ ,]*)?"
+        + rb"[ ,]*+)*)\])[ ,]*)?"
         + _JSON_FIELDS
         + _END
     ),

@@ -22,7 +22,7 @@ from protocol.errors import EvidenceError
 
 _ENDS = {"ok": Outcome.OK, "fail": Outcome.FAIL, "info": Outcome.UNKNOWN}
 _PLAIN = rb'(?:-?\d{1,18}|:[\w./*+!?<>=-]+|nil|true|false|"[^"\\\n]*")'
-_FAST = re.compile(rb"[ \t]*\{(?::[\w-]+[ ]" + _PLAIN + rb"[ ,]*+)*+\}[ \t\r,]*")
+_FAST = re.compile(rb"[ \t]*\{(?::[\w-]+[ ]" + _PLAIN + rb"[ ,]*+)*\}[ \t\r,]*")
 _FIELD = re.compile(rb":(type|process|f|value|index)[ ](" + _PLAIN + rb")")
 _SIMPLE = re.compile(rb"[ \t]*\{[\w:/*+!?<>=\[\]{}# ,\t-]*\}[ \t\r,]*")
 _BLANKS = re.compile(rb"[\s,]+")
