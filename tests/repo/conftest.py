@@ -32,9 +32,14 @@ def files(root: Path) -> list[Path]:
         done = subprocess.run(listing, cwd=root, capture_output=True, check=True)
         paths = [root / name for name in done.stdout.decode().split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
-        made = {".venv", ".build", ".git", "target", "bin", "results", "__pycache__"}
-        paths = [p for p in root.rglob("*") if not made & set(p.parts) and not p.name.startswith(".")]
+        paths = [path for path in root.rglob("*") if not any(map(_made, path.relative_to(root).parts))]
     return [path for path in paths if path.is_file()]
+
+
+def _made(name: str) -> bool:
+    """Whether set-up, tests or a run make files of this name, or in a folder of this name."""
+    hidden = name.startswith(".") and name not in {".ci", ".github", ".gitignore"}
+    return hidden or name in {"target", "bin", "results", "__pycache__"}
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def system(monkeypatch: pytest.MonkeyPatch, *, packages: dict[str, str], release
 
 def test_debian_12_takes_the_plugin_of_the_following_release(monkeypatch: pytest.MonkeyPatch) -> None:
     system(monkeypatch, packages={"docker-compose": "1.29.2-3"}, release="bookworm")
-    assert plugin._package() is None
+    assert plugin.package() is None
     assert plugin._mirror() == ("http://mirror/debian/", "trixie")
 
 
@@ -82,7 +82,7 @@ def test_a_system_with_a_package_of_it_uses_that(
     monkeypatch: pytest.MonkeyPatch, name: str, version: str
 ) -> None:
     system(monkeypatch, packages={name: version}, release="forky")
-    assert plugin._package() == name
+    assert plugin.package() == name
 
 
 def test_where_there_is_no_package_the_user_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -98,8 +98,9 @@ def test_where_no_service_can_start_it_the_engine_is_begun_by_hand(
     docker("Cannot connect to the Docker daemon", 1)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     (tmp_path / "service").write_text("#!/bin/sh\necho 'ulimit: error setting limit' >&2\nexit 2\n")
-    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nprintf '#!/bin/sh\\n' >{tmp_path}/docker\n")
-    for name in ("service", "dockerd"):
+    (tmp_path / "answering").write_text("#!/bin/sh\n")
+    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nmv {tmp_path}/answering {tmp_path}/docker\n")
+    for name in ("service", "dockerd", "answering"):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setattr(engine, "_LOG", tmp_path / "log")
     monkeypatch.setattr(engine.os, "geteuid", lambda: 0)

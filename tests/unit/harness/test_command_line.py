@@ -18,7 +18,7 @@ def fencepost(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[
         capture_output=True,
         text=True,
         cwd=cwd,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
         timeout=60,
     )
 
