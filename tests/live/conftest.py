@@ -1,4 +1,4 @@
-"""The fixture of all tests that run the command line."""
+"""The fixture of all tests that run the command line, and the order of the files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,27 @@ from pathlib import Path
 import pytest
 
 from tests.live.running import Fencepost, begun
+
+LONGEST = (
+    "test_bad_days.py",
+    "test_local_cluster.py",
+    "test_durability.py",
+    "test_lost_fence.py",
+    "test_disks.py",
+    "test_exploring.py",
+    "test_storage_faults.py",
+    "test_versions.py",
+    "test_soak_loads.py",
+    "test_documents.py",
+    "test_loads.py",
+    "test_truncation.py",
+)
+"""Files that begin first, so that no worker is left alone with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from subprocess import PIPE
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
 
 Start = Callable[..., Fencepost]
@@ -115,7 +116,7 @@ def test_sigkill_of_the_keeper_is_one_clear_error(fencepost: Start, lasting: Sta
     judged_later(fencepost, run)
 
 
-@pytest.mark.parametrize("victim", ["b3", "writer", "observer"])
+@pytest.mark.parametrize("victim", quick_and_long(["b3", "writer", "observer"], ["writer"]))
 def test_a_process_that_dies_by_itself_is_reported_first(
     fencepost: Start, lasting: Start, victim: str
 ) -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.live.length import quick_and_long
 from tests.live.running import RUN_TIMEOUT_S, Fencepost, wait_until
 
 THREE_RUNS = """\
@@ -49,7 +50,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
     assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
 
 
-@pytest.mark.parametrize("name", ["gate", "nightly"])
+@pytest.mark.parametrize("name", quick_and_long(["gate", "nightly"], ["nightly"]))
 def test_one_run_of_a_campaign_that_is_shipped_writes_its_files(
     name: str, fencepost: Callable[..., Fencepost], tmp_path: Path
 ) -> None:

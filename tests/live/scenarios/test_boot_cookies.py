@@ -16,10 +16,15 @@ from tests.live.scenarios.stating import as_stated
 
 VARIANTS = {
     "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped", "disk-replaced")),
-    "taken for new ones": ("protected", ("wiped-bookie", "stale-writer-after-wipe")),
+    "taken for a new one": ("protected", ("wiped-bookie",)),
+    "taken for a new one while a stale writer appends": ("protected", ("stale-writer-after-wipe",)),
     "journals that do not help": ("journal", ("directories", "replace")),
 }
-LONG = ("refused and stamped", "journals that do not help")
+LONG = (
+    "refused and stamped",
+    "taken for a new one while a stale writer appends",
+    "journals that do not help",
+)
 
 
 @pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))

@@ -29,7 +29,8 @@ BOOT = "  - start: {target: b1}\n"
 NO_BOOT = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
 """A step that outlasts the test, however late that comes to its kills."""
 VARIANTS = (
-    ("protected", ("power-loss", "lost-marker", "power-loss-together")),
+    ("protected", ("power-loss", "lost-marker")),
+    pytest.param("protected", ("power-loss-together",), marks=pytest.mark.long),
     ("nosync", ("power-loss-nosync",)),
     ("unprotected", ("disk-read-only",)),
     pytest.param("unprotected", ("disk-full",), marks=pytest.mark.long),
