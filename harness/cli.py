@@ -29,6 +29,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(number).name}")
+        self.number = number
         self.exit_code = 128 + number
 
 
@@ -74,7 +75,7 @@ def fencepost() -> None:
 def main() -> NoReturn:
     """The entry point of the ``fencepost`` command; always ends with one of the exit codes."""
     for number in _INTERRUPTS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell's background jobs have it
+        if signal.getsignal(number) is not signal.SIG_IGN:  # which background jobs of a shell inherit
             signal.signal(number, _interrupt)
     code = _run()
     for number in _INTERRUPTS:
@@ -101,7 +102,7 @@ def _run() -> int:
         if error.remedy:
             print(typed(f"  next: {error.remedy}"), file=sys.stderr)
         return error.exit_code
-    except Exception as error:  # noqa: BLE001  # the last frame: a defect of ours is exit 1, with its trace
+    except Exception as error:  # noqa: BLE001  # the last frame: a defect of Fencepost is exit 1, with its trace
         if "FENCEPOST_DEBUG" in os.environ:
             traceback.print_exc()
         last = traceback.extract_tb(error.__traceback__)[-1]

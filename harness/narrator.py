@@ -1,6 +1,6 @@
 """What the user sees while a run goes on, and the same lines in ``harness.log``.
 
-Speaks sentences; knows nothing of plans, servers or verdicts. Colour only on a terminal, and
+Prints lines; does not depend on plans, servers or verdicts. Colour only on a terminal, and
 never with NO_COLOR.
 """
 
@@ -23,7 +23,7 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 class Narrator:
     """Prints one line an event, with the seconds since the clock was last started.
 
-    ``quiet`` keeps lines from the stream, never from the log file. ``watch`` is told each event too.
+    ``quiet`` keeps lines from the stream, never from the log file. ``watch`` gets each event too.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""``run --pause-on anomaly``: the cluster stays up for as long as somebody wants to look inside.
+"""``run --pause-on anomaly``: the cluster keeps running until the user has inspected it.
 
-What was recorded so far is judged in a copy, so the evidence itself is untouched and is closed afterwards as
+A copy of the recorded evidence is judged, so the evidence itself is untouched and is closed afterwards as
 always. Whatever the user does to the cluster meanwhile is recorded as everything else is.
 """
 
 from __future__ import annotations
 
-import contextlib
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from cluster import artifacts
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
+from harness.cli import Interrupted
 from harness.judging import Judge
 from harness.stage import Stage
 from protocol.addresses import ZOOKEEPER
@@ -25,7 +26,7 @@ _SHELL = "org.apache.bookkeeper.bookie.BookieShell"
 
 
 def require_terminal() -> None:
-    """Refuse to pause where nobody could end the pause."""
+    """Refuse to pause without a terminal, on which the user could end the pause."""
     if not sys.stdin.isatty():
         raise UsageError(
             "--pause-on waits for Enter, and standard input is no terminal", remedy="leave --pause-on out"
@@ -42,8 +43,11 @@ def pause(stage: Stage, judge: Judge, *, on: str) -> None:
     for line in _inside(stage):
         stage.narrator.line(line)
     began = time.monotonic()
-    with contextlib.suppress(KeyboardInterrupt):
+    try:
         sys.stdin.readline()
+    except Interrupted as interrupt:
+        if interrupt.number != signal.SIGINT:  # Ctrl-C ends the pause as Enter does
+            raise
     stage.narrator.event(f"going on after {time.monotonic() - began:.0f} s")
 
 

@@ -28,6 +28,6 @@ def of_campaigns(_context: click.Context, _parameter: click.Parameter, begun: st
 def command(context: click.Context, shell: str) -> int:
     """Print the completion script of SHELL, for instance: eval "$(fencepost completion bash)"."""
     script = get_completion_class(shell)
-    assert script is not None  # noqa: S101  # those that can be chosen exist
+    assert script is not None  # noqa: S101  # click offers only shells that it supports
     click.echo(script(context.find_root().command, {}, "fencepost", _VARIABLE).source())
     return 0

@@ -16,7 +16,7 @@ from harness.order import default_results
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
 @RESULTS
 def command(run: str, subject: str, results: Path | None) -> int:
-    """Tell what happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
+    """Show everything that happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
 
     RUN is a folder, one mode of it, a scenario, or a bundle.
     """

@@ -1,4 +1,4 @@
-"""``fencepost explore``: plans drawn from a seed, until something is found or the time is up."""
+"""``fencepost explore``: plans drawn from a seed, until an anomaly or the time limit."""
 
 from __future__ import annotations
 

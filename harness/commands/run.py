@@ -1,4 +1,4 @@
-"""``fencepost run``: scenarios on real servers, judged and compared with what they say should come out."""
+"""``fencepost run``: scenarios on real servers, judged and compared with their expectations."""
 
 from __future__ import annotations
 

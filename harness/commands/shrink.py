@@ -56,7 +56,7 @@ def command(
     """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
 
     Writes a scenario that `fencepost run FILE` runs. Exit codes: 0 written and confirmed, 3 not
-    confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan so far is written).
+    confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
     """
     from harness.exploring.shrink import Wish, shrink
     from harness.order import default_results

@@ -34,7 +34,7 @@ def command(
     document: Path | None,
     quiet: bool,
 ) -> int:
-    """Run each bug (all, or NAMES) on a release that has it and on one that does not.
+    """Run each bug (all, or NAMES) on an affected release and on a release without it.
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """

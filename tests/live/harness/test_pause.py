@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -52,6 +53,18 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
     assert not list(run.results.rglob(".scratch"))
     verdict = json.loads((run.folder / "verdict.json").read_text())
     assert verdict["verdict"] == "anomaly"
+
+
+def test_sigterm_ends_the_pause_and_the_run(
+    fencepost: Callable[..., Fencepost], terminal: tuple[int, int]
+) -> None:
+    run = fencepost("run", "bp46/truncation", "--mode", "journal", "--pause-on", "end", stdin=terminal[1])
+    run.wait_for("Enter ends the pause")
+    run.send(signal.SIGTERM)
+    code, text = run.finish()
+    assert code == 143, text
+    assert "interrupted by SIGTERM" in text
+    run.assert_nothing_left()
 
 
 def test_without_a_terminal_there_is_no_pause(fencepost: Callable[..., Fencepost]) -> None:
