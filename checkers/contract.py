@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
@@ -159,4 +159,13 @@ class Checker(Protocol[Summary]):
 
     def conclude(self, summary: Summary, run: RunFacts) -> Judgement:
         """Judge the whole run from its summary."""
+        ...
+
+
+@runtime_checkable
+class Doubting(Protocol):
+    """A checker that also knows where the evidence contradicts itself."""
+
+    def damage(self, summary: Any, run: RunFacts) -> tuple[str, ...]:
+        """Sentences as in ``RunFacts.damage``; all checkers conclude with them."""
         ...

@@ -9,11 +9,11 @@ and says what was raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
-from checkers.contract import Checker, Chunk, RunFacts
+from checkers.contract import Checker, Chunk, Doubting, RunFacts
 from checkers.registry import CHECKERS
 from checkers.verdict import run_verdict
 from evidence.findings import Judgement, RunVerdict, Verdict
@@ -55,6 +55,8 @@ def conclude_all(
     summaries: Summaries, run: RunFacts, *, checkers: tuple[Checker[Any], ...] = CHECKERS
 ) -> RunVerdict:
     """The verdict of the run from the summaries of all its chunks."""
+    found = tuple(damage for checker in checkers for damage in _damage(checker, summaries[checker.name], run))
+    run = replace(run, damage=(*run.damage, *found)) if found else run
     judgements = {checker.name: _concluded(checker, summaries[checker.name], run) for checker in checkers}
     return run_verdict(judgements, run)
 
@@ -64,6 +66,14 @@ def _merged(checker: Checker[Any], left: Any, right: Any) -> Any:
     if crashed:
         return min(crashed, key=lambda side: side.text)
     return _guarded("merge", partial(checker.merge, left, right))
+
+
+def _damage(checker: Checker[Any], summary: Any, run: RunFacts) -> tuple[str, ...]:
+    """Where evidence contradicts itself, by a checker that can say so; it concerns all of them."""
+    if isinstance(summary, Crashed) or not isinstance(checker, Doubting):
+        return ()
+    found = _guarded("damage", partial(checker.damage, summary, run))
+    return () if isinstance(found, Crashed) else tuple(found)
 
 
 def _concluded(checker: Checker[Any], summary: Any, run: RunFacts) -> Judgement:

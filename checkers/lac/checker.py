@@ -21,7 +21,8 @@ from checkers.contract import Chunk, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.histories import Histories, histories_of
 from checkers.facts.offences import Offences, merge_offences, offences
-from checkers.facts.parts import entries_of, highest_lac, identified, told_lac
+from checkers.facts.parts import acked, entries_of, highest_lac, identified, told_lac
+from checkers.facts.unrecorded import sent_lacs, unrecorded
 from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
 from checkers.lac.acks import KIND, TABLES, Acks, TooSoon, scan_acks, too_soon, unjudged
@@ -44,6 +45,7 @@ class Confirmed:
 
     ``fronts`` gives, for each ledger, the highest LAC told to operations invoked after any
     moment; ``failed`` are ids of adds that never left a client, ``tried`` those of all others.
+    ``sent`` are the LACs that writers sent, ``acked`` the adds that are ok in some history.
     ``first_told`` are the LACs that exceed all that were received before, ``wrote`` the (client, ledger) of
     adds that may have been sent.
     """
@@ -57,6 +59,8 @@ class Confirmed:
     tried: Spans
     recovered: frozenset[int]
     versions: Versions
+    sent: Peaks
+    acked: Spans
     tellings: int
     low_answers: int
     acks: Acks
@@ -96,6 +100,8 @@ class Lac:
             tried=adds.where(adds["outcome"] != Outcome.FAIL).once(entries_of),
             recovered=frozenset(np.unique(recovering["ledger"]).tolist()),
             versions=scan_versions(chunk),
+            sent=sent_lacs(chunk),
+            acked=rows.once(acked).once(entries_of),
             tellings=sum(part.number for part in told),
             low_answers=int(low.sum()),
             acks=scan_acks(chunk, run),
@@ -113,10 +119,16 @@ class Lac:
             left.tried | right.tried,
             left.recovered | right.recovered,
             left.versions | right.versions,
+            left.sent | right.sent,
+            left.acked | right.acked,
             left.tellings + right.tellings,
             left.low_answers + right.low_answers,
             left.acks | right.acks,
         )
+
+    def damage(self, summary: Confirmed, run: RunFacts) -> tuple[str, ...]:
+        """What the LACs on the wire show to be missing in the histories."""
+        return tuple(unrecorded(summary.sent, summary.acked, run))
 
     def conclude(self, summary: Confirmed, run: RunFacts) -> Judgement:
         """Needs at least one LAC told to a client."""
