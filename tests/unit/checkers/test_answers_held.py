@@ -110,6 +110,11 @@ def test_a_ledger_that_may_be_forgotten_may_be_denied():
     assert found(DISK, denied(), created(), closed(9, 1)) == HELD
 
 
+def test_a_denial_counts_up_to_the_moment_at_which_a_delete_was_invoked():
+    assert not found(DISK, denied(at=100), deleted(invoked_ns=100))
+    assert found(DISK, denied(at=100), deleted(invoked_ns=101)) == HELD
+
+
 @pytest.mark.parametrize("damage", ["servers: torn", "ledgers: torn", "faults: torn"])
 def test_damage_may_hide_an_excuse(damage):
     assert not found(DISK, denied(), damage=(damage,))

@@ -147,3 +147,15 @@ def test_each_ledger_has_its_own_close():
     late = [created(ledger=2), closed(0, ledger=2, earliest_ns=9), recovered(0, ledger=2)]
     [finding] = closing(*good, *late).findings
     assert (finding.kind, finding.ledger) == ("closed_unwritten", 2)
+
+
+def test_of_several_closes_the_lowest_cuts_off_the_most():
+    verdict = judged(acked(0), acked(1), acked(2), created(), closed(2), closed(0, 2))
+    below = [finding for finding in verdict.judgements["closing"].findings if finding.kind == "closed_below"]
+    assert [(one.first_entry, one.last_entry, one.proof[0]) for one in below] == [
+        (1, 2, "metadata version 2: CLOSED at 0")
+    ]
+
+
+def test_without_a_close_nothing_is_proven():
+    assert closing(created()).verdict is Verdict.UNKNOWN

@@ -256,3 +256,12 @@ def test_an_anomaly_that_went_with_the_wire_log_leaves_no_valid_run():
     assert seen.verdict is Verdict.ANOMALY
     assert gone.verdict is Verdict.UNKNOWN
     assert "lost; unknown: evidence, fencing" in gone.headline
+
+
+def test_where_only_older_adds_may_have_come_after_the_close_nothing_is_valid():
+    """The adds that are kept one by one lie within the end; some of the older ones may not."""
+    backwards = [late(2_999 - at, at) for at in range(3_000)]
+    judgement = fencing(backwards, created(), closed(1_500, 1, latest_ns=500))
+    assert not judgement.findings
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert "ledger 1: perhaps more adds than those counted came after the close" in judgement.notes

@@ -67,6 +67,14 @@ def test_what_is_late_is_told_apart_from_what_may_be():
     assert not len(lately.after((0, 0), [(-1, 5_000)]).rows["seq"])
 
 
+def test_all_older_rows_are_late_only_if_the_first_and_the_lowest_of_them_are():
+    """The older rows are those of 0 to 1,975."""
+    lately = Lately.of_rows(**rows(1, 3_000))
+    for limit in ((0, -1), (-1, 0)):
+        late = lately.after((0, 0), [limit])
+        assert late.perhaps and not late.more, limit
+
+
 def test_another_key_has_rows_of_its_own():
     lately = Lately.of_rows(**rows(2, 5)) | Lately.of_rows(**rows(2, 5, who=7))
     assert len(lately.after((1, 7), [(2, -1)]).rows["seq"]) == 2
