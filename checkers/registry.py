@@ -39,8 +39,11 @@ CHECKERS: tuple[Checker[Any], ...] = (
     Log(),
 )
 
-SAFETY = ("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers")
-"""Properties that count whenever they convict, whether the plan requires them or not; the severest first."""
+SAFETY = (
+    *("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers"),
+    "availability",  # it reports only what stays out of reach for good
+)
+"""Properties that count whenever they are violated, required by the plan or not; the severest first."""
 
 
 def severity(name: str) -> int:

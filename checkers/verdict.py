@@ -18,6 +18,7 @@ EVIDENCE, DURABILITY = "evidence", "durability"
 _SAID: Mapping[str, tuple[str, str]] = {
     "added_after_close": ("add acknowledged after the close", "adds acknowledged after the close"),
     "accepted_when_fenced": ("add accepted by a fenced bookie", "adds accepted by fenced bookies"),
+    "key_lost": ("recovery stuck for a lost key", "recoveries stuck for lost keys"),
     "stuck": ("recovery stuck", "recoveries stuck"),
     "unreadable": ("entry there and not readable", "entries there and not readable"),
 }

@@ -10,12 +10,19 @@ from __future__ import annotations
 from plans.expectations import Defect
 from plans.versions import within
 
+# Which of a bookie's ledgers lose their keys hangs on what asks for them between a crash and a checkpoint.
+_KEYS = "docs/findings/damaged-key.md"
 # Registration follows the end of the preboot check, which nobody waits for, by 25 to 90 ms.
 _PREBOOT = "docs/findings/preboot-not-awaited.md"
 STANDING: dict[str, tuple[Defect, ...]] = {
-    "protected": tuple(
-        Defect(property="servers", kind=kind, rate="sometimes", versions=">=4.15", reference=_PREBOOT)
-        for kind in ("available_unchecked", "denied_unchecked", "full_check_early")
+    "protected": (
+        *(
+            Defect(property="servers", kind=kind, rate="sometimes", versions=">=4.15", reference=_PREBOOT)
+            for kind in ("available_unchecked", "denied_unchecked", "full_check_early")
+        ),
+        Defect(
+            property="availability", kind="key_lost", rate="sometimes", versions=">=4.18", reference=_KEYS
+        ),
     ),
 }
 

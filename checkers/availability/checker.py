@@ -51,7 +51,7 @@ class Availability:
 
     name = "availability"
     tables: tuple[str, ...] = ("operations", "census", "ledgers")
-    kinds: tuple[str, ...] = ("stuck", "unreadable")
+    kinds: tuple[str, ...] = ("stuck", "key_lost", "unreadable")
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
         """Final opens and reads, copies that bookies showed, deletes and metadata of one chunk."""
@@ -103,7 +103,10 @@ class Availability:
                 "denied": (look.denied - look.delivered).count(),
             },
             findings=capped([*stuck, *unreadable]),
-            counts={"stuck": len(stuck), "unreadable": sum(finding.count for finding in unreadable)},
+            counts={
+                **{kind: sum(one.kind == kind for one in stuck) for kind in ("stuck", "key_lost")},
+                "unreadable": sum(finding.count for finding in unreadable),
+            },
             notes=(*lacking, *some_notes(stalled), *some_notes([text for _, text in doubtful])),
             undecided=tuple(sorted({ledger for ledger, _ in doubtful})),
         )

@@ -6,6 +6,7 @@ as fewer than AQ bookies of a write set are unknown, and one that kept its state
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from checkers.facts.lastlook import Refusals
 from checkers.facts.versions import Version
 from checkers.facts.wording import bookie_name, counted, ledger_text, listed, time_text
 from evidence.codes import NEVER, ErrorCode
+from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
@@ -51,7 +53,12 @@ def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts
     if len(lost) >= version.shape[2]:
         text = f"{name}: stalled as promised {_errors(refusals)}: {'; '.join(lost)} ({duty})"
         return Refused(text, stalled=True)
-    return Refused("", finding=_stuck(ledger, refusals, version, (lost, duty), run))
+    keyless = [
+        bookie
+        for bookie in sorted(set().union(*_write_sets(version, run)))
+        if (ledger, bookie, _boot_number(health, bookie)) in run.once(_keys_refused)
+    ]
+    return Refused("", finding=_stuck(ledger, refusals, version, (lost, duty, keyless), run))
 
 
 def _doubt(refusals: Refusals, version: Version | None, health: Health) -> str:
@@ -81,18 +88,37 @@ def _write_sets(version: Version, run: RunFacts) -> Iterator[list[int]]:
     return ([bookies[at] for at in positions] for positions in version.metadata().quorums.write_sets())
 
 
+def _boot_number(health: Health, bookie: int) -> int:
+    boot = health.boot(bookie)
+    return boot.number if boot else 0
+
+
+def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int, int]]:
+    """Ledger, bookie and boot wherever a bookie told that it keeps another key than the ledger's."""
+    told = (row for row in run.servers if row["event"] == KEY_REFUSED and row["server"] in run.bookies)
+    return frozenset(
+        (int(json.loads(row["detail"]).get("ledgerId", -1)), run.bookies[row["server"]], int(row["boot"]))
+        for row in told
+    )
+
+
 def _errors(refusals: Refusals) -> str:
     return f"({counted(refusals.number, 'attempt')}, error {listed(map(str, sorted(refusals.errors)))})"
 
 
 def _stuck(
-    ledger: int, refusals: Refusals, version: Version, why: tuple[Collection[str], str], run: RunFacts
+    ledger: int,
+    refusals: Refusals,
+    version: Version,
+    why: tuple[Collection[str], str, Collection[int]],
+    run: RunFacts,
 ) -> Finding:
-    lost, duty = why
+    lost, duty, keyless = why
+    names = listed(bookie_name(run, bookie) for bookie in keyless)
     state = version.metadata().state.name
     return Finding(
         property="availability",
-        kind="stuck",
+        kind="key_lost" if keyless else "stuck",
         ledger=ledger,
         text=f"{ledger_text(run, ledger)}: recovery is stuck with every bookie up and no fault in force",
         proof=(
@@ -101,5 +127,6 @@ def _stuck(
             f"{time_text(run, refusals.ended_ns)} were refused {_errors(refusals)}",
             f"every bookie was up all the while; of {duty}, "
             f"{'none had lost state' if not lost else 'only these had lost state: ' + '; '.join(lost)}",
+            *([f"{names} refused the ledger's key, by its log"] if keyless else []),
         ),
     )

@@ -22,6 +22,8 @@ from protocol.addresses import is_autorecovery
 
 LOG_READ = "log_read"
 """The last event of a log that could be read: its ``lines``, and how many of them were ``undated``."""
+KEY_REFUSED = "key_refused"
+"""A bookie keeps another key for a ledger than the one that a request brought; once for each ledger."""
 _WORDS: tuple[tuple[str, bytes], ...] = (
     ("unclean_shutdown", b"Unclean shutdown detected"),
     ("dirty_found", b"Dirty files exist on boot-up"),
@@ -31,6 +33,7 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("journal_replay", b"- Replaying journal "),
     ("journal_replayed", b"Finished replaying journal"),
     ("journal_failed", b"Exception while replaying journals"),
+    (KEY_REFUSED, b"masterKey in db can only be set once"),
     ("journal_read", b"Finished reading journal, starting bookie"),
     ("cookie_new", b"New environment found. Stamping cookies"),
     ("cookie_mismatch", b", running check"),
@@ -114,6 +117,7 @@ class _Lines:
         self._repairs = is_autorecovery(server)
         self._words = _AUTORECOVERY_WORDS if self._repairs else _WORDS
         self._refused = False
+        self._keys: set[int | str] = set()
         self.dated, self.count, self.undated = (0, 0), 0, 0
 
     def events(self, line: bytes) -> Iterator[LogEvent]:
@@ -124,13 +128,21 @@ class _Lines:
             self.dated = times
             event = _event(line, self._words)
             if event:
-                yield LogEvent(self._server, self._boot, *times, event, _attributes(line))
+                detail = _attributes(line)
+                if event != KEY_REFUSED or self._of_new_ledger(detail):
+                    yield LogEvent(self._server, self._boot, *times, event, detail)
         self.undated += not times
         refusal = None if self._refused else _REFUSAL.search(line)
         if refusal and any(self.dated):
             self._refused = True
             detail = {"reason": refusal[1].decode()}
             yield LogEvent(self._server, self._boot, *self.dated, "cookie_refused", detail)
+
+    def _of_new_ledger(self, detail: Mapping[str, int | str]) -> bool:
+        ledger = detail.get("ledgerId", -1)
+        new = ledger not in self._keys
+        self._keys.add(ledger)
+        return new
 
 
 def _times(line: bytes, *, old: bool) -> tuple[int, int] | None:

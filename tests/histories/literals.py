@@ -17,7 +17,7 @@ from tests.histories.asking import ENOENTRY, add, plain_read, recovery
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
 from tests.histories.lives import boot, copied, fault, fenced, on_disk, said, server, took
-from tests.histories.repairs import audit, elected, marked, quiet, shown, tried, unmarked
+from tests.histories.repairs import quiet, shown
 from tests.histories.story import (
     OBSERVER,
     READER,
@@ -299,16 +299,6 @@ repaired(
     "replicas/differing",
     [MADE, OTHER],
     lawful=EVERYWHERE,
-)
-UP = [row for number in range(1, 5) for row in boot(number)]
-LACKING = [elected(), marked(100, "b4"), *tried(200, 300, 400, 500)]
-REPAIRED = [unmarked(700), *audit(900, 950)]
-says(
-    "replicas/never_repaired",
-    EVERYWHERE,
-    bookies={**THREE, "b4": 4},
-    servers=(*UP, *LACKING, *tried(600), *REPAIRED),
-    lawful_servers=(*UP, *LACKING, *REPAIRED),
 )
 RACKS = {"b1": "r1", "b2": "r1", "b3": "r1", "b4": "r2"}
 says(

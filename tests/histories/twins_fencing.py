@@ -187,8 +187,8 @@ def availability(history: list[Fact], run: RunFacts) -> tuple[Things, str]:
         if was_released(history, ledger) or gone:
             continue
         stories.append(recovery(history, run, ledger))
-        if stories[-1] == "stuck":
-            things["stuck", ledger, -1] += 1
+        if stories[-1] in ("stuck", "key_lost"):
+            things[stories[-1], ledger, -1] += 1
         for entry in sorted({row["entry"] for row in operations(history, Kind.READ, Kind.ENTRY)}):
             story = reading(history, run, ledger, entry)
             stories.append(story)
@@ -218,7 +218,18 @@ def recovery(history: list[Fact], run: RunFacts, ledger: int) -> str:
         duty = [bookies[(begin + step) % last["ensemble"]] for step in range(last["write_quorum"])]
         if sum(lost_state(run, bookie, ended_ns) for bookie in duty) >= last["ack_quorum"]:
             return "stalled"
-    return "stuck"
+    refused = [
+        row
+        for row in run.servers
+        if row["event"] == "key_refused" and json.loads(row["detail"])["ledgerId"] == ledger
+    ]
+    latest = {
+        name: max((row["boot"] for row in run.servers if row["server"] == name), default=0)
+        for name in run.bookies
+    }
+    members = [name.split(":")[0] for name in last["fragments"][-1]["bookies"]]
+    mine = any(row["server"] in members and row["boot"] == latest[row["server"]] for row in refused)
+    return "key_lost" if mine else "stuck"
 
 
 def healthy(run: RunFacts, began_ns: int, ended_ns: int) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from evidence.findings import Verdict
-from tests.histories.lives import boot, commanded, fault
+from tests.histories.lives import boot, commanded, fault, server
 from tests.histories.story import (
     OBSERVER,
     acked,
@@ -80,6 +80,30 @@ def test_a_recovery_is_stuck_when_no_bookie_had_lost_state():
         "every bookie was up all the while; of write set b1, b2, b3, AQ 2, none had lost state",
     )
     assert "availability: 1 recovery stuck" in verdict.headline
+
+
+@pytest.mark.parametrize(
+    ("about", "kind"),
+    [({"ledgerId": 1}, "key_lost"), ({"ledgerId": 2}, "stuck"), ({}, "stuck")],
+)
+def test_a_recovery_that_is_stuck_for_a_lost_key_is_named_so(about, kind):
+    refusal = server(1, 2, "key_refused", 40, 40, **about)
+    judgement = availability(OPEN, refused(), servers=(*once_killed(1), refusal))
+    assert [finding.kind for finding in judgement.findings] == [kind]
+    assert judgement.counts[kind] == 1
+    named = "b1 refused the ledger's key, by its log" in judgement.findings[0].proof
+    assert named is (kind == "key_lost")
+
+
+def test_a_key_that_an_earlier_boot_refused_explains_nothing():
+    refusal = server(1, 1, "key_refused", 15, 15, ledgerId=1)
+    judgement = availability(OPEN, refused(), servers=(*once_killed(1), refusal))
+    assert [finding.kind for finding in judgement.findings] == ["stuck"]
+
+
+def test_a_stuck_recovery_counts_though_the_plan_does_not_require_it():
+    verdict = judged(OPEN, refused(), bookies=BOOKIES, servers=UP, required=("order",))
+    assert verdict.verdict is Verdict.ANOMALY
 
 
 def once_killed(*bookies):

@@ -69,6 +69,16 @@ def test_a_flush_that_failed_is_told_once_however_long_its_trace(tmp_path: Path)
     assert read.detail == {"lines": 3, "undated": 2}
 
 
+def test_a_key_that_is_refused_is_told_once_for_each_ledger(tmp_path: Path) -> None:
+    line = "0 1795423368722 WARN  [BookieHighPriorityThread-OrderedExecutor-0-0] LedgerMetadataIndex - "
+    said = line + "Ledger masterKey in db can only be set once {{ledgerId={}}}\n"
+    *refused, _ = told("".join(map(said.format, (0, 0, 3, 0))), tmp_path)
+    assert [(one.event, one.detail) for one in refused] == [
+        ("key_refused", {"ledgerId": 0}),
+        ("key_refused", {"ledgerId": 3}),
+    ]
+
+
 @pytest.mark.parametrize("release", list(BOOTS))
 def test_a_guarded_boot_is_told_alike_in_every_release(release: str, tmp_path: Path) -> None:
     events = told(BOOTS[release], tmp_path)

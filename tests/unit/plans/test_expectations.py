@@ -178,6 +178,15 @@ def test_a_standing_defect_is_told_and_excuses_nothing_else(
     assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and bool(standing(mode, version)))
 
 
+def test_a_lost_key_is_named_with_its_page_and_another_stuck_recovery_is_not() -> None:
+    lost, stuck = (Found("availability", kind, "main") for kind in ("key_lost", "stuck"))
+    known = compare({}, [lost], "anomaly", mode="protected", version="4.18.0")
+    assert known.met
+    assert known.reasons[-1].endswith("docs/findings/damaged-key.md")
+    assert not compare({}, [stuck], "anomaly", mode="protected", version="4.18.0").met
+    assert not compare({}, [lost], "anomaly", mode="protected", version="4.17.3").met
+
+
 def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
     entry = Defect(property="servers", kind="available_unchecked", reference="#1", rate="always")
     expect = {"protected": [entry]}
