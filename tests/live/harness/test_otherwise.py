@@ -1,0 +1,105 @@
+"""Real defects are judged: what the servers do otherwise than planned ends the steps, and is no error."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from plans.load import find
+from tests.live.defects import never_fenced
+from tests.live.running import Fencepost, document_in
+
+Start = Callable[..., Fencepost]
+AS_EXPECTED, UNKNOWN, ANOMALY = 0, 3, 4
+FENCES = sorted(
+    f"{path.parent.name}/{path.stem}"
+    for pattern in ("fencing/*.yaml", "bp46/lost-fence*.yaml")
+    for path in find("fencing/figure").parents[1].glob(pattern)
+)
+GOES_OTHERWISE = """\
+name: test/otherwise
+source: {document: BP-46, section: Test Plan}
+about: What the last step wants does not come.
+clients: [writer]
+modes: [journal]
+control: {nothing: "a test of the harness"}
+limits: {quiet_s: 30}
+steps:
+  - create: {client: writer, ledger: main}
+  - append: {client: writer, ledger: main, entries: 50}
+  - stop: {target: b1}
+"""
+LASTS = "  - start: {target: b1}\n  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
+
+
+@pytest.fixture
+def going_otherwise(fencepost: Start, tmp_path: Path) -> Callable[[str], Fencepost]:
+    """Begins a run of one mode whose last steps are given."""
+
+    def start(last: str) -> Fencepost:
+        plan = tmp_path / "otherwise.yaml"
+        plan.write_text(GOES_OTHERWISE + last + "expect: {journal: [holds]}\n")
+        return fencepost("run", str(plan), "--json")
+
+    return start
+
+
+def judged(run: Fencepost) -> tuple[int, str, list[str]]:
+    """The exit code, the headline, and why."""
+    code, text = run.finish()
+    document = document_in(text)
+    (mode,) = document["runs"][0]["modes"].values()
+    return code, mode["headline"], mode["comparison"]["reasons"]
+
+
+def test_bookies_that_ask_for_no_fence_are_found_out(fencepost: Start, tmp_path: Path) -> None:
+    options = ("--mode", "unprotected", "--rounds", "1", "--json")
+    run = fencepost("run", "fencing/figure", "--jars", str(never_fenced(tmp_path / "jars")), *options)
+    code, headline, reasons = judged(run)
+    assert code == ANOMALY
+    assert "1 add accepted by a fenced bookie" in headline
+    assert reasons[0] == "an anomaly that was not expected: fencing (accepted_when_fenced) on main"
+    assert "the client decided otherwise: step 'append' ended ok, the plan wants unknown" in reasons[-1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scenario", FENCES)
+def test_no_plan_trips_over_bookies_that_ask_for_no_fence(
+    fencepost: Start, tmp_path: Path, scenario: str
+) -> None:
+    run = fencepost("run", scenario, "--rounds", "1", "--jars", str(never_fenced(tmp_path / "jars")))
+    code, text = run.finish()
+    assert code in (AS_EXPECTED, ANOMALY), text
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        ("  - start: {target: b1, expect: refuses}\n", "but the plan expects it to refuse"),
+        (LASTS.replace("800", "0.5"), "waited 0.5 s for condition 'down'; last seen: b2 is running"),
+    ],
+    ids=["a boot that is to refuse and does not", "a wait that never holds"],
+)
+def test_what_does_not_come_ends_the_steps_and_is_judged(
+    going_otherwise: Callable[[str], Fencepost], last: str, why: str
+) -> None:
+    code, headline, reasons = judged(going_otherwise(last))
+    assert (code, headline) == (UNKNOWN, "0 of 50 acknowledged entries lost; unknown: evidence")
+    assert why in reasons[0]
+
+
+def test_a_bookie_that_ends_by_itself_is_started_again_and_the_run_is_judged(
+    going_otherwise: Callable[[str], Fencepost],
+) -> None:
+    run = going_otherwise(LASTS)
+    run.wait_for("start b1: boot 2 is ready")
+    os.kill(run.pid_of("/servers/b3/hosts"), signal.SIGTERM)
+    code, headline, reasons = judged(run)
+    assert (code, headline) == (UNKNOWN, "0 of 50 acknowledged entries lost; unknown: evidence")
+    assert reasons[0].startswith("b3 (boot 1) ended by itself")
+    assert "start b3, which has ended by itself" in run.log()
+    run.assert_nothing_left()
