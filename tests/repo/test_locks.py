@@ -34,7 +34,7 @@ def test_build_back_ends_are_locked(root: Path) -> None:
     assert {normal(name) for name in backends} | {"setuptools"} <= locked(root / "locks" / "build.txt")
 
 
-@pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt", "bench.txt"])
+@pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt", "uv.txt", "bench.txt"])
 def test_every_locked_package_has_hashes(root: Path, name: str) -> None:
     blocks = re.split(r"(?m)^(?=[A-Za-z0-9])", (root / "locks" / name).read_text())
     bare = [block.split()[0] for block in blocks if block.strip() and "--hash=sha256:" not in block]

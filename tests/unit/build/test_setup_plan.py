@@ -95,10 +95,10 @@ def test_a_cache_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_go_keeps_out_of_the_home_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "_network", dict)
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/home/user/.config")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/etc/xdg")
     monkeypatch.delenv("GOENV", raising=False)
     found = steps.go_environment()
-    assert found["GOENV"] == "/home/user/.config/go/env", "a proxy that `go env -w` has set is used"
+    assert found["GOENV"] == "/etc/xdg/go/env", "a proxy that `go env -w` has set is used"
     written = ("GOPATH", "GOMODCACHE", "GOCACHE", "GOTMPDIR", "XDG_CONFIG_HOME")
     assert all(Path(found[name]).is_relative_to(cache) for name in written)
     assert (cache / "go" / "config" / "go" / "telemetry" / "mode").read_text() == "off\n"
