@@ -26,7 +26,7 @@ class Step:
     """One thing to do: ``needs`` are done before it; sizes in MB (10^6 bytes).
 
     ``cached`` tells whether the cache has it already, so that nothing is fetched. ``passing_mb``
-    is needed in the cache while the step runs, in addition to what stays.
+    is needed in the cache while the step runs, in addition to what stays; ``checkout_mb`` for each checkout.
     """
 
     act: Callable[[], object]
@@ -47,14 +47,17 @@ STEPS = {
         cached=lambda: steps.packages_mark().exists(),
     ),
     "servers": Step(steps.servers, ("venv",), f"jars of BookKeeper {DEFAULT_VERSION}", 112, 112),
-    "client": Step(steps.client, ("venv",), "the client: compiler and jars", 10, 11, 1),
-    "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 220),
+    "client": Step(
+        steps.client, ("venv",), "the client: compiler and jars", 10, 11, 1,
+        cached=lambda: (stamp.cache_root() / "compiler").is_dir(),
+    ),
+    "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 253),
     "proxy": Step(
         steps.proxy, ("go",), "the proxy: modules and build", 25, 278, 17,
         cached=lambda: (stamp.cache_root() / "go" / "build").is_dir(),
     ),
     "starts": Step(
-        steps.starts, ("python", "servers", "client", "proxy"), "class data for faster starts", 0, 163,
+        steps.starts, ("python", "servers", "client", "proxy"), "class data for faster starts", 0, 58, 105,
         cached=lambda: (stamp.cache_root() / "class-data").is_dir(),
     ),
 }  # fmt: skip
