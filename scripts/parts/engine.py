@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tarfile
+import tempfile
 import time
 from pathlib import Path
 
 import machine
 import steps
+from stamp import PROXY
 
 ENGINE = machine.Gap("a Docker engine", ("docker.io",))
 PACKETS = machine.Gap("nft in containers' networks", ("nftables", "util-linux"))
+DEBOOTSTRAP = machine.Gap("debootstrap", ("debootstrap",))
+_PROBE = "fencepost/probe"
 _LOG, _PID = Path("/var/log/dockerd.log"), Path("/var/run/docker.pid")
 _ASK_TIMEOUT_S = 60
 _START_TIMEOUT_S = 60
@@ -56,6 +61,23 @@ def lacking() -> str | None:
             "start it (service docker start), or set DOCKER_HOST; scripts/images --engine does it as root"
         )
     return f"no Docker engine answers: {seen}\n{remedy}"
+
+
+def container_failure(address: str | None = None) -> str | None:
+    """Why no container starts in the engine at ``address`` (default: the user's); None when one did.
+
+    The container runs the proxy's binary, which needs no image: so nothing is pulled.
+    """
+    words = ["--host", address] if address else []
+    with tempfile.TemporaryDirectory(prefix="fencepost-probe-") as scratch:
+        archive = Path(scratch) / "image.tar"
+        with tarfile.open(archive, "w") as tar:
+            tar.add(PROXY, PROXY.name)
+        done = docker(*words, "import", str(archive), _PROBE)
+    if done.returncode == 0:
+        done = docker(*words, "run", "--rm", _PROBE, f"/{PROXY.name}", "-help")
+        docker(*words, "image", "rm", _PROBE)
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it said nothing"])[0]
 
 
 def builder() -> dict[str, str]:

@@ -44,9 +44,9 @@ def users_folder() -> Path:
 
 def bring(folder: Path) -> None:
     """Have the plugin, as a package of this release or else in ``folder``; ``StopError`` has the remedy."""
-    package = _package()
-    if package is not None:
-        gap = machine.Gap("the compose plugin", (package,))
+    name = package()
+    if name is not None:
+        gap = machine.Gap("the compose plugin", (name,))
         if not machine.may_install():
             raise machine.StopError(machine.by_hand([gap], "scripts/images --compose"), 2)
         steps.system([gap])
@@ -62,7 +62,7 @@ def bring(folder: Path) -> None:
         _unpack(_fetch(*here, Path(scratch)), folder / "cli-plugins" / "docker-compose")
 
 
-def _package() -> str | None:
+def package() -> str | None:
     """The first package of this release whose plugin is a version 2 (Debian 12 has a version 1)."""
     for name in _PACKAGES:
         words = machine.output(["apt-cache", "policy", name]).partition("Candidate: ")[2].split()

@@ -3,69 +3,87 @@
 usage: scripts/test [--long] [TIER ...]
 
 Tiers: check (style, format, types), client (Java), proxy (Go), and the folders of tests/: unit,
-histories, repo, spark, live, docker, browser. Without a name all run; a tier that this machine
-cannot run, or that has no tests, is skipped with its reason. Exit code 1 when anything failed.
+histories, repo, spark, live, docker, browser. Without a name all run. First a table lists the tiers
+that run, with the time that each takes, and those that this machine cannot run, each with the reason
+and the command that would change it. As root, missing packages of the system (an engine, nftables,
+Chromium) are installed before that with one call of apt-get; FENCEPOST_NO_APT=1 forbids it. They stay
+installed. Exit code 1 when anything failed.
 
---long: also the tests of servers marked `long`, for which CI has no minutes (20 more).
+--long: also the tests of servers marked `long`, for which CI has no minutes.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO
 
+import calls
 import counting
-import engine
 import machine
-import plugin
+import needs
 import steps
 from counting import Counts
+from needs import Lack
 from stamp import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT))
 from cluster import doctor
+from cluster.maven import maven
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
-FOLDERS = ("unit", "histories", "repo", "spark", "live", "docker", "browser")
+EXPECTED_S = {
+    "check": 40, "unit": 60, "histories": 90, "repo": 15, "proxy": 60, "client": 30, "spark": 90,
+    "live": 2260, "docker": 360, "browser": 30,
+}  # fmt: skip
+"""Of each tier alone on two idle cores, without the tests marked ``long``."""
+ASIDE = ("proxy", "client", "spark", "docker", "browser")
+"""Tiers that run one after the other beside the rest, which leave the cores idle while servers boot."""
 SPREAD = ("unit", "histories", "live")
 """Tiers whose files are spread over the cores: a server's boot is half waiting, and runs never meet."""
-WORKERS = min(os.cpu_count() or 1, 4)  # each may run a cluster and Spark, 2.5 GiB together
-TIMEOUT_S = 7200
-"""For one tier that hangs; the longest takes half an hour on an idle machine."""
+WORKERS = min(os.cpu_count() or 1, 4)
+RUN_BYTES = 5 << 29
+"""What a worker needs that has a cluster and Spark."""
 TAIL_LINES = 60
 LONG = "--long"
+CALLS = calls.Calls()
 
 
 @dataclass
 class Tier:
-    """One tier: how to run it, and why it cannot run here (None: it can)."""
+    """One tier: how to run it, which packages it lacks, and why it cannot run here (None: it can)."""
 
     name: str
     act: Callable[[], Counts]
-    hindrance: Callable[[], str | None] = lambda: None
+    lacking: Callable[[], Lack | None] = lambda: None
+    packages: Callable[[], list[machine.Gap]] = list
     counts: Counts = field(default_factory=Counts)
     took_s: float = 0
-    reason: str | None = None
+    lack: Lack | None = None
 
 
 def tiers(*options: str) -> list[Tier]:
     """Every tier in the order of cost; ``options`` are pytest's."""
+
+    def folder(
+        name: str,
+        lacking: Callable[[], Lack | None] = lambda: None,
+        packages: Callable[[], list[machine.Gap]] = list,
+    ) -> Tier:
+        return Tier(name, _pytest(name, *options), lacking, packages)
+
     return [
         Tier("check", check),
-        *(Tier(name, _pytest(name, *options), _hindrance(name)) for name in ("unit", "histories", "repo")),
+        *map(folder, ("unit", "histories", "repo")),
         Tier("proxy", proxy),
-        Tier("client", client),
-        *(Tier(name, _pytest(name, *options), _hindrance(name)) for name in ("spark", "live")),
-        Tier("docker", _pytest("docker", *options), docker_lacking),
-        Tier("browser", _pytest("browser", *options), browser_lacking),
+        Tier("client", client, needs.client_lacking, needs.client_packages),
+        folder("spark", lambda: needs.servers_lacking("java", "memory")),
+        folder("live", lambda: needs.servers_lacking("java", "client", "proxy", "addresses", "memory")),
+        folder("docker", needs.docker_lacking, needs.docker_packages),
+        folder("browser", needs.browser_lacking, needs.browser_packages),
     ]
 
 
@@ -82,9 +100,61 @@ def main(arguments: list[str]) -> int:
         print(f"error: no tier {', '.join(strangers)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     chosen = [known[name] for name in names] or list(known.values())
+    install(chosen)
     for tier in chosen:
-        _run(tier)
+        tier.lack = tier.lacking()
+    print(table(chosen), flush=True)
+    try:
+        run(chosen)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
     return _summary(chosen)
+
+
+def run(chosen: list[Tier]) -> None:
+    """Run the tiers in two rows side by side, or in one where the memory is too small for both."""
+    rows = [[tier for tier in chosen if (tier.name in ASIDE) is aside] for aside in (False, True)]
+    if (doctor.available_memory_bytes() or 0) < (WORKERS + 1) * RUN_BYTES:
+        rows = [chosen]
+    with ThreadPoolExecutor(len(rows)) as pool:
+        try:
+            list(pool.map(_run_row, rows))
+        except BaseException:
+            CALLS.end()
+            raise
+
+
+def install(chosen: list[Tier]) -> None:
+    """Install, as root, what the tiers lack of the system, all at once; what fails is a tier's lack later."""
+    gaps = [gap for tier in chosen for gap in tier.packages()] if machine.may_install() else []
+    if not gaps:
+        return
+    try:
+        steps.run("system", ["apt-get", "update"])
+        gaps = [gap for gap in gaps if _installable(gap)]
+        print("packages of the system that are installed now with apt-get, and stay installed:")
+        print(*(f"  {gap.what}: {' '.join(gap.packages)}" for gap in gaps), sep="\n")
+        print(
+            "(70 MB to fetch for an engine, 110 MB for Chromium; FENCEPOST_NO_APT=1 forbids it)", flush=True
+        )
+        steps.system(gaps)
+    except machine.StopError as stop:
+        print(f"apt-get failed: {str(stop).splitlines()[-1]}", file=sys.stderr)
+
+
+def table(chosen: list[Tier]) -> str:
+    """What will run, with the time that it takes, and what will not, with the reason and the remedy."""
+    running = [tier for tier in chosen if tier.lack is None]
+    total_s = sum(EXPECTED_S[tier.name] for tier in running)
+    lines = [f"tiers that run, in less than {_minutes(total_s)} on two idle cores:"]
+    lines += [f"  {tier.name:<10} {_minutes(EXPECTED_S[tier.name])}" for tier in running]
+    skipped = [(tier.name, tier.lack) for tier in chosen if tier.lack is not None]
+    lines += ["tiers that are skipped:"] if skipped else []
+    for name, lack in skipped:
+        lines.append(f"  {name:<10} {lack.reason}")
+        lines += [f"  {'':<10} {lack.remedy}"] if lack.remedy else []
+    return "\n".join(lines)
 
 
 def check() -> Counts:
@@ -100,7 +170,7 @@ def check() -> Counts:
     paths = {"MYPYPATH": f"{ROOT}:{ROOT / 'scripts' / 'parts'}"}
     counts = Counts()
     for argv in commands:
-        code = _call(argv, env=paths if parts[0] in argv else None)
+        code = CALLS.run(argv, env=paths if parts[0] in argv else None)
         counts.add(failed=int(code != 0), passed=int(code == 0))
         if code != 0:
             print(f"failed: {' '.join(argv[:3])}")
@@ -113,7 +183,7 @@ def client() -> Counts:
     started = time.time()
     log = BUILD / "maven-test.log"
     with log.open("w") as stream:  # servers within the tests log thousands of lines
-        code = _call(["mvn", "-q", "-B", "test"], cwd=ROOT / "client", stdout=stream)
+        code = CALLS.run([*maven(), "-q", "test"], cwd=ROOT / "client", stdout=stream)
     if code != 0:
         print("\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:]))
     return counting.with_code(counting.junit(reports.glob("TEST-*.xml"), newer_than=started), code)
@@ -122,88 +192,56 @@ def client() -> Counts:
 def proxy() -> Counts:
     """``go vet`` and ``go test`` in proxy/."""
     go = str(steps.go_command())
-    env = {"CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
-    vet = _call([go, "vet", "./..."], cwd=ROOT / "proxy", env=env)
+    env = steps.go_environment()
+    vet = CALLS.run([go, "vet", "./..."], cwd=ROOT / "proxy", env=env)
     log = BUILD / "go-test.jsonl"
     with log.open("w") as stream:
-        argv = [go, "test", "-json", "-timeout", f"{TIMEOUT_S}s", "./..."]
-        code = _call(argv, cwd=ROOT / "proxy", env=env, stdout=stream)
+        argv = [go, "test", "-json", "-timeout", f"{calls.TIMEOUT_S}s", "./..."]
+        code = CALLS.run(argv, cwd=ROOT / "proxy", env=env, stdout=stream)
     counts, failures = counting.go(log)
     print(failures, end="")
     return counting.with_code(counts, vet or code)
 
 
 def _pytest(name: str, *options: str) -> Callable[[], Counts]:
-    def act() -> Counts:
+    def execute() -> Counts:
         report = BUILD / f"pytest-{name}.xml"
         report.unlink(missing_ok=True)
-        spread = ["-n", str(WORKERS), "--dist", "loadfile"] if name in SPREAD else []
         argv = [PYTHON, "-m", "pytest", f"tests/{name}", "-q", "--no-header", f"--junitxml={report}"]
-        code = _call([*argv, *spread, *options])
+        argv += ["-p", "tests.progress", "-o", "console_output_style=classic", *options]
+        if name in SPREAD:
+            argv += ["-n", str(WORKERS), "--dist", "loadfile", "--no-loadscope-reorder"]
+        log = BUILD / f"pytest-{name}.log"
+        with log.open("w") as stream:
+            code = CALLS.run(argv, stdout=stream, silent=False)
+        if code != 0:
+            print(log.read_text(errors="replace"), flush=True)
         return counting.with_code(counting.junit([report]), code)
 
-    return act
+    return execute
 
 
-def _hindrance(name: str) -> Callable[[], str | None]:
-    def reason() -> str | None:
-        if not any((ROOT / "tests" / name).rglob("test_*.py")):
-            return f"tests/{name} has no tests"
-        needs = {"spark": ("java", "memory"), "live": ("java", "client", "proxy", "addresses", "memory")}
-        needed = needs.get(name, ())
-        if not needed:
-            return None
-        lacking = [found for found in doctor.checks() if found.name in needed and found.state != "ok"]
-        return "; ".join(f"{found.name}: {found.seen}" for found in lacking) or None
-
-    return reason
+def _installable(gap: machine.Gap) -> bool:
+    """Whether apt knows the packages: one that it does not know would fail the whole call."""
+    policies = [machine.output(["apt-cache", "policy", name]) for name in gap.packages]
+    return all("Candidate: " in policy and "Candidate: (none)" not in policy for policy in policies)
 
 
-def browser_lacking() -> str | None:
-    """Why there is no browser here; as root it is installed first, unless FENCEPOST_NO_APT is set."""
-    if machine.chromium() is not None:
-        return None
-    gap = machine.Gap("Chromium", machine.BROWSER_PACKAGES)
-    if not machine.may_install():
-        return f"no Chromium: {' '.join(machine.apt_command([gap]))}"
-    print("browser: installing Chromium with apt-get (110 MB to fetch, 1 minute)", flush=True)
-    try:
-        steps.system([gap])
-    except machine.StopError as stop:
-        return f"no Chromium, and apt-get could not install it: {str(stop).splitlines()[-1]}"
-    return None if machine.chromium() else "apt-get installed Chromium, but there is none on PATH"
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
 
 
-def docker_lacking() -> str | None:
-    """Why there can be no containers; as root what is missing is installed, unless FENCEPOST_NO_APT is set.
-
-    Where no engine answers, the tests start one of their own (``own_engine``).
-    """
-    unanswered = engine.lacking()
-    missing = [engine.PACKETS] if shutil.which("nft") is None else []
-    try:
-        if unanswered is not None and shutil.which("dockerd") is None:
-            if not machine.may_install():
-                return unanswered.replace("\n", "; ")
-            print("docker: installing docker.io with apt-get (70 MB to fetch, 1 minute)", flush=True)
-            missing.append(engine.ENGINE)
-        elif unanswered is not None and os.geteuid() != 0:
-            return unanswered.replace("\n", "; ")
-        if missing and machine.may_install():
-            steps.system(missing)
-        if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:
-            plugin.bring(plugin.FOLDER)
-    except machine.StopError as stop:
-        return f"docker: {str(stop).splitlines()[-1]}"
-    return None
+def _run_row(row: list[Tier]) -> None:
+    for tier in row:
+        _run(tier)
 
 
 def _run(tier: Tier) -> None:
-    tier.reason = tier.hindrance()
-    if tier.reason is not None:
-        tier.counts.add(skipped=1)
+    if tier.lack is not None:
+        must = tier.name == "client" and needs.is_ci()  # there the Java tests run or fail
+        tier.counts.add(failed=int(must), skipped=int(not must))
         return
-    print(f"== {tier.name}", flush=True)
+    print(f"== {tier.name} (about {_minutes(EXPECTED_S[tier.name])})", flush=True)
     started = time.monotonic()
     tier.counts = tier.act()
     tier.took_s = time.monotonic() - started
@@ -214,32 +252,13 @@ def _summary(ran: list[Tier]) -> int:
     print("\n== summary")
     for tier in ran:
         total.add(tier.counts.passed, tier.counts.failed, tier.counts.skipped)
-        if tier.reason is not None:
-            print(f"{tier.name:<10} skipped   {tier.reason}")
+        word = "FAILED" if tier.counts.failed else "passed"
+        if tier.lack is not None:
+            print(f"{tier.name:<10} {'skipped' if word == 'passed' else word:<9} {tier.lack.reason}")
         else:
-            word = "FAILED" if tier.counts.failed else "passed"
             print(f"{tier.name:<10} {word:<9} {tier.counts}, {tier.took_s:.1f} s")
     print(f"tests: {total}", flush=True)
     return 1 if total.failed else 0
-
-
-def _call(
-    argv: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None, stdout: IO[str] | None = None
-) -> int:
-    """Run in a process group of its own, so that a time-out ends all of it; the exit code."""
-    sys.stdout.flush()
-    process = subprocess.Popen(
-        argv, cwd=cwd, env=os.environ | (env or {}), stdin=subprocess.DEVNULL, stdout=stdout, process_group=0
-    )
-    try:
-        return int(process.wait(timeout=TIMEOUT_S))
-    except subprocess.TimeoutExpired:
-        print(f"no end after {TIMEOUT_S} s: {' '.join(argv[:4])}")
-        return 124
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 if __name__ == "__main__":

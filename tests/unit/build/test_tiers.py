@@ -1,0 +1,217 @@
+"""The tiers: what is listed, installed and skipped, and that each file of tests gets its line."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from protocol.errors import PrerequisiteError
+from tests.progress import Progress
+
+sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
+
+import machine
+import needs
+import steps
+import tiers
+from counting import Counts
+from needs import Lack
+from stamp import ROOT
+
+NFT = machine.Gap("nft", ("nftables",))
+BROWSER = machine.Gap("Chromium", ("chromium", "libatomic1"))
+
+
+def tier(name: str, *packages: machine.Gap, lack: Lack | None = None) -> tiers.Tier:
+    return tiers.Tier(name, lambda: Counts(passed=1), lambda: lack, lambda: list(packages), lack=lack)
+
+
+def test_every_tier_has_its_expected_time() -> None:
+    assert {one.name for one in tiers.tiers()} == tiers.EXPECTED_S.keys()
+
+
+def test_the_table_has_times_reasons_and_remedies() -> None:
+    lack = Lack("no Chromium on PATH", "sudo apt-get install chromium")
+    lines = tiers.table([tier("check"), tier("live"), tier("browser", lack=lack)]).splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["check", f"{tiers.EXPECTED_S['check']}", "s"],
+        ["live", f"{tiers.EXPECTED_S['live'] / 60:.0f}", "min"],
+    ]
+    assert lines[3] == "tiers that are skipped:"
+    assert [line.strip() for line in lines[4:]] == ["browser    no Chromium on PATH", lack.remedy]
+
+
+@pytest.fixture
+def apt(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """What would be run as root; apt knows every package but the one named ``unknown``."""
+    ran: list[list[str]] = []
+
+    def output(argv: list[str]) -> str:
+        return f"{argv[-1]}:\n  Candidate: {'(none)' if argv[-1] == 'unknown' else '1.0'}\n"
+
+    monkeypatch.setattr(machine, "may_install", lambda: True)
+    monkeypatch.setattr(machine, "output", output)
+    monkeypatch.setattr(steps, "run", lambda step, argv, **more: ran.append(argv))
+    monkeypatch.setattr(steps, "system", lambda gaps: ran.append(machine.apt_command(gaps)))
+    return ran
+
+
+def test_the_packages_of_all_tiers_are_installed_at_once_and_listed_before(
+    apt: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiers.install([tier("check"), tier("docker", NFT), tier("browser", BROWSER)])
+    installs = [argv for argv in apt if "install" in argv]
+    assert [argv[-3:] for argv in installs] == [["chromium", "libatomic1", "nftables"]]
+    assert "Chromium: chromium libatomic1" in capsys.readouterr().out
+
+
+def test_a_package_that_apt_does_not_know_does_not_hinder_the_others(apt: list[list[str]]) -> None:
+    tiers.install([tier("docker", NFT), tier("browser", machine.Gap("it", ("unknown",)))])
+    assert apt[-1][-1] == "nftables"
+    assert "unknown" not in apt[-1]
+
+
+def test_without_anything_missing_apt_is_not_called(apt: list[list[str]]) -> None:
+    tiers.install([tier("check"), tier("browser")])
+    assert apt == []
+
+
+def test_who_may_not_install_installs_nothing(apt: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "may_install", lambda: False)
+    tiers.install([tier("browser", BROWSER)])
+    assert apt == []
+
+
+def test_a_failed_installation_ends_nothing(
+    apt: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(gaps: list[machine.Gap]) -> None:
+        raise machine.StopError("system failed\nE: no network", 1)
+
+    monkeypatch.setattr(steps, "system", fail)
+    tiers.install([tier("browser", BROWSER)])
+    assert "apt-get failed: E: no network" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("ci", "code"), [("", 0), ("true", 1)])
+def test_java_tests_that_cannot_run_fail_in_continuous_integration_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ci: str, code: int
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    lacking = tier("client", lack=Lack("no JDK"))
+    tiers._run(lacking)
+    assert tiers._summary([lacking]) == code
+    assert ("FAILED" in capsys.readouterr().out) == bool(code)
+
+
+@pytest.mark.parametrize(("ci", "installed"), [("", []), ("true", ["a JDK"])])
+def test_a_jdk_is_installed_in_continuous_integration_only(
+    monkeypatch: pytest.MonkeyPatch, ci: str, installed: list[str]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(machine, "output", lambda argv: "")
+    assert [gap.what for gap in needs.client_packages()] == installed
+
+
+@pytest.mark.parametrize(
+    ("said", "lacks"), [("javac 17.0.9", False), ("javac 21", False), ("javac 11.0.1", True), ("", True)]
+)
+def test_a_compiler_has_to_be_new_enough(monkeypatch: pytest.MonkeyPatch, said: str, lacks: bool) -> None:
+    monkeypatch.setattr(machine, "output", lambda argv: said)
+    monkeypatch.setattr(needs, "maven", list)
+    found = needs.client_lacking()
+    assert (found is not None) == lacks
+    assert found is None or "apt-get install" in found.remedy
+
+
+def test_java_tests_without_a_maven_in_reach_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> list[str]:
+        raise PrerequisiteError("no repository answers", remedy="Set FENCEPOST_MAVEN.")
+
+    monkeypatch.setattr(machine, "output", lambda argv: "javac 17")
+    monkeypatch.setattr(needs, "maven", fail)
+    assert needs.client_lacking() == Lack("no repository answers", "Set FENCEPOST_MAVEN.")
+
+
+def program(path: Path, script: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_a_browser_that_does_not_start_is_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = program(tmp_path / "chromium", "echo 'cannot open shared object file' >&2; exit 127")
+    monkeypatch.setattr(machine, "chromium", lambda: broken)
+    monkeypatch.setattr(needs, "_node_lacking", lambda: None)
+    found = needs.browser_lacking()
+    assert found is not None
+    assert str(broken) in found.reason
+    assert "libatomic1" in found.remedy
+
+
+def test_a_node_that_does_not_start_is_a_reason_and_is_repaired_by_packages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from playwright._impl import _driver
+
+    node = program(tmp_path / "node", "echo 'node: error: libatomic.so.1: cannot open' >&2; exit 127")
+    monkeypatch.setattr(_driver, "compute_driver_executable", lambda: (str(node), "cli.js"))
+    monkeypatch.setattr(machine, "chromium", lambda: Path("/usr/bin/true"))
+    found = needs.browser_lacking()
+    assert found is not None
+    assert "libatomic.so.1" in found.reason
+    assert needs.browser_packages() == [needs.BROWSER]
+
+
+@pytest.fixture
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """An engine that answers; ``run`` ends as the given line of shell does."""
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    return lambda run: (program(tmp_path / "docker", f'case "$1" in run) {run};; esac'), None)[1]
+
+
+def test_an_engine_in_which_no_container_starts_is_a_reason(docker: Callable[[str], None]) -> None:
+    docker("echo 'runc: cgroup: read-only file system' >&2; exit 125")
+    found = needs.docker_lacking()
+    assert found is not None
+    assert "no container starts: runc: cgroup: read-only file system" in found.reason
+
+
+def test_an_engine_in_which_a_container_starts_lacks_nothing(docker: Callable[[str], None]) -> None:
+    docker("exit 0")
+    assert needs.docker_lacking() is None
+
+
+FILES = {
+    "test_good.py": "def test_a(): pass\ndef test_b(): pass\n",
+    "test_bad.py": "import pytest\ndef test_c(): assert 0\n@pytest.mark.skip\ndef test_d(): pass\n",
+}
+
+
+@pytest.mark.parametrize("spread", [(), ("-n", "2", "--dist", "loadfile")])
+def test_each_file_has_a_line_and_a_failure_is_told_at_once(tmp_path: Path, spread: tuple[str, ...]) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    argv = [sys.executable, "-B", "-m", "pytest", "-p", "tests.progress", "-q", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [*argv, "-c", "/dev/null", *spread, str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+    )
+    lines = done.stderr.splitlines()
+    told = [line.split(": ", 1)[-1].rpartition(", ")[0] for line in lines if line.startswith("  [")]
+    assert sorted(told) == ["1 failed, 1 skipped", "2 passed"]
+    assert any(line.startswith("  FAILED") and line.endswith("test_bad.py::test_c (call)") for line in lines)
+    assert "1 failed, 2 passed, 1 skipped" in done.stdout
+
+
+def test_after_a_silence_what_runs_is_named() -> None:
+    said: list[str] = []
+    heard = threading.Event()
+    progress = Progress(lambda line: (said.append(line), heard.set()), silence_s=0.01)
+    progress.pytest_runtest_logstart("tests/x.py::test_a")
+    progress.pytest_xdist_node_collection_finished(["tests/x.py::test_a"])
+    assert heard.wait(60)
+    progress.pytest_unconfigure()
+    assert said[0].startswith("  running: tests/x.py::test_a (0 s)")
