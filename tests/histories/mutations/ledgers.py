@@ -1,6 +1,6 @@
 """What became of a ledger, changed: its end, its versions, its life."""
 
-from evidence.codes import Kind, Outcome
+from evidence.codes import Holding, Kind, Outcome
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import denied_by_all, final, replaced, without
 from tests.histories.mutations.registry import operator
@@ -61,6 +61,32 @@ def the_closed_end_moved_later(case, dice):
     last = case.rows("ledgers")[-1]
     later = ("ledgers", {**last, "version": last["version"] + 1, "last_entry": case.end + 1})
     return [*case.history, later], {"metadata/illegal_move", "closing/two_ends", "durability/*"}
+
+
+@operator("the pass began after the last delivery, and each version is dated before it", of=lawful)
+def an_entry_that_was_read_is_denied_by_all(case, dice):
+    """All bookies deny an entry in one more census pass, after the final reads or before they ended."""
+    if case.end < 0:
+        return case.history, set()
+    entry, after, dated = dice.randint(0, case.end), dice.random() < 0.7, dice.random() < 0.7
+    ended_ns = max(row["completed_ns"] for row in case.operations(Kind.ENTRY))
+    versions, census = case.rows("ledgers"), case.rows("census")
+    begins_ns = max(ended_ns, *(row["earliest_ns"] for row in versions)) + 1 if after else ended_ns
+    last = max(row["pass_number"] for row in census)
+    times = {"pass_number": last + 1, "asked_ns": begins_ns, "answered_ns": begins_ns + 1}
+    gone = {"holding": int(Holding.ABSENT), "origin": 0, "size_bytes": 0}
+    again = [
+        ("census", {**row, **times, **(gone if row["entry"] == entry else {})})
+        for row in census
+        if row["pass_number"] == last
+    ]
+    seen = [{**row, "latest_ns": row["earliest_ns"]} if dated else row for row in versions]
+    history = [
+        *without(case.history, lambda table, _: table == "ledgers"),
+        *(("ledgers", row) for row in seen),
+    ]
+    known = all(row["latest_ns"] < begins_ns for row in seen[1:])
+    return [*history, *again], {"durability/lost"} if after and known else set()
 
 
 @operator("the delete failed before it was sent", of=lawful)

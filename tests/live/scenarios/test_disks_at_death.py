@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,11 @@ def test_what_all_holders_lost_at_once_is_explained_and_a_truncation_is_not_excu
         "valid within allowance: 40 lost of 40 acknowledged entries; closing"
     )
     assert losses(verdict) == [("explained", 0, 39)]
+    folder = next(run.results.glob("bp46/lost-together/*/unprotected"))
+    events = [json.loads(line) for line in (folder / "raw/servers/events.jsonl").read_text().splitlines()]
+    told = {(one["server"], one["boot"]): one["conf"] for one in events if one["event"] == "configured"}
+    assert set(told) == {(bookie, boot) for bookie in ("b1", "b2", "b3") for boot in (1, 2)}
+    assert all(conf == {"journalWriteData": "false", "journalSyncData": "true"} for conf in told.values())
 
 
 def test_what_was_journaled_comes_back_and_what_was_not_is_explained(fencepost: Start) -> None:

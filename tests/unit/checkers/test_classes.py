@@ -167,17 +167,19 @@ def test_a_holder_that_replication_replaced_may_have_collected_its_copy(moves, e
 
 
 def test_a_holder_that_is_named_for_other_entries_alone_is_not_responsible_for_this_one():
+    """Entry 5 is on b3 to the end, entry 1 only where b3 was not replaced in the first fragment."""
     parts = [{0: ("b1", "b2", last), 5: ("b1", "b2", "b3")} for last in ("b3", "b4")]
-    denial = answered(1, 4, Holding.ABSENT, **CENSUS)
-    kept_to_the_end, replaced = (
-        [*LOSS[:3], closed(1, fragments=parts[0]), closed(1, 2, fragments=part), *LOSS[4:], denial]
-        for part in parts
-    )
-    assert classes(kept_to_the_end, HOLDER, servers=ALL_BUT_THREE) == [("unexplained", 1, 1)]
-    assert classes(replaced, HOLDER, servers=ALL_BUT_THREE) == [("undetermined", 1, 1)]
+    rest = [acked(5), closed(5, fragments=parts[0]), opened(5), kept(0), found(0), gone(1), gone(5)]
+    denials = [answered(entry, 4, Holding.ABSENT, **CENSUS) for entry in (1, 5)]
+    acks = [took(entry, bookie, 100 + entry) for entry in (1, 5) for bookie in (1, 3)]
+    kept_to_the_end, replaced = ([*LOSS[:3], *rest, closed(5, 2, fragments=part), *denials] for part in parts)
+    both = [("unexplained", 1, 1), ("unexplained", 5, 5)]
+    one = [("unexplained", 5, 5), ("undetermined", 1, 1)]
+    assert classes(kept_to_the_end, acks, servers=ALL_BUT_THREE) == both
+    assert classes(replaced, acks, servers=ALL_BUT_THREE) == one
     held = {"servers": (*FIRST_KILLED, *boot(3, killed=700), copied(3, at=710), *boot(4))}
-    assert classes(kept_to_the_end, HOLDER, on_disk(3, 1), **held) == [("unexplained", 1, 1)]
-    assert classes(replaced, HOLDER, on_disk(3, 1), **held) == [("undetermined", 1, 1)]
+    assert classes(kept_to_the_end, acks, on_disk(3, 1, 5), **held) == both
+    assert classes(replaced, acks, on_disk(3, 1, 5), **held) == one
 
 
 def test_a_copy_that_is_still_there_was_not_lost_wherever_it_lies():

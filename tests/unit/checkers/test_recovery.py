@@ -167,6 +167,7 @@ def test_an_answer_to_fencing_after_the_last_read_came_too_late():
     assert not found(recovered(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=25))
     after = asked("reader", "b3", read(5), at=BY + 1)
     assert found(recovered(), recovery(4, fenced=("b1",)), late, after) == TOO_FEW
+    assert not found(recovered(), recovery(4, fenced=("b1",)), late, asked("reader", "b3", read(5), at=BY))
 
 
 def test_a_retry_is_judged_by_all_that_its_client_was_told():
