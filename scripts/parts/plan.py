@@ -112,7 +112,7 @@ def require_room(names: list[str]) -> None:
         if need_mb and free_mb < need_mb + RESERVE_MB:
             raise machine.StopError(
                 f"set-up needs {(need_mb + RESERVE_MB) / 1000:.1f} GB of disk at {place} (while it runs), "
-                f"and {free_mb / 1000:.1f} GB are free. Nothing was changed.\n"
+                f"and {free_mb / 1000:.1f} GB are free. Nothing was fetched.\n"
                 "Free some, or set FENCEPOST_CACHE to one on a larger disk, and run scripts/setup again.",
                 2,
             )
