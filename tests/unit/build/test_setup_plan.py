@@ -123,3 +123,24 @@ def test_a_part_in_the_making_is_not_whole(tmp_path: Path, monkeypatch: pytest.M
     assert stamp.whole("python")
     stamp.record("python", None)
     assert not stamp.whole("python")
+
+
+def test_a_warm_cache_is_used_without_network_and_a_damaged_one_is_filled_again(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[bool] = []
+
+    def run(step: str, argv: list[str], **_: object) -> None:
+        calls.append("--offline" in argv)
+        if calls[-1] and broken:
+            raise machine.StopError("no such wheel", 1)
+
+    monkeypatch.setattr(steps, "run", run)
+    monkeypatch.setattr(steps, "uv", lambda: cache / "uv")
+    monkeypatch.setattr(steps, "uv_environment", dict)
+    steps.packages_mark().parent.mkdir(parents=True)
+    for broken, expected in ((False, [True]), (True, [True, False])):
+        steps.packages_mark().touch()
+        calls.clear()
+        steps._install("python", [])
+        assert calls == expected
