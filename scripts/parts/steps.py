@@ -243,8 +243,8 @@ def _version(home: Path) -> str:
 def _logged(
     step: str, argv: list[str], cwd: Path, env: dict[str, str] | None, *, own_session: bool = False
 ) -> Iterator[subprocess.Popen[bytes]]:
-    log = BUILD / f"{step}.log"
-    with log.open("ab") as stream:
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / f"{step}.log").open("ab") as stream:
         stream.write(f"$ {' '.join(argv)}\n".encode())
         stream.flush()
         with subprocess.Popen(
