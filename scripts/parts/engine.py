@@ -18,11 +18,12 @@ import machine
 import steps
 from stamp import PROXY
 
-ENGINE = machine.Gap("a Docker engine", ("docker.io",))
+ENGINE = machine.Gap("a Docker engine", ("docker.io", "iproute2"))  # `ip` removes its bridge afterwards
 PACKETS = machine.Gap("nft in containers' networks", ("nftables", "util-linux"))
 DEBOOTSTRAP = machine.Gap("debootstrap", ("debootstrap",))
 _PROBE = "fencepost/probe"
 _LOG, _PID = Path("/var/log/dockerd.log"), Path("/var/run/docker.pid")
+_NOT_STARTED = {124, 125, 126, 127}  # of `docker run`; any other code is the program's own
 _ASK_TIMEOUT_S = 60
 _START_TIMEOUT_S = 60
 
@@ -74,10 +75,12 @@ def container_failure(address: str | None = None) -> str | None:
         with tarfile.open(archive, "w") as tar:
             tar.add(PROXY, PROXY.name)
         done = docker(*words, "import", str(archive), _PROBE)
-    if done.returncode == 0:
+    started = done.returncode == 0
+    if started:
         done = docker(*words, "run", "--rm", _PROBE, f"/{PROXY.name}", "-help")
+        started = done.returncode not in _NOT_STARTED
         docker(*words, "image", "rm", _PROBE)
-    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["it said nothing"])[0]
+    return None if started else (done.stderr.strip().splitlines() or ["it said nothing"])[0]
 
 
 def builder() -> dict[str, str]:
