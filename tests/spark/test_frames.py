@@ -18,7 +18,16 @@ from pipeline.facts import run_facts
 from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_collection, read_table
-from tests.spark.rawfolder import RUN_ID, WRITER, Story, make
+from tests.spark.rawfolder import (
+    MS,
+    OBSERVER,
+    RUN_ID,
+    WRITER,
+    Story,
+    make,
+    observer_slots,
+    write_history,
+)
 from tests.spark.rawwire import SEGMENT, Records, adds, write_log
 
 CLEAN = Story({7: 50, 8: 300})
@@ -217,3 +226,26 @@ def test_frames_that_could_not_be_recorded_are_named_where_they_are_missing(tmp_
         "frames: frames-000001.wire: frames before record 101 could not be recorded",
         "frames: frames-000001.wire: link 3 has no name",
     )
+
+
+def lac_findings(verdict: RunVerdict) -> set[tuple[str, int, int, int]]:
+    return {
+        (one.kind, one.ledger, one.first_entry, one.last_entry) for one in verdict.judgements["lac"].findings
+    }
+
+
+def test_a_lac_that_a_client_received_before_the_acknowledgements_is_found(tmp_path: Path) -> None:
+    """The copy differs from the lawful run in one file: its observer opened the ledgers too early."""
+
+    def early(folder: RunFolder) -> dict[str, Any]:
+        write_history(folder, "observer", OBSERVER, observer_slots(CLEAN), began_ns=MS)
+        return write_log(folder.frames, RUN_ID, adds(CLEAN.ledgers), NAMES)
+
+    lawful = judged(logged(tmp_path / "lawful"))
+    doctored = judged(make(tmp_path / "doctored", CLEAN, logged=early))
+    assert doctored.damage == ()
+    assert lac_findings(doctored) - lac_findings(lawful) == {
+        ("covers_unacked", 7, 0, 49),
+        ("covers_unacked", 8, 0, 299),
+    }
+    assert not any(kind == "covers_unacked" for kind, *_ in lac_findings(lawful))
