@@ -19,6 +19,7 @@ from evidence.names import ledger_names
 from harness.decisions import decided_otherwise, decisions
 from plans.comparison import Comparison, Found, compare
 from plans.resolve import from_json
+from plans.standing import standing
 
 if TYPE_CHECKING:
     from pipeline.session import Session
@@ -93,6 +94,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         if not within_allowance(judgement)  # what is excused needs no statement
         for finding in judgement.findings
     ]
+    counting = convicting_properties(plan.required, verdict.judgements)
     comparison = compare(
         plan.expect,
         found,
@@ -102,29 +104,46 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
         whole=verdict.judgements[Sufficiency.name].verdict is not Verdict.UNKNOWN,
         rounds=plan.rounds,
         decisions=tuple(decisions(folder)),
-        counting=convicting_properties(plan.required, verdict.judgements),
+        counting=counting,
         undecided=[
             (name, names.get(ledger, f"ledger {ledger}" if ledger >= 0 else ""))
             for name, ledger in undecided(plan.required, verdict.judgements)
         ],
     )
     otherwise = (folder.end() or {}).get("otherwise", ())
-    decided = not verdict.damage and decided_otherwise(folder)
-    return went_otherwise(comparison, otherwise, decided=decided) if otherwise else comparison
+    if not otherwise:
+        return comparison
+    known = {(one.property, one.kind) for one in standing(verdict.mode, facts["bookkeeper"])}
+    anomaly = any(one.property in counting and (one.property, one.kind) not in known for one in found)
+    return went_otherwise(
+        comparison,
+        otherwise,
+        decided=not verdict.damage and decided_otherwise(folder),
+        anomaly=verdict.headline if anomaly and verdict.verdict is Verdict.ANOMALY else "",
+    )
 
 
-def went_otherwise(comparison: Comparison, otherwise: Sequence[str], *, decided: bool) -> Comparison:
+def went_otherwise(
+    comparison: Comparison, otherwise: Sequence[str], *, decided: bool, anomaly: str = ""
+) -> Comparison:
     """The comparison of a run that went otherwise than planned, which meets nothing.
 
-    The first of ``otherwise`` comes first, or behind the anomalies that nothing states. ``decided``: it was
-    a client's decision.
+    A plan states what a run shows that goes as planned, so an ``anomaly`` is unexpected, stated or not.
+    Behind it comes the first of ``otherwise``; ``decided``: that was a client's decision.
     """
     first = f"the client decided otherwise: {otherwise[0]}" if decided else otherwise[0]
     others = () if comparison.met else comparison.reasons
+    if comparison.unexpected:
+        reasons = (*others, first)
+    elif anomaly:
+        reasons = (f"an anomaly in a run that went otherwise than planned: {anomaly}", first, *others)
+    else:
+        reasons = (first, *others)
     return replace(
         comparison,
         met=False,
         as_stated=0,
-        reasons=(*others, first) if comparison.unexpected else (first, *others),
+        reasons=reasons,
+        unexpected=comparison.unexpected or bool(anomaly),
         contradicted=comparison.contradicted or decided,
     )

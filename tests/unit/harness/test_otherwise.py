@@ -235,3 +235,12 @@ def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
     assert told.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
     lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided=False)
     assert lost.reasons == ("lost", "append ended ok")
+    stated = went_otherwise(
+        Comparison(False, ("torn",)), ["append ended ok"], decided=False, anomaly="1 lost"
+    )
+    assert stated.unexpected
+    assert stated.reasons == (
+        "an anomaly in a run that went otherwise than planned: 1 lost",
+        "append ended ok",
+        "torn",
+    )
