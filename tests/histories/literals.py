@@ -295,11 +295,7 @@ repaired(
     beside={"durability/lost"},
     lawful=EVERYWHERE,
 )
-repaired(
-    "replicas/differing",
-    [MADE, OTHER],
-    lawful=EVERYWHERE,
-)
+repaired("replicas/differing", [MADE, OTHER], beside={"content/two_writings"}, lawful=EVERYWHERE)
 RACKS = {"b1": "r1", "b2": "r1", "b3": "r1", "b4": "r2"}
 says(
     "placement/too_few_racks",

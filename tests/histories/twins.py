@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
+from tests.histories.rows import Row, chain, end_of, has, last_pass, ledgers_of, ok, operations, rows
 from tests.histories.story import BOOKIES, Fact
 
-Row = dict[str, Any]
 Thing = tuple[Any, ...]
 VALID, ANOMALY, UNKNOWN = "valid", "anomaly", "unknown"
 
@@ -27,40 +27,9 @@ class Plain:
     verdict: str
 
 
-def rows(history: Iterable[Fact], table: str) -> list[Row]:
-    return [row for name, row in history if name == table]
-
-
 def concluded(things: Iterable[Thing], enough: bool) -> Plain:
     found = frozenset(things)
     return Plain(found, ANOMALY if found else VALID if enough else UNKNOWN)
-
-
-def operations(history: list[Fact], *kinds: Kind) -> list[Row]:
-    return [row for row in rows(history, "operations") if row["kind"] in kinds]
-
-
-def ok(row: Row) -> bool:
-    return bool(row["outcome"] == Outcome.OK)
-
-
-def has(row: Row, flag: Flag) -> bool:
-    return row["flags"] & flag != 0
-
-
-def ledgers_of(history: list[Fact]) -> list[int]:
-    return sorted({row["ledger"] for _, row in history})
-
-
-def chain(history: list[Fact], ledger: int) -> list[Row]:
-    """The ledger's versions, in order, less the row that says it was deleted."""
-    found = [row for row in rows(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
-    return sorted(found, key=lambda row: row["version"])
-
-
-def end_of(history: list[Fact], ledger: int) -> int | None:
-    closed = [row for row in chain(history, ledger) if row["state"] == 3]
-    return closed[-1]["last_entry"] if closed else None
 
 
 def was_released(history: list[Fact], ledger: int) -> bool:
@@ -158,11 +127,6 @@ def fate(history: list[Fact], ledger: int, entry: int) -> str:
     if found == "unavailable" or not asked_after_reads(history, ledger):
         return "kept"
     return "unavailable" if changed_meanwhile(history, ledger) else found
-
-
-def last_pass(history: list[Fact]) -> list[Row]:
-    census = rows(history, "census")
-    return [row for row in census if row["pass_number"] == max(row["pass_number"] for row in census)]
 
 
 def asked_after_reads(history: list[Fact], ledger: int) -> bool:

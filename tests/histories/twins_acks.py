@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
+from tests.histories.rows import rows
 from tests.histories.story import Fact
-from tests.histories.twins import complete_chain, rows, tells
+from tests.histories.twins import complete_chain, tells
 
 Added = tuple[int, int, int]
 """(ledger, entry, client)."""

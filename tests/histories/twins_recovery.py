@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
+from tests.histories.rows import Row, chain, operations, rows
 from tests.histories.story import Fact
-from tests.histories.twins import Row, chain, operations, rows
 
 NEGATIVE = (Status.ENOLEDGER, Status.ENOENTRY)
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
