@@ -104,15 +104,15 @@ def _facts() -> dict[str, Any]:
 
 
 def _transactions(shape: Shape) -> Iterator[str]:
-    """Each ledger is created open and closed with its next version."""
-    opened, closed = _metadata(1, -1), _metadata(3, shape.last)
-    created_ns, closing_ns = closed_ns(shape, np.arange(shape.ledgers))
-    for ledger, (begun, ended) in enumerate(zip(created_ns.tolist(), closing_ns.tolist(), strict=True)):
-        digits = f"{ledger:010d}"
-        common = {"path": f"/ledgers/{digits[:2]}/{digits[2:6]}/L{digits[6:]}"}
-        for version, (op, at_ns, data) in enumerate((("create", begun, opened), ("set", ended, closed))):
-            line = {"zxid": hex(2 * ledger + version + 1), "time_ms": (_WALL_NS + at_ns) // MS, "op": op}
-            yield json.dumps(line | common | {"version": version, "data": data}) + "\n"
+    """Each ledger is created open and closed with its next version; numbered as they come."""
+    contents = ("create", _metadata(1, -1)), ("set", _metadata(3, shape.last))
+    times_ns = np.stack(closed_ns(shape, np.arange(shape.ledgers)), axis=1).reshape(-1)
+    for zxid, place in enumerate(np.argsort(times_ns, kind="stable").tolist(), start=1):
+        ledger, version = divmod(place, 2)
+        (op, data), digits = contents[version], f"{ledger:010d}"
+        path = f"/ledgers/{digits[:2]}/{digits[2:6]}/L{digits[6:]}"
+        line = {"zxid": hex(zxid), "time_ms": (_WALL_NS + int(times_ns[place])) // MS, "op": op, "path": path}
+        yield json.dumps(line | {"version": version, "data": data}) + "\n"
 
 
 def _metadata(state: int, last_entry: int) -> str:

@@ -1,5 +1,7 @@
 """A close never cuts off what was promised, and a ledger has one end."""
 
+import pytest
+
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
 from tests.histories.story import (
@@ -16,6 +18,7 @@ from tests.histories.story import (
     recovering,
     told,
     unsure,
+    vanished,
 )
 
 
@@ -124,9 +127,10 @@ def test_a_close_is_written_before_its_client_hears_of_it():
     assert not closing(*history, told_closed(0, completed_ns=6, handle=5)).findings
 
 
-def test_the_first_of_several_closed_versions_counts():
-    history = [created(), closed(0, earliest_ns=5), closed(0, 2, earliest_ns=9)]
-    assert not closing(*history, recovered(0, completed_ns=5)).findings
+@pytest.mark.parametrize("deleted_later", [[], [vanished(3)]])
+def test_the_first_of_several_closed_versions_counts(deleted_later):
+    history = [created(), closed(0, earliest_ns=5), closed(0, 2, earliest_ns=9), *deleted_later]
+    assert not closing(*history, recovered(0, completed_ns=5)).counts["closed_unwritten"]
     assert closing(*history, recovered(0, completed_ns=4)).counts["closed_unwritten"] == 1
 
 
