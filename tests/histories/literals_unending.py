@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.histories.literals import EVERYWHERE, LITERALS, NO_RECOVERY, THREE, Says
+from tests.histories.literals import EVERYWHERE, NO_RECOVERY, THREE, Says
+from tests.histories.literals_servers import LITERALS
 from tests.histories.lives import boot, server
 from tests.histories.repairs import audit, elected, marked, tried, unmarked
 from tests.histories.story import created, opened, recovering

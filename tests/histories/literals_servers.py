@@ -1,0 +1,116 @@
+"""The findings of ``servers``: one crash (or stop) of b1, and a boot after it that does one wrong thing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evidence.codes import Message, Status
+from tests.histories.literals import LITERALS, Says
+from tests.histories.lives import boot, said, server
+from tests.histories.story import READER, closed, created, recovering
+
+__all__ = ("LITERALS",)
+OPEN = created(earliest_ns=2, latest_ns=3)
+MENDED = [OPEN, recovering(1, earliest_ns=22, latest_ns=24), closed(2, 2, earliest_ns=25, latest_ns=28)]
+CHECK: dict[str, Any] = {
+    "unclean_shutdown": 12,
+    "preboot_start": 13,
+    "mark_limbo": 15,
+    "preboot_end": 17,
+    "registered": 19,
+    "dirty_kept": 19,
+    "answering": 20,
+}
+REPAIR: dict[str, Any] = {
+    "full_check_init": 21,
+    "ledger_check_and_copy_start": 30,
+    "full_check_end": 33,
+    "clear_integcheck_flag": 34,
+}
+DETAIL = {"mark_limbo": {"ledgerId": 1}, "ledger_check_and_copy_start": {"ledgerId": 1}}
+DETAIL["full_check_end"] = {"ledgersToRetry": 0}
+
+
+def life(number: int, events: dict[str, int], **ends: int) -> list[dict[str, Any]]:
+    """One boot of b1 with its log."""
+    rows = [*boot(1, number, **ends)]
+    rows += [server(1, number, name, at, at, **DETAIL.get(name, {})) for name, at in events.items()]
+    end = ends.get("killed") or ends.get("stopped") or 999
+    return [*rows, server(1, number, "log_read", end, end)]
+
+
+UP = {"dirty_created": 4, "component_started": 5, "answering": 5}
+CRASHED, STOPPED = life(1, UP, began=1, killed=10), life(1, UP, began=1, stopped=10)
+
+
+def second(events: dict[str, int], first: Any = None, **changed: int | None) -> tuple[Any, ...]:
+    """The boot before and this one; ``changed`` moves events to other times, or takes them away."""
+    told_of = {name: at for name, at in {**events, **changed}.items() if at is not None}
+    return (*(first or CRASHED), *life(2, told_of, began=11))
+
+
+guarded = Says({"wire": True, "guarded": frozenset({"b1"})})
+GOOD = second(CHECK)
+guarded(
+    "servers/unclean_unseen",
+    OPEN,
+    servers=second(UP),
+    guarded=frozenset(),
+    lawful_servers=second(UP, STOPPED),
+)
+guarded("servers/clean_seen_unclean", OPEN, servers=second(CHECK, STOPPED), lawful_servers=GOOD)
+UNCHECKED = {"preboot_start": None, "mark_limbo": None, "preboot_end": None}
+guarded("servers/unchecked", OPEN, servers=second(CHECK, **UNCHECKED), lawful_servers=GOOD)
+guarded(
+    "servers/available_unchecked",
+    OPEN,
+    servers=second(CHECK, mark_limbo=21, preboot_end=22),
+    lawful_servers=GOOD,
+)
+EARLY = said(Message.READ, 1, 20, entry=3, status=Status.ENOENTRY, boot=2, source=READER)
+MARKED_LATE = {"mark_limbo": 30, "preboot_end": 31, "registered": 40, "answering": 40}
+guarded(
+    "servers/denied_unchecked",
+    [OPEN, EARLY],
+    servers=second(CHECK, **MARKED_LATE),
+    beside={"answers/limbo_not_shown"},
+    lawful=OPEN,
+)
+guarded("servers/unmarked", OPEN, servers=second(CHECK, mark_limbo=None), lawful_servers=GOOD)
+WHOLE_BOOT = second(CHECK | REPAIR)
+guarded(
+    "servers/cleared_unrecovered",
+    MENDED,
+    servers=second(CHECK | REPAIR, ledger_check_and_copy_start=24),
+    lawful_servers=WHOLE_BOOT,
+)
+guarded(
+    "servers/flag_cleared_early",
+    MENDED,
+    servers=second(CHECK | REPAIR, full_check_end=35),
+    lawful_servers=WHOLE_BOOT,
+)
+guarded(
+    "servers/full_check_early",
+    MENDED,
+    servers=second(CHECK | REPAIR, full_check_init=14),
+    lawful_servers=WHOLE_BOOT,
+)
+STAMPED = {**CHECK, "cookie_mismatch": 12, "cookie_stamped": 18}
+del STAMPED["unclean_shutdown"]
+guarded(
+    "servers/stamped_unchecked",
+    OPEN,
+    servers=second(STAMPED, STOPPED, cookie_stamped=14),
+    lawful_servers=second(STAMPED, STOPPED),
+)
+AGAIN = {name: at + 40 for name, at in CHECK.items()}
+CRASHED_AGAIN = (*CRASHED, *life(2, CHECK, began=11, killed=50))
+LATER = said(Message.READ, 1, 70, entry=3, status=Status.ENOENTRY, boot=3, source=READER)
+guarded(
+    "servers/protection_lost",
+    [OPEN, LATER],
+    servers=(*CRASHED_AGAIN, *life(3, AGAIN, began=51)),
+    beside={"answers/limbo_not_shown", "servers/cleared_unrecovered"},
+    lawful=OPEN,
+)
