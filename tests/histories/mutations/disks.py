@@ -148,4 +148,8 @@ def a_bookie_in_limbo_denies(case, dice):
     names = frozenset({"b1"}) if guarded else frozenset()
     run = replace(case.run, servers=(*case.run.servers, served), guarded=names)
     owed = guarded and open_still and status is Status.ENOENTRY
-    return [*history, said_so], ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*"}, run
+    return (
+        [*history, said_so],
+        ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*", "closing/*"},
+        run,
+    )
