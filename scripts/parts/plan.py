@@ -19,6 +19,7 @@ from stamp import ROOT
 from cluster.versions import DEFAULT_VERSION
 
 RESERVE_MB = 100
+_HAS_GO = machine.go() is not None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ STEPS = {
     ),
     "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 253),
     "proxy": Step(
-        steps.proxy, ("go",), "the proxy: modules and build", 25, 278, 17,
+        steps.proxy, ("go",), "the proxy: modules and build", 25, 278 * _HAS_GO, 17, 278 * (not _HAS_GO),
         cached=lambda: (stamp.cache_root() / "go" / "build").is_dir(),
     ),
     "starts": Step(

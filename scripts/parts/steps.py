@@ -163,6 +163,8 @@ def proxy() -> None:
     argv = [str(go_command()), "build", "-v", "-trimpath", "-buildvcs=false", "-o", str(part), "."]
     run("proxy", argv, cwd=ROOT / "proxy", env=go_environment())
     part.replace(PROXY)
+    if machine.go() is None:  # whoever has no Go builds once: modules and objects would take 280 MB
+        run("proxy", [argv[0], "clean", "-cache", "-modcache"], env=go_environment())
 
 
 def starts() -> None:

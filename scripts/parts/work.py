@@ -34,7 +34,6 @@ class Work:
         self._futures: dict[str, Future[bool]] = {}
         self._speaking = Lock()
         self._started = self._spoke = time.monotonic()
-        self._free_bytes = self._free()
 
     def do(self) -> None:
         """All steps; ``StopError`` at the end when some failed."""
@@ -81,13 +80,9 @@ class Work:
         return True
 
     def _status(self) -> str:
-        """How long it has taken, what each running step wrote last, and how much disk it has filled."""
+        """How long it has taken, and what each running step wrote last."""
         doing = "; ".join(name + _last_line(name) for name in self.running)
-        used_mb = max(self._free_bytes - self._free(), 0) // 1_000_000
-        return f"  {time.monotonic() - self._started:3.0f} s, {used_mb} MB of disk so far: {doing}"
-
-    def _free(self) -> int:
-        return shutil.disk_usage(stamp.cache_root()).free
+        return f"  {time.monotonic() - self._started:3.0f} s: {doing}"
 
 
 def main() -> int:
