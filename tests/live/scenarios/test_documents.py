@@ -35,3 +35,11 @@ def test_the_scenarios_of_a_document_come_out_as_stated(
     names = [path.stem for path, plan in plans if "unprotected" in plan.modes]
     run, _ = as_stated(fencepost, names, "unprotected", document=document)
     run.assert_nothing_left()
+
+
+def test_an_ensemble_change_leaves_acknowledged_entries_behind(fencepost: Callable[..., Fencepost]) -> None:
+    """The only scenario in which journaled entries are lost without a crash."""
+    run, verdicts = as_stated(fencepost, ["ensemble-change-in-flight"], "journal", document="protocol")
+    (lost,) = verdicts["ensemble-change-in-flight"]["judgements"]["durability"]["findings"]
+    assert (lost["first_entry"], lost["last_entry"], lost["loss"]) == (4, 6, "unexplained")
+    run.assert_nothing_left()
