@@ -6,7 +6,7 @@ from tests.histories.literals import EVERYWHERE, NO_RECOVERY, THREE, Says
 from tests.histories.literals_servers import LITERALS
 from tests.histories.lives import boot, server
 from tests.histories.repairs import audit, elected, marked, tried, unmarked
-from tests.histories.story import created, opened, recovering
+from tests.histories.story import closed, created, opened, recovering
 
 __all__ = ("LITERALS",)
 says = Says()
@@ -17,7 +17,7 @@ says(
     [created(), recovering(), opened(-1, **NO_RECOVERY)],
     bookies=THREE,
     servers=(*boot(1), *boot(2), *boot(3), OTHER_KEY),
-    lawful=[created(), recovering(), opened(-1, invoked_ns=100, completed_ns=109)],
+    lawful=[created(), recovering(), closed(-1, 2), opened(-1, invoked_ns=100, completed_ns=109)],
 )
 
 UP = [row for number in range(1, 5) for row in boot(number)]

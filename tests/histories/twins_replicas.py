@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from checkers.facts.health import Health
 from evidence.codes import Flag, Holding, Kind, Outcome
 
 AT_ONCE = ("kill", "wipe")
+CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
 TELLING = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
 Things = frozenset[tuple[str, int, int]]
 
@@ -21,9 +23,8 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
         return frozenset(), refused
     mine = [row for row in census if row["pass_number"] == numbers[0]]
     began, ended = min(row["asked_ns"] for row in mine), max(row["answered_ns"] for row in mine)
-    if not _quiet(run, began):
-        return frozenset(), refused
-    things, entries, doubts = set(), 0, 0
+    quiet = _quiet(run, began)
+    things, unending, entries, doubts = set(), set(), 0, 0
     for ledger in sorted({row["ledger"] for table, row in history if table == "ledgers"}):
         chain = _chain(history, ledger)
         possible = _possible(chain, began, ended)
@@ -34,6 +35,7 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
         )
         gap = [version["version"] for version in chain] != list(range(len(chain)))
         doubts += gap
+        without: set[str] = set()
         for entry in range(last + 1):
             entries += 1
             owing = set.intersection(*(_write_set(version, entry) for version in possible))
@@ -45,6 +47,7 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
                 if _says(rows, Holding.ABSENT) or _says(rows, Holding.DAMAGED)
             }
             lacking, unsure = negative - having, owing - having - negative
+            without |= lacking | unsure
             if gap:
                 continue
             doubts += len(unsure)
@@ -62,6 +65,11 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
             }
             if len(kinds) > 1:
                 things.add(("differing", ledger, entry))
+        if not gap and len(possible) == 1 and _never_repaired(chain, run, began, possible[0], without):
+            unending.add(("never_repaired", ledger, -1))
+    if not quiet:
+        return frozenset(unending), "anomaly" if unending else refused
+    things |= unending
     if things:
         return frozenset(things), "anomaly"
     return frozenset(), "valid" if entries and not doubts else "unknown"
@@ -141,4 +149,49 @@ def _quiet(run: Any, began: int) -> bool:
     # Audits of one auditor do not overlap: the n-th end is that of the n-th beginning.
     return any(
         start > max(changes, default=-1) and end < began for start, end in zip(starts, ends, strict=False)
+    )
+
+
+def _never_repaired(chain: list[Any], run: Any, began: int, version: Any, without: set[str]) -> bool:
+    """Whether five tries in a row failed while nothing changed and repair had all that it needs."""
+    changes = [(row["earliest_ns"], row["latest_ns"]) for row in run.servers if row["event"] in CHANGES]
+    changes += [(one["earliest_ns"], one["latest_ns"]) for one in chain]
+    for fault in run.faults:
+        over = "confirmed_ns" if fault["kind"] in AT_ONCE else "healed_ns"
+        changes.append((fault["injected_ns"], fault[over]))
+    rows: list[list[tuple[int, int]]] = []
+    missing, locked, tries = None, None, []
+    for row in sorted(run.servers, key=lambda row: int(json.loads(row["detail"]).get("zxid", "0"), 16)):
+        detail = json.loads(row["detail"])
+        if detail.get("ledgerId") != version["ledger"] or row["latest_ns"] >= began:
+            continue
+        if row["event"] in ("ledger_marked", "ledger_unmarked"):
+            missing, tries = detail.get("missing") if row["event"] == "ledger_marked" else None, []
+        elif row["event"] == "repair_locked":
+            locked = row["earliest_ns"]
+        elif row["event"] == "repair_unlocked" and locked is not None and missing is not None:
+            tries = [*tries, (locked, row["latest_ns"])]
+            rows += [tries[at:] for at in range(len(tries))]
+            locked, gone = None, set(missing)
+    calm = [
+        row
+        for row in rows
+        if len(row) >= 5 and not any(at <= row[-1][1] and over >= row[0][0] for at, over in changes)
+    ]
+    if not calm or run.racks:
+        return False
+    longest = max(calm, key=len)
+    health = Health(run, longest[0][0], longest[-1][1])
+    whole = {
+        name
+        for name, number in run.bookies.items()
+        if health.boot(number) and number not in health.lossy() and name not in gone | without
+    }
+    write_sets = [
+        _write_set(version, one["first_entry"] + at) for one in version["fragments"] for at in range(9)
+    ]
+    return (
+        version["latest_ns"] < longest[0][0]
+        and len(whole) >= version["ensemble"]
+        and all(len(names - whole) < version["ack_quorum"] for names in write_sets)
     )
