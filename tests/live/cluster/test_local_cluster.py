@@ -70,7 +70,7 @@ def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path:
         assert cluster.metadata.ledger(ledger + 1) is None
         assert cluster.unplanned() == []
     folder = RunFolder(tmp_path / "run" / "mode")
-    assert rungs(folder, "b1", 1) == ["started", "listening", "registered", "answering", "exit"]
+    assert rungs(folder, "b1", 1) == ["configured", "started", "listening", "registered", "answering", "exit"]
     assert rungs(folder, "zk1", 1) == ["started", "listening", "answering", "exit"]
     assert rungs(folder, "writer", 1) == ["started", "answering", "exit"]
     assert list((folder.server("zk1") / "data" / "version-2").glob("log.*"))
