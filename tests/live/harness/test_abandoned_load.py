@@ -1,4 +1,4 @@
-"""A run that ends early while a load is at work: it ends all the same, and says why."""
+"""A run whose steps end while a load is at work: the load ends with them, and the run is judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.live.running import Fencepost
 PLAN = """\
 name: test/abandoned
 source: {document: BP-46, section: Test Plan}
-about: A condition that never comes ends the run while clients write.
+about: A condition that never comes ends the steps while clients write.
 clients: [w1, w2]
 modes: [journal]
 control: {mode: unprotected}
@@ -26,12 +26,12 @@ expect:
 """
 
 
-def test_a_run_that_ends_early_ends_its_loads(fencepost: Callable[..., Fencepost], tmp_path: Path) -> None:
+def test_steps_that_end_early_end_their_loads(fencepost: Callable[..., Fencepost], tmp_path: Path) -> None:
     plan = tmp_path / "abandoned.yaml"
     plan.write_text(PLAN)
     run = fencepost("run", str(plan))
-    run.wait_for("ends early")
+    run.wait_for("otherwise than planned")
     code, text = run.finish()
-    assert code == 1, text
+    assert code == 3, text
     assert "waited 1 s for condition 'down'" in text
     run.assert_nothing_left()

@@ -19,8 +19,8 @@ Start = Callable[..., Fencepost]
 
 VARIANTS = {
     "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact")),
-    "what a protected bookie forgets": ("protected", ("lost-limbo", "never-boots")),
-    "a damaged key": ("protected", ("damaged-key",)),
+    "what a protected bookie forgets": ("protected", ("lost-limbo",)),
+    "keys": ("protected", ("damaged-key", "never-boots")),
     "one fence among several": (
         "protected",
         ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused"),
@@ -30,7 +30,7 @@ VARIANTS = {
         ("lost-fence-idle", "lost-fence-idle-entries", "lost-fence-write-back", "lost-fence-restart"),
     ),
 }
-LONG = ("a damaged key", "one fence among several", "idle checkpoints")
+LONG = ("keys", "one fence among several", "idle checkpoints")
 
 
 @pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
