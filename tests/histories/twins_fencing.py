@@ -23,6 +23,7 @@ from tests.histories.twins import (
     rows,
     was_released,
 )
+from tests.histories.twins_holdings import to_the_end
 
 Things = Counter[tuple[str, int, int]]
 DENIALS = (Status.ENOENTRY, Status.ENOLEDGER)
@@ -160,7 +161,8 @@ def never_lost(history: list[Fact], run: RunFacts, ledger: int, entry: int, book
         return True
     ended_ns = max((row["answered_ns"] for row in judging), default=NEVER)
     events = boots(run, bookie).get(boot)
-    return events is not None and bookie not in wiped(run) and not unclean(events, ended_ns)
+    alive = events is not None and bookie not in wiped(run) and not unclean(events, ended_ns)
+    return alive and to_the_end(history, run, (bookie, boot), ledger, entry)
 
 
 def classes(history: list[Fact], run: RunFacts) -> Things:
