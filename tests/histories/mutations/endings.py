@@ -7,10 +7,10 @@ from random import Random
 
 from checkers.contract import RunFacts
 from evidence.codes import Flag, Holding, Kind, Outcome
-from tests.histories.lives import boot
+from tests.histories.lives import boot, server
 from tests.histories.mutations.edits import Row, replaced, without
 from tests.histories.mutations.registry import operator
-from tests.histories.repairs import CENSUS_NS, quiet, shown
+from tests.histories.repairs import CENSUS_NS, marked, quiet, shown, tried, unmarked
 from tests.histories.story import OBSERVER, Fact, closed, created, facts, kept, opened, operation, run_facts
 
 BOOKIES = {f"b{number}": number for number in range(1, 5)}
@@ -86,6 +86,22 @@ def a_copy_is_missing_while_repair_goes_on(case, dice):
     rows = tuple(one for one in case.run.servers if one["event"] != "audit_ended")
     history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
     return history, set(), replace(case.run, servers=rows)
+
+
+@operator("five tries in a row fail, nothing changes, repair has all it needs", of=repaired, only=OF_COPIES)
+def repair_fails_again_and_again(case, dice):
+    """A worker tries a marked ledger four to six times; perhaps something changes or is not there."""
+    tries = dice.choice([4, 5, 6])
+    missing = dice.choice([("b1",), ("b4",), ("b4",), ("b1", "b2")])
+    racks = RACKS if dice.random() < 0.2 else {}
+    changes = (server(4, 1, "znode_created", 350, 350), marked(350, *missing), unmarked(350))
+    change = [dice.choice(changes)] if dice.random() < 0.3 else []
+    mark = [marked(100, *missing), *change]
+    rows = (*case.run.servers, *mark, *tried(*range(200, 200 + 100 * tries, 100)))
+    rows += (unmarked(850),) if dice.random() < 0.7 else ()
+    illegal = tries >= 5 and len(missing) == 1 and not racks and not change
+    run = replace(case.run, servers=rows, racks=racks)
+    return case.history, {"replicas/never_repaired"} if illegal else set(), run
 
 
 @operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))

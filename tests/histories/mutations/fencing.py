@@ -5,9 +5,9 @@ from random import Random
 
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.lives import fenced, said, took
+from tests.histories.lives import fenced, said, server, took
 from tests.histories.mutations.registry import operator
-from tests.histories.story import acked, operation, unsure
+from tests.histories.story import Fact, acked, operation, unsure
 
 OURS = ("fencing", "availability")
 LATER = 1_000_000  # after all that a lawful history tells
@@ -115,9 +115,30 @@ def the_last_recovery_is_refused(case, dice):
 @operator("always", of=five_bookies, only=OURS)
 def a_recovery_that_never_ended_is_refused(case, dice):
     """One bookie may have been killed; that is fewer than the two of AQ."""
+    return without_recovery(case), {"availability/stuck"}
+
+
+def without_recovery(case: Lawful) -> list[Fact]:
+    """The history without its close; the only final open, with recovery, is refused."""
     refused = {"outcome": int(Outcome.UNKNOWN), "error": -10, "invoked_ns": LATER, "completed_ns": LATER + 1}
     open_still = [("ledgers", row) for row in case.rows("ledgers") if row["state"] != 3]
     history = [*(fact for fact in case.history if fact[0] not in ("ledgers", "census")), *open_still]
     history = [fact for fact in history if fact[0] != "operations" or not fact[1]["flags"] & Flag.FINAL]
     opens = operation(Kind.OPEN, client=250, flags=Flag.FINAL | Flag.RECOVERY, seq=1, **refused)
-    return [*history, opens], {"availability/stuck"}
+    return [*history, opens]
+
+
+@operator("no final open recovers the ledger", of=five_bookies, only=OURS)
+def a_bookie_refuses_the_key_of_a_ledger(case, dice):
+    """A bookie logs another key; it explains a refused recovery only if it has that duty, in this boot."""
+    refused = dice.random() < 0.8
+    bookie = dice.randint(1, 5)
+    boots = [row["boot"] for row in case.run.servers if row["server"] == f"b{bookie}"]
+    number, ledger = dice.choice(boots), dice.choice([1, 1, 1, 2])
+    log = server(bookie, number, "key_refused", LATER - 1, LATER - 1, ledgerId=ledger)
+    history = without_recovery(case) if refused else case.history
+    last = max((row for table, row in history if table == "ledgers"), key=lambda row: row["version"])
+    on_duty = f"b{bookie}:3181" in last["fragments"][-1]["bookies"]
+    kind = "key_lost" if ledger == 1 and on_duty and number == max(boots) else "stuck"
+    run = replace(case.run, servers=(*case.run.servers, log))
+    return history, {f"availability/{kind}"} if refused else set(), run
