@@ -101,7 +101,7 @@ def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
 
 def _fetch(version: str, folder: Path) -> None:
     """Fill a folder beside ``folder`` and rename it into place; what a broken fetch left is continued."""
-    from cluster import central, resolution  # set-up uses this module before any package is there
+    from cluster import central  # set-up uses this module before any package is there
 
     _LOG.info("fetching the jars of BookKeeper %s into %s", version, folder)
     project_lock = _project_lock(version)
@@ -110,6 +110,18 @@ def _fetch(version: str, folder: Path) -> None:
         central.fetch(checksums.read_paths(project_lock), part)
         part.rename(folder)
         return
+    try:
+        _resolve(version, folder)
+    except PrerequisiteError as error:
+        if version in str(error):
+            raise
+        raise PrerequisiteError(f"BookKeeper {version}: {error}", remedy=error.remedy) from None
+
+
+def _resolve(version: str, folder: Path) -> None:
+    """Fill ``folder`` with the jars of a release that the project has no lock of."""
+    from cluster import resolution
+
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
         jars = Path(scratch) / version
         jars.mkdir()

@@ -72,7 +72,7 @@ def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path:
     folder = RunFolder(tmp_path / "run" / "mode")
     assert rungs(folder, "b1", 1) == ["configured", "started", "listening", "registered", "answering", "exit"]
     assert rungs(folder, "zk1", 1) == ["started", "listening", "answering", "exit"]
-    assert rungs(folder, "writer", 1) == ["started", "answering", "exit"]
+    assert rungs(folder, "writer", 1) == ["started", "answering", "exit", "recorded"]
     assert list((folder.server("zk1") / "data" / "version-2").glob("log.*"))
     assert list(folder.operations.glob("writer-001-*.hist"))
 
