@@ -20,6 +20,7 @@ from harness.judging import Judge
 from harness.stage import Stage
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import UsageError
+from protocol.java import java
 
 ANOMALY, ALWAYS = "anomaly", "end"
 _SHELL = "org.apache.bookkeeper.bookie.BookieShell"
@@ -84,7 +85,7 @@ def _inside(stage: Stage) -> Iterator[str]:
     jars = artifacts.class_path(str(stage.folder.run()["versions"][name])).folder
     yield "  BookKeeper's shell, for instance for a ledger's metadata:"
     yield (
-        f"    java -cp '{jars}/*' -Djdk.net.hosts.file={server}/hosts {_SHELL} "
+        f"    {java()} -cp '{jars}/*' -Djdk.net.hosts.file={server}/hosts {_SHELL} "
         f"-conf {server}/boot-{bookie.boot}.conf ledgermetadata -ledgerid {min(known.values(), default=0)}"
     )
     yield "  Enter ends the pause; everything is then stopped and judged as always."

@@ -39,7 +39,7 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
         assert [name for name, _, _ in places] == ["b1", "b2", "b3"]
         for _, host, port in places:
             socket.create_connection((host, int(port)), timeout=60).close()
-        shell = re.search(r"java -cp .* ledgermetadata -ledgerid \d+", told)
+        shell = re.search(r"\S*java -cp .* ledgermetadata -ledgerid \d+", told)
         assert shell is not None
         metadata = subprocess.run(
             shell[0], shell=True, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path
