@@ -49,7 +49,10 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
 
 def allowed(plan: Mapping[str, Any], mode: str, names: Mapping[int, str]) -> dict[int, int]:
     """Ledger id -> how many explained losses the plan accepts in this mode."""
-    stated = (plan.get("allowance") or {}).get(mode, {})
+    allowance = plan.get("allowance") or {}
+    if isinstance(allowance, int):  # as records had it before allowances had modes
+        allowance = {mode: {EACH: allowance}}
+    stated = allowance.get(mode, {})
     rounds = int(plan.get("rounds") or 1)
     plain = {ledger: ledger_and_round(name, rounds)[0] for ledger, name in names.items()}
     own = {ledger: int(stated[name]) for ledger, name in plain.items() if name in stated}

@@ -175,12 +175,6 @@ class Plan(Params):
     steps: tuple[Step, ...] = ()
     expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)
 
-    @field_validator("allowance", mode="before")
-    @classmethod
-    def _once_a_number(cls, value: Any) -> Any:
-        """Records of before allowances had modes say 0 where they have none."""
-        return {} if value == 0 else value
-
     @field_validator("clients", "modes", "required")
     @classmethod
     def _no_repeats(cls, value: Any) -> Any:

@@ -18,7 +18,7 @@ from plans.document import Document
 from plans.expectations import Expectation
 from plans.load import load_tree
 from plans.models import MOST_ROUNDS, Plan, Step, StepSpec, Together
-from plans.names import Names, Params, bookie_names
+from plans.names import EACH, Names, Params, bookie_names
 from plans.rounds import every, unrepeatable
 from plans.seeds import HIGHEST_SEED, stream
 from plans.steps import CHOSEN, STEPS, Append, Chaos, Vocabulary
@@ -93,7 +93,10 @@ def from_json(
     missing = [key for key in ("plan", "seed", "mode") if key not in tree]
     if missing:
         raise PlanError(f"{source}: no resolved plan: {', '.join(missing)} missing")
-    plan = load_tree(tree["plan"], vocabulary, workloads=workloads, source=source)
+    stored = dict(tree["plan"])
+    if isinstance(stored.get("allowance"), int):  # as records had it before allowances had modes
+        stored["allowance"] = {tree["mode"]: {EACH: stored["allowance"]}}
+    plan = load_tree(stored, vocabulary, workloads=workloads, source=source)
     try:
         return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])
     except ValidationError as error:
