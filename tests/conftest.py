@@ -3,8 +3,12 @@
 Tests marked `long` run with ``--long`` only: CI has minutes for servers, a night has hours.
 
 Properties have no deadline: how long an example takes on a shared machine says nothing of the code.
+
+A shell without job control starts commands in the background with SIGINT ignored, and every process of theirs
+inherits that. Tests that press Ctrl-C need the default.
 """
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,8 @@ from hypothesis import settings
 
 settings.register_profile("fencepost", deadline=None)
 settings.load_profile("fencepost")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 HERE = Path(__file__).parent
 TIERS = {"unit", "spark", "live", "docker", "browser", "histories", "repo"}
 

@@ -42,6 +42,12 @@ def test_every_locked_package_has_hashes(root: Path, name: str) -> None:
     assert bare == []
 
 
+@pytest.mark.parametrize("path", sorted(artifacts.LOCKS.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_python_gets_the_same_versions(path: Path) -> None:
+    names = NAME.findall(path.read_text())
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_default_release_is_locked() -> None:
     assert DEFAULT_VERSION in artifacts.locked_versions()
 

@@ -25,9 +25,9 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its 
 
 
 def loops_on(folder: Path) -> list[str]:
-    """The files below a folder that are some loop device's."""
+    """The files below a folder that are some loop device's; in a chroot the kernel names the outer path."""
     found = [path.read_text().strip() for path in Path("/sys/block").glob("loop*/loop/backing_file")]
-    return [path for path in found if path.startswith(str(folder))]
+    return [path for path in found if f"{folder}/" in path]
 
 
 def mounts_on(folder: Path, pid: int | str = "self") -> list[str]:
