@@ -11,7 +11,7 @@ from typing import Any
 
 from plans.document import Problem
 from plans.expectations import Breaks, Decides, Defect, Holds, describe
-from plans.models import Plan, StepSpec, Together
+from plans.models import Plan
 from plans.rounds import unrepeatable
 from plans.steps import STEPS, Act
 from plans.versions import overlap
@@ -24,7 +24,6 @@ def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     yield from _without_handle(tree)
     yield from _ids_without_adv(tree)
     yield from _expectations(plan)
-    yield from _control(plan)
     yield from _rounds(plan)
     yield from _decisions(tree, plan)
 
@@ -87,18 +86,6 @@ def _expectations(plan: Plan) -> Iterator[Problem]:
                 yield Problem(("expect", mode, index), text)
 
 
-def _control(plan: Plan) -> Iterator[Problem]:
-    control = plan.control
-    if control.mode is not None:
-        stated = plan.expect.get(control.mode, ())
-        if not any(isinstance(entry, Breaks | Defect) for entry in stated):
-            yield Problem(
-                ("control", "mode"), f"the control must break, but nothing under `{control.mode}` breaks"
-            )
-    if control.step is not None and control.step not in set(_notes(plan.steps)):
-        yield Problem(("control", "step"), f"no step has the note `{control.step}`")
-
-
 def _rounds(plan: Plan) -> Iterator[Problem]:
     reasons = list(unrepeatable(plan.steps))
     series = plan.series
@@ -123,11 +110,3 @@ def _decisions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
                 which = f" number {entry.number}" if entry.number > 1 else ""
                 text = f"there is no `{entry.step}`{which}{who} on `{entry.ledger}` that could decide"
                 yield Problem(("expect", mode, index), text)
-
-
-def _notes(steps: tuple[StepSpec | Together, ...]) -> Iterator[str]:
-    for step in steps:
-        yield step.note
-        if isinstance(step, Together):
-            for branch in step.branches:
-                yield from _notes(branch)

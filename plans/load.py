@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from plans import loss, only, vary
 from plans.consistency import contradictions
+from plans.controls import control_problems
 from plans.document import Document, Problem, parse_file
 from plans.models import Plan
 from plans.nearest import unknown
@@ -62,9 +63,18 @@ def load(
 
     ``vocabulary`` is :func:`plans.steps.vocabulary` of the faults' models, ``workloads`` maps a
     workload's name to its model, ``settings`` sets parameters named under the plan's ``vary``
-    (values or their text), ``modes`` are the names a plan may use.
+    (values or their text), ``modes`` are the names a plan may use. The controls belong to the plan as it
+    is written, so they are checked without ``settings``.
     """
-    return read(parse_file(Path(path)), vocabulary, workloads=workloads, settings=settings, modes=modes)
+    document = parse_file(Path(path))
+
+    def varied(values: Mapping[str, object]) -> Plan:
+        return read(document, vocabulary, workloads=workloads, settings=values, modes=modes)
+
+    plan = varied(settings)
+    if not settings and (wrong := list(control_problems(plan, varied))):
+        raise document.error(wrong)
+    return plan
 
 
 def load_tree(
@@ -120,17 +130,19 @@ def read(
 
 def _plan(reader: Reader, tree: Mapping[str, Any]) -> Plan | None:
     plan = reader.header(tree)
-    for key in ("steps", "expect"):
+    for key in ("steps", "expect", "control"):
         if key not in tree:
             reader.problems.append(Problem((), f"`{key}` is missing"))
     steps = reader.steps(tree["steps"], ("steps",)) if "steps" in tree else ()
+    controls = reader.controls(tree["control"], ("control",)) if "control" in tree else ()
     stated = tree.get("expect", {})
     if not isinstance(stated, dict):
         reader.problems.append(Problem(("expect",), "`expect` must map each mode to what is stated for it"))
         return None
     expect = {mode: reader.expectations(value, ("expect", mode)) for mode, value in stated.items()}
     reader.modes(stated)
-    return None if plan is None else plan.model_copy(update={"steps": steps, "expect": expect})
+    more = {"steps": steps, "expect": expect, "control": controls}
+    return None if plan is None else plan.model_copy(update=more)
 
 
 def _kind(value: Any) -> str:

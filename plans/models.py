@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_val
 from plans.conditions import AnyCondition
 from plans.disks import Disks
 from plans.expectations import Expectation, Property
-from plans.names import RESERVED, LossyLedger, ModeName, Params, ServerName
+from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params, ServerName
 from plans.racks import Racks, assert_placed
 from plans.settings import BookieSettings, Settings
 from plans.versions import Version
@@ -82,23 +82,35 @@ class ClusterSpec(Params):
 
 
 class Control(Params):
-    """What must break the plan's expectation of safety: a mode, a release, or a step (by its note).
+    """What must break the plan's expectation of safety: a mode, a release, other parameters, or a step.
 
-    ``nothing`` is for plans that search: it says why no control is named.
+    ``settings`` are values of the plan's parameters; a ``step`` is found by its note, and its effect on its
+    own ledger or on ``ledger``. With ``property`` the control stands for that property only. ``nothing`` says
+    why there is no control, of the plan or of that property.
     """
 
     mode: ModeName | None = None
     version: Version | None = None
+    settings: dict[str, Value] | None = Field(default=None, alias="set", min_length=1)
     step: str | None = None
     nothing: str | None = Field(default=None, min_length=1)
+    ledger: LedgerName | None = None
+    property: Property | None = None
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Control:
-        given = [name for name in ("mode", "version", "step", "nothing") if getattr(self, name) is not None]
+        kinds = {
+            "mode": self.mode,
+            "version": self.version,
+            "set": self.settings,
+            "step": self.step,
+            "nothing": self.nothing,
+        }
+        given = [name for name, value in kinds.items() if value is not None]
         if len(given) != 1:
-            raise ValueError(
-                f"a control is one of mode, version, step, nothing; given: {', '.join(given) or 'none'}"
-            )
+            raise ValueError(f"a control is one of {', '.join(kinds)}; given: {', '.join(given) or 'none'}")
+        if self.ledger is not None and self.step is None:
+            raise ValueError(f"`ledger` belongs to a control by step, not by {given[0]}")
         return self
 
 
@@ -151,7 +163,7 @@ Step = StepSpec | Together
 
 
 class Plan(Params):
-    """A whole plan. ``expect`` maps a mode to what is stated for it.
+    """A whole plan. ``expect`` maps a mode to what is stated for it; a plan has one ``control`` at least.
 
     ``rounds`` is how often the steps are carried out in one cluster, each time on fresh ledgers;
     ``series`` how often the plan is carried out by ``scripts/bench scenarios``. ``allowance`` maps a mode to
@@ -166,7 +178,7 @@ class Plan(Params):
     clients: tuple[NewClient, ...] = Field(min_length=1, max_length=MAX_CLIENTS)
     modes: tuple[ModeName, ...] = Field(min_length=1)
     required: tuple[Property, ...] = ()
-    control: Control
+    control: tuple[Control, ...] = ()
     allowance: dict[ModeName, dict[LossyLedger, Entries]] = Field(default_factory=dict)
     limits: Limits = Limits()
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from plans.conditions import CONDITIONS, AnyCondition
 from plans.document import Path, Problem
 from plans.expectations import EXPECTATIONS, Expectation
-from plans.models import Outcome, Plan, Step, StepSpec, Together
+from plans.models import Control, Outcome, Plan, Step, StepSpec, Together
 from plans.names import Names, Params
 from plans.nearest import unknown
 from plans.steps import CHOSEN, STEPS, Act, Admin, Chaos, Load, Named, Vocabulary, faults_in
@@ -53,9 +53,19 @@ class Reader:
         self.problems: list[Problem] = []
 
     def header(self, tree: Mapping[str, Any]) -> Plan | None:
-        """The plan without its steps and expectations."""
-        own = {key: value for key, value in tree.items() if key not in ("steps", "expect")}
+        """The plan without its steps, expectations and controls."""
+        own = {key: value for key, value in tree.items() if key not in ("steps", "expect", "control")}
         return self._params(Plan, own, ())
+
+    def controls(self, value: Any, path: Path) -> tuple[Control, ...]:
+        """One control, or a list of them."""
+        if not isinstance(value, list):
+            found = [self._params(Control, value, path)]
+        else:
+            found = [self._params(Control, inner, (*path, index)) for index, inner in enumerate(value)]
+        if not found:
+            self._say(path, "`control` must be a control or a list of them, at least one")
+        return tuple(one for one in found if one is not None)
 
     def steps(self, value: Any, path: Path) -> tuple[Step, ...]:
         """A list of steps."""

@@ -14,7 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from plans.conditions import CONDITIONS
 from plans.expectations import EXPECTATIONS
-from plans.models import Plan
+from plans.models import Control, Plan
 from plans.only import KEY
 from plans.steps import STEPS, Act, Chaos, Load, Vocabulary, faults_in
 from protocol.modes import MODES
@@ -50,7 +50,7 @@ def json_schema(
     loads = dict(workloads or {})
     models = dict.fromkeys(
         [
-            *(Plan, Chaos, Load),
+            *(Plan, Control, Chaos, Load),
             *vocabulary.values(),
             *loads.values(),
             *CONDITIONS.values(),
@@ -79,6 +79,7 @@ def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
     stated = {"type": "array", "items": _ref("Expectation"), "minItems": 1}
     plan["properties"] |= {
         "steps": {"type": "array", "items": _ref("Step"), "minItems": 1},
+        "control": {"oneOf": [_ref("Control"), {"type": "array", "items": _ref("Control"), "minItems": 1}]},
         "modes": {"type": "array", "items": {"enum": modes}, "minItems": 1},
         "expect": {
             "type": "object",
@@ -86,7 +87,7 @@ def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
             "additionalProperties": False,
         },
     }
-    plan["required"] = [*plan["required"], "steps", "expect"]
+    plan["required"] = [*plan["required"], "steps", "expect", "control"]
     reached = sorted(_reached(plan, defs))
     whole = {**plan, "$defs": {name: _varied(defs[name]) for name in reached} | {"Vary": _VARY}}
     return {"$schema": _DIALECT, **whole, "title": "Fencepost plan"}

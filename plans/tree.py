@@ -17,7 +17,9 @@ from plans.steps import Chaos, Load
 
 def plan_tree(plan: Plan) -> dict[str, Any]:
     """The whole plan."""
-    tree = dump(plan, leave=("steps", "expect"))
+    tree = dump(plan, leave=("steps", "expect", "control"))
+    controls = [dump(control) for control in plan.control]
+    tree["control"] = controls[0] if len(controls) == 1 else controls
     tree["steps"] = [step_tree(step) for step in plan.steps]
     tree["expect"] = {
         mode: [_expectation_tree(entry) for entry in stated] for mode, stated in plan.expect.items()

@@ -13,7 +13,7 @@ source: {document: BP-46, section: Test Plan}
 about: A condition that never comes ends the steps while clients write.
 clients: [w1, w2]
 modes: [journal]
-control: {mode: unprotected}
+control: {nothing: a test}
 steps:
   - load: {workload: append, as: writers, writers: [w1], rate_per_s: 100}
   - load: {workload: failover, as: service, writers: [w1, w2], rate_per_s: 100}

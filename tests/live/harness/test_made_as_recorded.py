@@ -26,7 +26,7 @@ about: One ledger, written and closed.
 clients: [writer]
 modes: [protected]
 required: []
-control: {{mode: unprotected}}
+control: {{nothing: a test}}
 steps:
   - create: {{client: writer, ledger: main}}
   - append: {{client: writer, ledger: main, entries: {ENTRIES}}}

@@ -18,7 +18,7 @@ source: {{document: BP-46}}
 about: Faults of messages.
 clients: [writer]
 modes: [journal]
-control: {{mode: unprotected}}
+control: {{nothing: a test}}
 steps:
   - create: {{client: writer, ledger: main}}
   - {fault}

@@ -31,7 +31,7 @@ source: {{document: BP-46}}
 about: {about}
 clients: [writer]
 modes: [protected, journal]
-control: {{mode: unprotected}}
+control: {{nothing: a test}}
 {more}
 expect:
   protected: [holds]

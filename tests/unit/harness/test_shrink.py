@@ -188,7 +188,7 @@ def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker
     assert "failed in 3 of 3 runs" in " ".join(text.split())
     assert plan.cluster.version == "4.18.0"
     (stated,) = plan.expect["unprotected"]
-    assert (stated.says, plan.control.mode) == ("breaks", "unprotected")
+    assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
 
 
 def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..., Shrinker]) -> None:

@@ -47,7 +47,7 @@ source: {document: BP-46}
 about: A plan for tests.
 clients: [writer, reader]
 modes: [protected]
-control: {mode: unprotected}
+control: {nothing: a test}
 expect:
   protected: [holds]
   unprotected: [{breaks: {property: durability}}]

@@ -194,9 +194,3 @@ def test_a_decision_that_cannot_be_is_refused(
 ) -> None:
     text = head.replace("[holds]", f"[{{decides: {{{stated}, document: d}}}}]") + STEPS
     assert said in complaint(text)
-
-
-def test_a_control_must_break_and_not_only_decide(complaint: Callable[[str], str], head: str) -> None:
-    stated = "decides: {ledger: main, outcome: ok, document: d}"
-    text = head.replace("breaks: {property: durability}", stated) + STEPS
-    assert "the control must break" in complaint(text)

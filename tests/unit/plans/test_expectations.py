@@ -114,6 +114,7 @@ CONTROL = Found("durability", "lost", "control")
         (("durability", "main"), breaks(ledger=None), ""),
         (("closing", "main"), breaks(ledger=None), "closing is unknown on main"),
         (("closing", "control"), breaks(ledger="control"), ""),
+        (("closing", "control"), breaks(ledger=None), ""),
     ],
 )
 def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(

@@ -28,7 +28,7 @@ about: A plan for tests.
 cluster: {bookies: 3}
 clients: [writer]
 modes: [protected]
-control: {mode: unprotected}
+control: {nothing: a test}
 steps: [{heal: {}}]
 expect: {protected: [holds], unprotected: [{breaks: {property: durability}}]}
 """
