@@ -58,9 +58,9 @@ class Kept:
             write_json(self._path, {"units": self._units})
         return len(dropped)
 
-    def trials(self, units: Iterable[Unit]) -> list[Trial]:
-        """What was kept of these units, in their order."""
-        return [from_json(self._units[unit.key]["trial"]) for unit in units if self.has(unit)]
+    def measured(self, units: Iterable[Unit]) -> list[tuple[Unit, Trial]]:
+        """Those of these units that are kept, in their order, and what they showed."""
+        return [(unit, from_json(self._units[unit.key]["trial"])) for unit in units if self.has(unit)]
 
     def versions(self) -> list[str]:
         """Every release that something was measured with, sorted."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -16,16 +16,22 @@ import click
 
 from evidence.folder import remove_run
 from harness.bench.kept import Kept
-from harness.bench.table import series_table, write_table
+from harness.bench.rows import Row, merged, read_rows, rows_of, write_rows
+from harness.bench.table import PART, series_table
 from harness.bench.units import stated_units
+from harness.controls import control_lines
 from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import default_results
 from harness.preparing import Prepared, prepare
 from harness.provenance import CHECKOUT
+from harness.reports.marks import put
 from harness.run import run
 from harness.trials import ENDED_EARLY, Trial, settings_text, trials
 from harness.units import Unit
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.models import Plan
 from plans.names import bookie_names
 from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
 
@@ -48,7 +54,7 @@ CarryOut = Callable[[Unit], Trial]
     "--document",
     type=click.Path(path_type=Path),
     default=CHECKOUT / "docs" / "series.md",
-    help="Where the table stands. Default: docs/series.md.",
+    help="Where the table stands, with its counts beside it. Default: docs/series.md.",
 )
 def command(
     only: tuple[str, ...],
@@ -73,15 +79,36 @@ def command(
                     click.echo(f"forgotten: {kept.drop(units)} runs")
                 for line in run_units(units, kept, lambda group: carrying_out(group, place)):
                     click.echo(line)
-        found = kept.trials(units)
-        lines = series_table(kept.trials(stated_units(versions=kept.versions(), quick=quick)))
-        for line in lines:
-            click.echo(line)
+        found = [trial for _, trial in kept.measured(units)]
+        stated = stated_units() if only or versions or protocol or quick else units
+        rows = rows_of(kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick)))
         if not quick:
-            write_table(document, lines)
+            counts = document.with_suffix(".json")
+            rows = merged(read_rows(counts), rows)
+            write_rows(counts, rows)
+            put(document, PART, series_table(rows, stated))
+        named = {unit.scenario for unit in units}
+        rows = [row for row in rows if row.scenario in named]
+        asked = [unit for unit in stated if unit.scenario in named]
+        for line in (*series_table(rows, asked), "", *control_lines(_plans(named), counted(rows))):
+            click.echo(line)
     except FencepostError as error:
         raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
     sys.exit(EXIT_AS_STATED if all(one.as_stated == one.rounds for one in found) else EXIT_OTHERWISE)
+
+
+def _plans(names: Iterable[str]) -> Iterator[Plan]:
+    return (load(find(name), words(), workloads=loads()) for name in sorted(names))
+
+
+def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Trials as stated and trials in all, both protocols together."""
+    counted: dict[tuple[str, ...], tuple[int, int]] = {}
+    for row in rows:
+        key = (row.scenario, row.mode, row.release, row.settings)
+        as_stated, of = counted.get(key, (0, 0))
+        counted[key] = (as_stated + row.as_stated, of + row.of)
+    return counted
 
 
 def run_units(

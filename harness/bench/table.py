@@ -2,83 +2,68 @@
 
 from __future__ import annotations
 
-import re
-import statistics
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
-from harness.reports.marks import between, put
+from harness.bench.rows import Key, Row, key_of
 from harness.reports.series import bound, rate
-from harness.trials import Tally, Trial, tallies
-from harness.units import protocol_of
+from harness.units import Unit
 
 PART = "series"
 _HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as stated", "bound or rate", "median s")
-_ROW = re.compile(r"\| `(?P<scenario>.+?)` \| (?P<mode>.+?) \| (?P<protocol>.+?) \| (?P<release>.+?) \|")
-_WRONG = re.compile(r"- `(?P<scenario>.+?)` (?P<mode>\S+) (?P<protocol>\S+) (?P<release>[^\s:]+)")
+EARLIER = "earlier plan"
 
 
-def series_table(trials: Iterable[Trial]) -> list[str]:
-    """The lines of the table, then what went wrong, a line for each run that was not as stated."""
-    counted = tallies(trials)
-    rows = [f"| {' | '.join(_cells(tally))} |" for tally in counted]
-    return _table(rows, [f"- {text}" for tally in counted for text in _wrong(tally)])
+def series_table(rows: Iterable[Row], stated: Iterable[Unit]) -> list[str]:
+    """The lines of the table, then what went wrong, then what of the ``stated`` units has no row.
 
-
-def write_table(document: Path, lines: Iterable[str]) -> None:
-    """Put the table between the marks of a document; ``UsageError`` when it has none.
-
-    A row takes the place of the one that was there of the same scenario, mode, protocol and release.
-    The others stay: a series is measured in parts, in more than one folder.
+    A row is marked where its plan is not the one that is stated now: what was measured is another plan.
     """
-    put(document, PART, _merged(between(document, PART), list(lines)))
+    rows = sorted(rows, key=lambda row: row.scenario)
+    wanted = {key_of(unit): unit.digest for unit in stated}
+    plans = {_of_any_release(key): digest for key, digest in wanted.items()}
+    lines = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
+    lines += [f"| {' | '.join(_cells(row, plans))} |" for row in rows]
+    wrong = [f"- `{row.scenario}` {_of(row)}: {text}" for row in rows for text in row.wrong]
+    missing = _missing(key for key in wanted if key not in {row.key for row in rows})
+    return [
+        *lines,
+        *(["", "Not as stated:", "", *wrong] if wrong else []),
+        *(["", "Not measured yet:", "", *missing] if missing else []),
+    ]
 
 
-def _table(rows: list[str], wrong: list[str]) -> list[str]:
-    head = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
-    return [*head, *rows, *(["", "Not as stated:", "", *wrong] if wrong else [])]
+def _of_any_release(key: Key) -> tuple[str, ...]:
+    """What the plan depends on: it is the same on each release."""
+    scenario, _, protocol, _, settings = key
+    return scenario, protocol, settings
 
 
-def _merged(old: list[str], new: list[str]) -> list[str]:
-    """Scenarios by name; the rows of one keep their order."""
-    measured = dict(_keyed(_ROW, new))
-    rows = {**dict(_keyed(_ROW, old)), **measured}
-    wrong = _keyed(_WRONG, new) + [one for one in _keyed(_WRONG, old) if one[0] not in measured]
-    return _table(_by_scenario(rows.items()), _by_scenario(wrong))
-
-
-def _by_scenario(keyed: Iterable[tuple[tuple[str, ...], str]]) -> list[str]:
-    return [line for _, line in sorted(keyed, key=lambda one: one[0][0])]
-
-
-def _keyed(shape: re.Pattern[str], lines: list[str]) -> list[tuple[tuple[str, ...], str]]:
-    return [(found.groups(), line) for line in lines if (found := shape.match(line))]
-
-
-def _protocol(trial: Trial) -> str:
-    return protocol_of(trial.settings.split())
-
-
-def _cells(tally: Tally) -> tuple[str, ...]:
-    first = tally.first
-    unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
-    took = [one.took_s for one in tally.trials if one.took_s]
-    told = "; ".join([bound(tally), *(rate(shown) for shown in tally.sometimes())])
+def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
+    told = "; ".join([bound(row.as_stated, row.of), *map(rate, row.sometimes)])
+    unit = row.unit.removesuffix("s") if row.of == 1 else row.unit
+    earlier = "" if row.plan == plans.get(_of_any_release(row.key)) else f", {EARLIER}"
     return (
-        f"`{first.scenario}`",
-        first.mode,
-        _protocol(first),
-        first.releases,
-        f"{tally.of} {tally.unit}",
-        f"{tally.as_stated}{unknown}",
+        f"`{row.scenario}`",
+        _with(row.mode, row.settings),
+        row.protocol,
+        row.release,
+        f"{row.of} {unit}{earlier}",
+        f"{row.as_stated}{f' ({row.unknown} unknown)' if row.unknown else ''}",
         told.removeprefix("bound: ").replace(" with 95 % confidence", ""),
-        f"{statistics.median(took):.0f}" if took else "-",
+        "-" if row.median_s is None else f"{row.median_s:.0f}",
     )
 
 
-def _wrong(tally: Tally) -> Iterator[str]:
-    for one in tally.trials:
-        if one.as_stated < one.rounds:
-            rounds = f", {one.as_stated} of {one.rounds} rounds as stated" if one.rounds > 1 else ""
-            tried = f"`{one.scenario}` {one.mode} {_protocol(one)} {one.releases}"
-            yield f"{tried}: {one.verdict}{rounds}: {one.why}"
+def _with(mode: str, settings: str) -> str:
+    return f"{mode}, `{settings}`" if settings else mode
+
+
+def _of(row: Row) -> str:
+    return f"{_with(row.mode, row.settings)} {row.protocol} {row.release}"
+
+
+def _missing(keys: Iterable[Key]) -> list[str]:
+    lacking: dict[str, list[str]] = {}
+    for scenario, mode, protocol, release, settings in keys:
+        lacking.setdefault(scenario, []).append(f"{_with(mode, settings)} {protocol} {release}")
+    return [f"- `{scenario}`: {'; '.join(kinds)}" for scenario, kinds in sorted(lacking.items())]

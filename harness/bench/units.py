@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
+from harness.controls import Settings, control_runs
 from harness.units import V2, Unit, digest_of
 from harness.vocabulary import loads, words
 from plans.load import SCENARIOS, find, load, scenarios
@@ -25,7 +26,9 @@ def stated_units(
     quick: bool = False,
     root: Path = SCENARIOS,
 ) -> list[Unit]:
-    """Every run that the scenarios' ``series`` ask for; ``UsageError`` for a scenario that states none.
+    """Every run that the scenarios' ``series`` ask for, controls included, each once.
+
+    Raises ``UsageError`` for a scenario that states no series.
 
     ``quick`` is one run of at most two rounds for each. Without ``versions`` each plan's own release,
     without ``protocol`` (V2, V3) both.
@@ -34,12 +37,13 @@ def stated_units(
     for name in only:
         if name not in names:
             raise UsageError(unknown("scenario", name, names))
-    return [
+    listed = (
         unit
         for name in only or names
         for unit in _of_scenario(name, versions, quick, root, asked=bool(only))
         if protocol in (None, unit.protocol)
-    ]
+    )
+    return list(dict.fromkeys(listed))
 
 
 def _of_scenario(
@@ -55,14 +59,27 @@ def _of_scenario(
         return
     rounds = min(plan.series.rounds, QUICK_ROUNDS) if quick else plan.series.rounds
     times = 1 if quick else plan.series.times
+
+    def varied(settings: Settings) -> Plan:
+        return load(find(name, root=root), words(), workloads=loads(), settings=dict(settings))
+
+    def units(one: Plan, version: str, settings: Settings, modes: Sequence[str]) -> Iterator[Unit]:
+        digest = digest_of(with_rounds(one, rounds))
+        for mode in modes:
+            for number in range(1, times + 1):
+                yield Unit(name, mode, version, settings, rounds, number, digest)
+
+    own = plan.cluster.version or DEFAULT_VERSION
     for settings in _protocols(plan):
-        varied = load(find(name, root=root), words(), workloads=loads(), settings=dict(settings))
-        digest = digest_of(with_rounds(varied, rounds))
-        for version in versions or (plan.cluster.version or DEFAULT_VERSION,):
-            for mode in plan.modes:
-                for number in range(1, times + 1):
-                    yield Unit(name, mode, version, settings, rounds, number, digest)
+        one = varied(settings)
+        for version in versions or (own,):
+            yield from units(one, version, settings, plan.modes)
+    first = _protocols(plan)[0]
+    for version in versions or (own,):
+        for one, release, settings, modes in control_runs(plan, lambda more: varied(first + more), version):
+            if not versions or release in versions:
+                yield from units(one, release, first + settings, modes)
 
 
-def _protocols(plan: Plan) -> tuple[tuple[tuple[str, str], ...], ...]:
+def _protocols(plan: Plan) -> tuple[Settings, ...]:
     return (((V2, "false"),), ((V2, "true"),)) if V2 in plan.vary else ((),)

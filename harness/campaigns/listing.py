@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
+from harness.controls import Settings, control_runs, setting_text
 from harness.units import Unit, digest_of
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, Runs
@@ -16,8 +17,6 @@ from plans.models import Plan
 from plans.resolve import with_rounds
 from plans.writing import plan_text
 from protocol.errors import UsageError
-
-Settings = tuple[tuple[str, str], ...]
 
 
 def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Unit]:
@@ -49,10 +48,28 @@ def _of(runs: Runs, version: str | None) -> Iterator[Unit]:
             )
             rounds = runs.rounds or varied.rounds
             digest = digest_of(with_rounds(varied, rounds))
-            versions = (version,) if version else runs.versions or (plan.cluster.version or DEFAULT_VERSION,)
+            own = plan.cluster.version or DEFAULT_VERSION
+            versions = (version,) if version else runs.versions or (own,)
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
                 yield Unit(name, mode, release, settings, rounds, seed, digest)
+        if not runs.settings and not runs.versions:
+            yield from _controls(plan, runs, version)
+
+
+def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Unit]:
+    """The controls that need a run of their own, unless the user's release goes before theirs."""
+
+    def varied(settings: Settings) -> Plan:
+        return load(find(plan.name), words(), workloads=loads(), settings=dict(settings))
+
+    own = version or plan.cluster.version or DEFAULT_VERSION
+    for other, release, settings, modes in control_runs(plan, varied, own):
+        rounds = runs.rounds or other.rounds
+        digest = digest_of(with_rounds(other, rounds))
+        asked = [mode for mode in modes if not runs.modes or mode in runs.modes]
+        for mode, seed in product(asked if release == (version or release) else (), range(1, runs.seeds + 1)):
+            yield Unit(plan.name, mode, release, settings, rounds, seed, digest)
 
 
 def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Unit]:
@@ -69,10 +86,6 @@ def _settings(plan: Plan, runs: Runs) -> list[Settings]:
     """Every combination of the values of those parameters that the plan has."""
     known = {name: values for name, values in runs.settings.items() if name in plan.vary}
     return [
-        tuple((name, _text(value)) for name, value in zip(known, values, strict=True))
+        tuple((name, setting_text(value)) for name, value in zip(known, values, strict=True))
         for values in product(*known.values())
     ]
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

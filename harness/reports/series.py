@@ -28,13 +28,14 @@ def series_lines(counted: Iterable[Tally]) -> Iterator[Line]:
 def quoted(tally: Tally) -> str:
     """``20 of 20 rounds as stated; bound: below 14 % with 95 % confidence``."""
     unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
-    return f"{tally.as_stated} of {tally.of} {tally.unit} as stated{unknown}; {bound(tally)} {_SURE}"
+    otherwise = bound(tally.as_stated, tally.of)
+    return f"{tally.as_stated} of {tally.of} {tally.unit} as stated{unknown}; {otherwise} {_SURE}"
 
 
-def bound(tally: Tally) -> str:
+def bound(as_stated: int, of: int) -> str:
     """How often it may come out otherwise; what is unknown counts as otherwise."""
-    other = tally.of - tally.as_stated
-    return f"{'bound: ' if not other else 'otherwise: '}below {percent(below(other, tally.of), up=True)}"
+    other = of - as_stated
+    return f"{'bound: ' if not other else 'otherwise: '}below {percent(below(other, of), up=True)}"
 
 
 def rate(shown: Shown) -> str:

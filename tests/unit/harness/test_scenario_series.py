@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,11 @@ from click.testing import CliRunner
 
 from harness.bench import scenarios
 from harness.bench.kept import Kept
+from harness.bench.rows import merged, read_rows, rows_of, write_rows
 from harness.bench.scenarios import run_units
-from harness.bench.table import PART, series_table, write_table
+from harness.bench.table import PART, series_table
 from harness.bench.units import stated_units
+from harness.controls import control_lines
 from harness.reports.marks import begin_mark, end_mark
 from harness.trials import Trial, tallies
 from harness.units import Unit
@@ -120,7 +123,7 @@ def test_what_is_done_is_not_done_again(root: Path, tmp_path: Path) -> None:
     assert list(run_units(units, Kept(tmp_path), doing(done))) == [
         f"14 runs, {len(units)} of them done already"
     ]
-    assert len(Kept(tmp_path).trials(units)) == len(units)
+    assert len(Kept(tmp_path).measured(units)) == len(units)
 
 
 def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path, tmp_path: Path) -> None:
@@ -214,9 +217,13 @@ def test_evidence_is_kept_of_the_first_run_and_of_all_that_were_not_as_stated(ca
     assert kept == [True, False, True]
 
 
+def table_of(found: Sequence[tuple[Unit, Trial]], units: Sequence[Unit]) -> list[str]:
+    return series_table(rows_of(found), units)
+
+
 def test_the_table_has_a_row_for_each_mode_and_protocol_with_its_bound(root: Path) -> None:
     units = stated_units(root=root)
-    table = series_table(stated(unit) for unit in units)
+    table = table_of([(unit, stated(unit)) for unit in units], units)
     assert "| `try/messages` | protected | V3 | 4.18.0 | 20 rounds | 20 | below 14 % | 10 |" in table
     assert "| `try/crashes` | journal | V2 | 4.18.0 | 3 runs | 3 | below 64 % | 20 |" in table
     assert len(table) == 2 + 2 + 4
@@ -227,7 +234,7 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
     found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
     found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended by itself"))
-    table = series_table(found)
+    table = table_of(list(zip(units, found, strict=True)), units)
     assert "3 runs | 1 (2 unknown) | otherwise: below 99 %; defect fencing on main in 1 of 1" in table[2]
     assert table[-2:] == [
         "- `try/crashes` journal V3 4.18.0: unknown: no census",
@@ -235,31 +242,59 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     ]
 
 
-def test_only_what_stands_between_the_marks_is_replaced(root: Path, tmp_path: Path) -> None:
-    document = tmp_path / "series.md"
-    document.write_text(f"# Series\n\n{BEGIN}\n\nold\n\n{END}\n\nBelow.\n")
-    table = series_table(stated(unit) for unit in stated_units(root=root))
-    for _ in range(2):
-        write_table(document, table)
-        assert document.read_text() == "\n".join([f"# Series\n\n{BEGIN}\n", *table, f"\n{END}\n\nBelow.\n"])
-    document.write_text("# Series\n")
-    with pytest.raises(UsageError, match="no place for the series"):
-        write_table(document, table)
+def test_the_table_says_what_was_measured_with_another_plan_and_what_was_not(root: Path) -> None:
+    units = stated_units(root=root, only=["try/messages"])
+    (row, _) = rows_of([(unit, stated(unit)) for unit in units])
+    table = series_table([replace(row, plan="")], units)
+    assert "| 20 rounds, earlier plan | 20 |" in table[2]
+    assert table[-1] == "- `try/messages`: journal V3 4.18.0"
+    older = stated_units(root=root, only=["try/messages"], versions=["4.17.3"])
+    table = table_of([(unit, stated(unit)) for unit in older], units)
+    assert "| `try/messages` | protected | V3 | 4.17.3 | 20 rounds | 20 | below 14 % | 10 |" in table
 
 
-def test_a_part_of_the_series_leaves_the_rows_of_the_others(root: Path, tmp_path: Path) -> None:
-    document = tmp_path / "series.md"
-    document.write_text(f"{BEGIN}\n{END}\n")
-    units = stated_units(root=root)
-    write_table(document, series_table(stated(unit, as_stated=0, why="late") for unit in units))
-    before = document.read_text()
-    assert before.count("late") == len(units)
+def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, tmp_path: Path) -> None:
+    units, file = stated_units(root=root), tmp_path / "series.json"
+    assert read_rows(file) == []
+    write_rows(file, rows_of((unit, stated(unit, as_stated=0, why="late")) for unit in units))
+    before = read_rows(file)
+    assert sum(len(row.wrong) for row in before) == len(units)
     crashes = [unit for unit in units if unit.scenario == "try/crashes" and unit.mode == "journal"]
-    write_table(document, series_table(stated(unit) for unit in crashes))
-    after = document.read_text()
-    assert after.count("late") == len(units) - len(crashes)
-    assert [line.split("|")[1:5] for line in after.splitlines() if line.startswith("| `")] == [
-        line.split("|")[1:5] for line in before.splitlines() if line.startswith("| `")
+    write_rows(file, merged(before, rows_of((unit, stated(unit)) for unit in crashes)))
+    after = read_rows(file)
+    assert [row.key for row in after] == [row.key for row in before]
+    assert sum(len(row.wrong) for row in after) == len(units) - len(crashes)
+
+
+CONTROLLED = """\
+series: {times: 3}
+vary: {v2: false, wide: false}
+cluster: {client_conf: {useV2WireProtocol: {vary: v2}}, bookie_conf: {a: {vary: wide}}}
+"""
+
+
+def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> None:
+    text = PLAN.format(name="controlled", about="A plan.", more=CONTROLLED)
+    text = text.replace("{nothing: a test}", "[{version: 4.15.0}, {set: {wide: true}}]")
+    broken = (
+        "[{breaks: {property: order, versions: '==4.15.0'}}, {breaks: {property: lac}, only: {wide: true}}]"
+    )
+    (root / "try" / "controlled.yaml").write_text(text.replace("journal: [holds]", f"journal: {broken}"))
+    units = stated_units(root=root, only=["try/controlled"])
+    own, controls = units[: 2 * 2 * 3], units[2 * 2 * 3 :]
+    assert {(unit.version, len(unit.settings)) for unit in own} == {("4.18.0", 1)}
+    assert {(unit.mode, unit.version, unit.settings[1:]) for unit in controls} == {
+        ("journal", "4.15.0", ()),
+        ("journal", "4.18.0", (("wide", "true"),)),
+    }
+    assert len(controls) == 2 * 3
+    newer = stated_units(root=root, only=["try/controlled"], versions=["4.17.3"])
+    assert {unit.version for unit in newer} == {"4.17.3"}
+    rows = rows_of((unit, stated(unit)) for unit in units if unit.version == "4.18.0")
+    plan = load(root / "try" / "controlled.yaml", words(), workloads={})
+    assert list(control_lines([plan], scenarios.counted(rows))) == [
+        "control, try/controlled: BookKeeper 4.15.0, not run",
+        "control, try/controlled: wide=true, 3 of 3 as stated",
     ]
 
 
@@ -276,7 +311,8 @@ def test_a_parameter_that_came_later_keeps_at_its_default_what_was_measured(root
 def test_the_command_makes_the_table_of_what_is_kept(tmp_path: Path) -> None:
     document = tmp_path / "series.md"
     document.write_text(f"{BEGIN}\n{END}\n")
-    arguments = ["--table", "--results", str(tmp_path), "--document", str(document)]
+    arguments = ["--table", "--results", str(tmp_path / "results"), "--document", str(document)]
     for more in ([], ["--protocol", "V3"]):
         result = CliRunner().invoke(scenarios.command, [*arguments, *more])
         assert (result.exit_code, result.output.splitlines()[0][:12]) == (0, "| scenario |")
+        assert "control, bp46/truncation: mode unprotected, not run" in result.output
