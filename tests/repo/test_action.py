@@ -10,6 +10,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from harness.commands.campaign import command
+from harness.verbs import VERBS
+from plans.campaign import campaigns
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -38,5 +40,11 @@ def test_a_workflow_only_calls_the_action_with_inputs_that_it_has(path: Path) ->
     for job in read(path)["jobs"].values():
         checkout, action = job["steps"]
         assert checkout["uses"].startswith("actions/checkout@")
+        if "run" in action:
+            tier = action["run"].removeprefix(".ci/run ")
+            assert (ROOT / "tests" / tier).is_dir()
+            continue
         assert action["uses"] == "./"
         assert set(action["with"]) <= set(inputs)
+        assert action["with"].get("campaign", "gate") in campaigns()
+        assert action["with"].get("verb", "run").split()[0] in VERBS

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.campaigns.listing import shard, units_of
+from harness.vocabulary import loads, words
 from plans.campaign import Campaign, campaigns, load_campaign
+from plans.expectations import Defect
+from plans.load import find
+from plans.load import load as plan_of
+from plans.versions import within
 from protocol.errors import PlanError, UsageError
 
 NOWHERE = Path("/nowhere")
@@ -33,7 +38,7 @@ def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) ->
     campaign = load_campaign(name)
     units = units_of(campaign, plans=tmp_path)
     assert campaign.name == name
-    assert len({unit.key for unit in units}) == len(units) > 10
+    assert len({unit.key for unit in units}) == len(units) > 1
 
 
 def test_the_first_seed_of_all_comes_before_the_second_of_any(load: Load) -> None:
@@ -67,6 +72,26 @@ def test_what_two_entries_name_runs_once(load: Load) -> None:
 def test_a_release_given_by_the_user_goes_before_those_of_the_file(load: Load) -> None:
     campaign = load("name: mine\nruns: [{scenarios: [bp46/truncation], versions: ['4.17.3', '4.16.4']}]\n")
     assert {unit.version for unit in units_of(campaign, version="4.15.1", plans=NOWHERE)} == {"4.15.1"}
+
+
+def test_the_gate_rests_on_no_defect_that_a_patch_may_mend() -> None:
+    for unit in GATE:
+        plan = plan_of(find(unit.scenario), words(), workloads=loads())
+        stated = [entry for entry in plan.expect[unit.mode] if isinstance(entry, Defect)]
+        assert not any(within(unit.version, entry.versions) for entry in stated), unit
+
+
+def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: Load) -> None:
+    runs = "{scenarios: [closing/damaged-entry-log, durability/write-refused], modes: [journal]}"
+    units = units_of(load(f"name: mine\nruns: [{runs}]\n"), plans=NOWHERE)
+    assert [(unit.scenario, unit.version, unit.settings) for unit in units] == [
+        ("closing/damaged-entry-log", "4.18.0", ()),
+        ("closing/damaged-entry-log", "4.15.0", ()),
+        ("durability/write-refused", "4.18.0", ()),
+        ("durability/write-refused", "4.18.0", (("percentage", "0"),)),
+    ]
+    units = units_of(load(f"name: mine\nruns: [{runs}]\n"), version="4.17.3", plans=NOWHERE)
+    assert {unit.version for unit in units} == {"4.17.3"}
 
 
 @given(st.integers(1, 9))
