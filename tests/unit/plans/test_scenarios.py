@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from plans.controls import effect
 from plans.load import find, load, scenarios
 from plans.models import Plan
 from plans.resolve import from_json, resolve
@@ -14,6 +15,7 @@ from plans.schema import json_schema
 from plans.tree import step_tree
 
 vocabulary = pytest.importorskip("harness.vocabulary")
+DEFAULT_VERSION = pytest.importorskip("cluster.versions").DEFAULT_VERSION
 
 
 def scenario(name: str, **settings: Any) -> Plan:
@@ -30,6 +32,19 @@ def test_it_loads_resolves_and_comes_back(name: str) -> None:
         tree = json.loads(json.dumps(resolved.as_json()))
         assert from_json(tree, vocabulary.words(), workloads=vocabulary.loads()) == resolved
         assert from_json(tree).as_json() == tree
+
+
+@pytest.mark.parametrize("name", scenarios())
+def test_each_control_breaks_something_on_the_release_that_is_run(name: str) -> None:
+    plan = scenario(name)
+    version = plan.cluster.version or DEFAULT_VERSION
+    for control in plan.control:
+        if control.settings is not None:
+            other = scenario(name, **control.settings)
+            assert any(effect(other, control, mode, version) for mode in other.modes), control
+        elif control.nothing is None:
+            shown = [effect(plan, control, mode, version) for mode in plan.modes]
+            assert all(shown) if control.step else any(shown), control
 
 
 def test_truncation_states_what_was_measured() -> None:
