@@ -7,13 +7,12 @@ from typing import Any
 
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
-from tests.histories.mutations.edits import Row, acknowledgements, replaced, without
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.edits import Row, acknowledgements, replaced, spans, without
+from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import WRITER, Fact, told
+from tests.histories.twins_acks import covers_unacked
 
 OURS = ("lac",)
-TOO_SOON = {"lac/acked_too_soon"}
-NEVER_CAME = {"lac/acked_too_soon", "lac/*"}  # then no LAC may cover the entry either
 ACK_QUORUM = 2  # of every lawful history
 
 
@@ -35,35 +34,43 @@ def edited(history: list[Fact], rows: list[Row], **columns: Any) -> list[Fact]:
     return history
 
 
-def some(answers: list[Row], dice: Random) -> tuple[list[Row], set[str]]:
-    """Some of the answers, and what it breaks to have the others only."""
+def some(answers: list[Row], dice: Random) -> tuple[list[Row], bool]:
+    """Some of the answers, and whether the others are fewer than AQ."""
     chosen = dice.sample(answers, dice.randint(1, len(answers)))
-    return chosen, NEVER_CAME if len(answers) - len(chosen) < ACK_QUORUM else set()
+    return chosen, len(answers) - len(chosen) < ACK_QUORUM
+
+
+def too_soon(case: Lawful, history: list[Fact], add: Row) -> set[Sign]:
+    """The add was told ok too soon; and a LAC that covers it, by the naive twin, was told too soon."""
+    covered = {entry for _, entry in covers_unacked(history, case.run)}
+    return span("lac/acked_too_soon", add["entry"], add["entry"]) | spans("lac/covers_unacked", covered)
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
 def acknowledgements_never_were(case, dice):
     """Some bookies' acknowledgements of an add that was told ok were never on the wire."""
-    _, answers = an_add(case, dice)
-    chosen, broken = some(answers, dice)
-    return dropped(case.history, chosen), broken
+    add, answers = an_add(case, dice)
+    chosen, few = some(answers, dice)
+    history = dropped(case.history, chosen)
+    return history, too_soon(case, history, add) if few else set()
 
 
 @operator("fewer than AQ bookies are left, and it was late", of=lawful, only=OURS)
 def acknowledgements_come_late(case, dice):
     """Some bookies' acknowledgements were passed on at the end of the add, or after it."""
     add, answers = an_add(case, dice)
-    chosen, broken = some(answers, dice)
+    chosen, few = some(answers, dice)
     late = dice.choice([0, 0, 1, 1, 100])
     times = {"forwarded_ns": add["completed_ns"] + late}
-    return edited(case.history, chosen, **times), broken if late else set()
+    history = edited(case.history, chosen, **times)
+    return history, too_soon(case, history, add) if few and late else set()
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
 def acknowledgements_never_reach_the_writer(case, dice):
     """A rule of ours swallowed some bookies' acknowledgements, or made refusals of them."""
-    _, answers = an_add(case, dice)
-    chosen, broken = some(answers, dice)
+    add, answers = an_add(case, dice)
+    chosen, few = some(answers, dice)
     swallowed = {
         "delivered": Status.NONE,
         "forwarded_ns": NEVER,
@@ -71,7 +78,8 @@ def acknowledgements_never_reach_the_writer(case, dice):
         "rule": 1,
     }
     refused = {"delivered": Status.EFENCED, "flags": int(FrameFlag.FORGED), "rule": 1}
-    return edited(case.history, chosen, **dice.choice([swallowed, refused])), broken
+    history = edited(case.history, chosen, **dice.choice([swallowed, refused]))
+    return history, too_soon(case, history, add) if few else set()
 
 
 @operator("never", of=lawful, only=OURS)
@@ -89,14 +97,14 @@ def acknowledgements_are_of_our_own_making(case, dice):
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
 def all_acknowledgements_are_of_few_bookies(case, dice):
     """Bookies are counted, not frames; of whatever ensemble they are."""
-    _, answers = an_add(case, dice)
+    add, answers = an_add(case, dice)
     bookies = dice.sample(range(1, 10), len(answers))
     if dice.random() < 0.5:
         bookies = [bookies[0]] * len(answers)
     history = case.history
     for row, bookie in zip(answers, bookies, strict=True):
         history = replaced(history, row, bookie=bookie)
-    return history, NEVER_CAME if len(set(bookies)) < ACK_QUORUM else set()
+    return history, too_soon(case, history, add) if len(set(bookies)) < ACK_QUORUM else set()
 
 
 @operator("fewer than AQ bookies had told it by then", of=lawful, only=OURS)
@@ -106,7 +114,8 @@ def an_add_was_told_ok_earlier(case, dice):
     at_ns = dice.randint(add["invoked_ns"], add["completed_ns"])
     history = replaced(case.history, add, completed_ns=at_ns)
     by_then = sum(row["forwarded_ns"] <= at_ns for row in answers)
-    return history, TOO_SOON if by_then < ACK_QUORUM else set()
+    early = span("lac/acked_too_soon", add["entry"], add["entry"])
+    return history, early if by_then < ACK_QUORUM else set()
 
 
 @operator("never", of=lawful, only=OURS)
@@ -127,4 +136,5 @@ def a_reader_hears_a_lac_at_any_time(case, dice):
         sum(row["forwarded_ns"] <= at_ns for row in acknowledgements(case.history, entry))
         for entry in range(lac + 1)
     ]
-    return history, {"lac/covers_unacked"} if min(by_then) < ACK_QUORUM and not recovered else set()
+    early = [entry for entry, number in enumerate(by_then) if number < ACK_QUORUM]
+    return history, set() if recovered else spans("lac/covers_unacked", early)

@@ -9,7 +9,7 @@ from checkers.contract import RunFacts
 from evidence.codes import Message, Status
 from tests.histories.lives import boot as life
 from tests.histories.lives import said, server
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.registry import Sign, operator
 from tests.histories.story import READER, Fact, closed, created, recovering, run_facts
 
 STEPS = (
@@ -59,6 +59,7 @@ MOVES = {
     ("preboot_end", 180): set(),
 }
 OURS = ("servers",)
+OF_LEDGERS = ("unmarked", "cleared_unrecovered", "denied_unchecked", "protection_lost")
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ def lawful_boot(dice: Random) -> Boots:  # as agreed
     return Boots(HISTORY, run_of())
 
 
-def ours(kinds: set[str]) -> set[str]:
-    return {f"servers/{kind}" for kind in kinds}
+def ours(kinds: set[str]) -> set[Sign]:
+    return {Sign(f"servers/{kind}", ledger=1 if kind in OF_LEDGERS else -1) for kind in kinds}
 
 
 @operator("the document asks for it", of=lawful_boot, only=OURS)

@@ -8,11 +8,15 @@ from random import Random
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Kind, Outcome
 from evidence.exchange.chains import Chain
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.registry import Sign, operator
 from tests.histories.story import Fact, facts
 from tests.histories.story_chain import BORN, Entry, chain_facts, last, put, seen
 
 _STEP_NS = 10
+
+
+def ours(*kinds: str) -> set[Sign]:
+    return {Sign(f"log/{kind}", ledger=-1) for kind in kinds}
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def the_last_append_of_a_log_is_gone(case, dice):
         else (table, row)
         for table, row in gone
     ]
-    return shorter, {"log/G-single-realtime", "log/*"} if acked else set()
+    return shorter, ours("G-single-realtime") if acked else set()
 
 
 @operator("it was invoked when one behind it was acknowledged", of=filled, only=("log",))
@@ -86,7 +90,7 @@ def an_old_leader_appends_late(case, dice):
     new_ns = case.history[case.add((case.chain.ledgers[before], 0))][1]["completed_ns"]
     late = dice.random() < 0.7
     times = {"invoked_ns": new_ns + 1 if late else new_ns, "completed_ns": new_ns + 2}
-    return case.told(old, **times), {"log/G0-realtime", "log/*"} if late else set()
+    return case.told(old, **times), ours("G0-realtime") if late else set()
 
 
 @operator("it ended before the append began", of=filled, only=("log",))
@@ -97,7 +101,7 @@ def an_append_is_read_before_it_is_made(case, dice):
     early = dice.random() < 0.7
     at = (begun_ns - 2, begun_ns - 1 if early else begun_ns)
     history = facts([case.history, seen(*case.entries[: end + 1], at=at)])
-    return history, {"log/G1c-realtime", "log/*"} if early else set()
+    return history, ours("G1c-realtime") if early else set()
 
 
 @operator("it is told to have failed, not that nobody knows", of=filled, only=("log",))
@@ -106,7 +110,7 @@ def an_append_below_others_turns_out_failed(case, dice):
     entry = dice.choice(case.entries[:-1])
     failed = dice.random() < 0.7
     outcome = Outcome.FAIL if failed else Outcome.UNKNOWN
-    must = {"log/G1a", "log/dirty-update", "log/*"} if failed else set()
+    must = ours("G1a", "dirty-update") if failed else set()
     return case.told(entry, outcome=outcome, completed_ns=NEVER if not failed else _of(case, entry)), must
 
 
@@ -123,4 +127,4 @@ def a_pass_leaves_out_the_end_of_a_ledger(case, dice):
     shown = [entry for entry in case.entries if not leaves or entry != left]
     at = case.history[-1][1]["completed_ns"]
     history = facts([case.history, seen(*shown, at=(at, at + 1))])
-    return history, {"log/incompatible-order", "log/*"} if leaves else set()
+    return history, ours("incompatible-order") if leaves else set()

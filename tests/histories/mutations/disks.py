@@ -8,9 +8,11 @@ from typing import Any
 
 from checkers.contract import RunFacts
 from evidence.codes import Holding, Message, Status
+from evidence.findings import Verdict
 from protocol.faults import Loses
 from tests.histories.lives import boot, copied, fault, on_disk, said, server, took
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.edits import lost
+from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import (
     READER,
     Fact,
@@ -60,6 +62,16 @@ def two_deaths(dice: Random) -> Deaths:
     return Deaths(history, run, lost)
 
 
+def losses(case: Deaths, loss: str = "explained", *, of: dict[int, str] | None = None) -> set[Sign]:
+    """The losses, all of one class but those of ``of``."""
+    return lost({**dict.fromkeys(case.lost, loss), **(of or {})})
+
+
+def allowed(case: Deaths) -> set[Sign | Verdict]:
+    """All of them are explained, and the plan allows for them."""
+    return {Verdict.VALID, *losses(case)}
+
+
 def killed(number: int, bookie: int) -> dict[str, Any]:
     at = DIED + bookie
     times = {"planned_ns": at - 2, "injected_ns": at + 20, "confirmed_ns": at + 21, "healed_ns": at + 90}
@@ -81,7 +93,8 @@ def an_ack_moves_past_a_crash(case, dice):
     """An acknowledgement moves past the crash that explained its loss, or only nearer to it."""
     entry, past = dice.choice(case.lost), dice.random() < 0.7
     at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
-    return moved_ack(case, entry, at_ns, number), {"durability/lost"} if past else set()
+    must = losses(case, of={entry: "unexplained"}) if past else allowed(case)
+    return moved_ack(case, entry, at_ns, number), must
 
 
 @operator("it was given before the denied read was passed on", of=two_deaths)
@@ -90,8 +103,8 @@ def an_ack_moves_past_a_crash_and_is_denied(case, dice):
     entry, past = dice.choice(case.lost), dice.random() < 0.7
     at_ns, number = (REBORN + 20, 2) if past else (DIED - 20, 1)
     denial = said(Message.READ, 1, ASKED, entry=entry, status=Status.ENOENTRY, boot=2, source=READER)
-    broken = {"answers/denied_own_ack", "durability/lost"}
-    return [*moved_ack(case, entry, at_ns, number), denial], broken if past else set()
+    broken = span("answers/denied_own_ack", entry, entry) | losses(case, of={entry: "unexplained"})
+    return [*moved_ack(case, entry, at_ns, number), denial], broken if past else allowed(case)
 
 
 @operator("the disk of a holder, or of any bookie, had an entry that is lost", of=two_deaths)
@@ -99,20 +112,24 @@ def a_disk_held_an_entry_after_all(case, dice):
     """A disk that was read at a death held one entry more."""
     entry = dice.randint(0, case.lost[-1])
     held = on_disk(dice.choice(HOLDERS), entry)
-    return [*case.history, held], {"durability/lost"} if entry in case.lost else set()
+    must = losses(case, of={entry: "unexplained"}) if entry in case.lost else allowed(case)
+    return [*case.history, held], must
 
 
 @operator("always", of=two_deaths)
 def a_death_is_explained_no_more(case, dice):
     """The kill is no fault of ours, or the disk was not read: then the allowance excuses nothing."""
-    run = dice.choice(
+    run, loss = dice.choice(
         [
-            replace(case.run, faults=case.run.faults[1:]),
-            replace(case.run, servers=tuple(r for r in case.run.servers if r["event"] != "disk_read")),
-            replace(case.run, allowance={1: len(case.lost) - 1}),
+            (replace(case.run, faults=case.run.faults[1:]), "undetermined"),
+            (
+                replace(case.run, servers=tuple(r for r in case.run.servers if r["event"] != "disk_read")),
+                "undetermined",
+            ),
+            (replace(case.run, allowance={1: len(case.lost) - 1}), "explained"),
         ]
     )
-    return case.history, {"durability/lost"}, run
+    return case.history, losses(case, loss), run
 
 
 @operator("some setting or fault was such that the kill cannot have taken the entry", of=two_deaths)
@@ -121,7 +138,7 @@ def what_was_killed_had_journaled(case, dice):
     who = dice.choice([("b1", "b3"), ("b1",), ("b3",), ("b2", "b9")])
     least = dice.choice((Loses.UNSYNCED, Loses.STORED))
     run = replace(case.run, least_loss={**case.run.least_loss, **dict.fromkeys(who, least)})
-    return case.history, set() if "b2" in who else {"durability/lost"}, run
+    return case.history, allowed(case) if "b2" in who else losses(case, "unexplained"), run
 
 
 @operator("the disk had held the entry, and no fault changed it since", of=two_deaths)
@@ -131,8 +148,11 @@ def a_bookie_denies_what_its_disk_held(case, dice):
     denial = said(Message.READ, 1, ASKED, entry=0, status=Status.ENOENTRY, boot=2, source=READER)
     wipe = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
     run = replace(case.run, faults=(*case.run.faults, wipe)) if wiped else case.run
-    broken = {"answers/denied_held"} if held == 0 and not wiped else set()
-    return [*case.history, on_disk(1, held), denial], broken | {"durability/*"}, run
+    if held in case.lost:
+        broken = losses(case, of={held: "undetermined" if wiped else "unexplained"})
+    else:
+        broken = allowed(case) if wiped else span("answers/denied_held", 0, 0) | losses(case)
+    return [*case.history, on_disk(1, held), denial], broken, run
 
 
 @operator("the bookie is protected, and the ledger was not closed", of=two_deaths)
@@ -148,8 +168,7 @@ def a_bookie_in_limbo_denies(case, dice):
     names = frozenset({"b1"}) if guarded else frozenset()
     run = replace(case.run, servers=(*case.run.servers, served), guarded=names)
     owed = guarded and open_still and status is Status.ENOENTRY
-    return (
-        [*history, said_so],
-        ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*", "closing/*"},
-        run,
-    )
+    broken = losses(case, "undetermined") if guarded else losses(case) if open_still else allowed(case)
+    broken |= span("answers/limbo_not_shown", 1, 1) if owed else set()
+    broken |= {Sign("closing/closed_unwritten")} if open_still else set()
+    return [*history, said_so], broken, run

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
+from checkers.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Status
+from tests.histories.mutations.registry import Sign, span
 from tests.histories.story import READER, WRITER, Fact
+from tests.histories.twins_holdings import loss_class
 
 Row = dict[str, Any]
 Pick = Callable[[str, Row], bool]
@@ -69,3 +73,23 @@ def denied_by_all(history: list[Fact], entry: int) -> list[Fact]:
     pick = census_of(entry)
     denied = [(table, {**row, **gone} if pick(table, row) else row) for table, row in history]
     return without(denied, is_final_entry(entry))
+
+
+def spans(name: str, entries: Iterable[int], loss: str = "") -> set[Sign]:
+    """Findings that stand for these entries: one for neighbours together."""
+    found: set[Sign] = set()
+    for _, run in groupby(enumerate(sorted(entries)), key=lambda one: one[1] - one[0]):
+        together = [entry for _, entry in run]
+        found |= span(name, together[0], together[-1], loss)
+    return found
+
+
+def lost(classes: Mapping[int, str]) -> set[Sign]:
+    """Losses of the entries, each of its class."""
+    by_class = {loss: [one for one in classes if classes[one] == loss] for loss in classes.values()}
+    return {sign for loss, entries in by_class.items() for sign in spans("durability/lost", entries, loss)}
+
+
+def lost_of(history: list[Fact], run: RunFacts, *entries: int) -> set[Sign]:
+    """Losses of the entries of a doctored history, each of the class that the naive twin gives it."""
+    return lost({entry: loss_class(history, run, 1, entry) for entry in entries})

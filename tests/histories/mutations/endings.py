@@ -9,7 +9,7 @@ from checkers.contract import RunFacts
 from evidence.codes import Flag, Holding, Kind, Outcome
 from tests.histories.lives import boot, server
 from tests.histories.mutations.edits import Row, replaced, without
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.repairs import CENSUS_NS, marked, quiet, shown, tried, unmarked
 from tests.histories.story import OBSERVER, Fact, closed, created, facts, kept, opened, operation, run_facts
 
@@ -57,7 +57,9 @@ def a_copy_is_taken_away(case, dice):
     """A copy is taken away: from a bookie that owes it, or from one that does not."""
     row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
     history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
-    return history, {"replicas/under_replicated"} if row["bookie"] != 4 else set()
+    return history, set() if row["bookie"] == 4 else span(
+        "replicas/under_replicated", row["entry"], row["entry"]
+    )
 
 
 @operator("no bookie has it any more", of=repaired, only=OF_COPIES)
@@ -69,14 +71,15 @@ def every_copy_is_taken_away(case, dice):
         (table, {**row, **gone} if table == "census" and row["entry"] == entry else row)
         for table, row in case.history
     ]
-    return history, {"replicas/hole"}
+    return history, span("replicas/hole", entry, entry)
 
 
 @operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
 def a_copy_is_another(case, dice):
     """A copy has another size than the others."""
     row = dice.choice([r for r in case.census() if r["pass_number"] == 1 and r["holding"] == Holding.PRESENT])
-    return replaced(case.history, row, size_bytes=77), {"replicas/differing"} if row["bookie"] != 4 else set()
+    differing = span("replicas/differing", row["entry"], row["entry"])
+    return replaced(case.history, row, size_bytes=77), set() if row["bookie"] == 4 else differing
 
 
 @operator("never", of=repaired, only=OF_COPIES)
@@ -101,7 +104,7 @@ def repair_fails_again_and_again(case, dice):
     rows += (unmarked(850),) if dice.random() < 0.7 else ()
     illegal = tries >= 5 and len(missing) == 1 and not racks and not change
     run = replace(case.run, servers=rows, racks=racks)
-    return case.history, {"replicas/never_repaired"} if illegal else set(), run
+    return case.history, {Sign("replicas/never_repaired")} if illegal else set(), run
 
 
 @operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))
@@ -118,7 +121,7 @@ def an_entry_that_is_there_is_not_read(case, dice):
         ),
     )
     denied = operation(Kind.READ, **asked, **times)
-    return [*history, denied], {"availability/unreadable"} if before else set()
+    return [*history, denied], span("availability/unreadable", entry, entry) if before else {UNKNOWN}
 
 
 @operator("the plan wants two racks, and the metadata names bookies of one", of=repaired, only=("placement",))
@@ -128,4 +131,4 @@ def bookies_move_into_one_rack(case, dice):
     racks = {**RACKS, "b3": "r1"} if all_of_them else {**RACKS, "b4": "r1"}
     needed = min(wanted, 3) > (1 if all_of_them else 2)
     run = replace(case.run, racks=racks, min_racks=wanted)
-    return case.history, {"placement/too_few_racks"} if needed else set(), run
+    return case.history, {Sign("placement/too_few_racks", 0, case.last)} if needed else set(), run

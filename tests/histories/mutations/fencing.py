@@ -6,10 +6,12 @@ from random import Random
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
 from tests.histories.lives import fenced, said, server, took
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.edits import spans
+from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import Fact, acked, operation, unsure
 
 OURS = ("fencing", "availability")
+ACCEPTED = "fencing/accepted_when_fenced"
 LATER = 1_000_000  # after all that a lawful history tells
 
 
@@ -32,7 +34,9 @@ def late_add(entry, **columns):
 def an_add_is_acknowledged_after_everything(case, dice):
     """The observer's recovery has dated the close; within the end an id is no matter of fencing."""
     entry = dice.randint(0, case.tried + 3)
-    return [*case.history, late_add(entry)], {"fencing/added_after_close"} if entry > case.end else set()
+    return [*case.history, late_add(entry)], span(
+        "fencing/added_after_close", entry, entry
+    ) if entry > case.end else set()
 
 
 @operator("never", of=five_bookies, only=OURS)
@@ -52,7 +56,7 @@ def an_add_is_acknowledged_and_no_close_has_a_date(case, dice):
         if table == "operations" and row["kind"] == Kind.OPEN:
             new["outcome"] = int(Outcome.UNKNOWN)
         undated.append((table, new))
-    return [*undated, late_add(case.end + 1)], set()
+    return [*undated, late_add(case.end + 1)], {UNKNOWN}
 
 
 @operator("it is a normal add, asked for after the fence", of=five_bookies, only=OURS)
@@ -70,7 +74,7 @@ def a_fenced_boot_takes_another_add(case, dice):
     add = said(kind, fence["bookie"], at_ns, entry=case.end, boot=fence["boot"])
     own = [row for row in fences if (row["bookie"], row["boot"]) == (fence["bookie"], fence["boot"])]
     illegal = kind == Message.ADD and any(row["received_ns"] < at_ns for row in own)
-    return [*case.history, add], {"fencing/accepted_when_fenced"} if illegal else set()
+    return [*case.history, add], span(ACCEPTED, case.end, case.end) if illegal else set()
 
 
 @operator("never", of=five_bookies, only=OURS)
@@ -100,8 +104,8 @@ def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
     received_ns = add["asked_ns"] + after
     fence = fenced(add["bookie"], received_ns - 1, boot=add["boot"], status=status)
     same = [row for row in adds if (row["bookie"], row["boot"]) == (add["bookie"], add["boot"])]
-    illegal = status is Status.EOK and any(row["asked_ns"] > received_ns for row in same)
-    return [*case.history, fence], {"fencing/accepted_when_fenced"} if illegal else set()
+    taken = {row["entry"] for row in same if row["asked_ns"] > received_ns}
+    return [*case.history, fence], spans(ACCEPTED, taken) if status is Status.EOK else set()
 
 
 @operator("never", of=five_bookies, only=OURS)
@@ -109,13 +113,13 @@ def the_last_recovery_is_refused(case, dice):
     """The ledger is CLOSED, which takes no recovery: nobody can say what was promised."""
     refused = {"outcome": int(Outcome.UNKNOWN), "error": -10}
     last = [row for row in case.operations(Kind.OPEN) if row["flags"] & Flag.FINAL]
-    return [(table, {**row, **refused} if row in last else row) for table, row in case.history], set()
+    return [(table, {**row, **refused} if row in last else row) for table, row in case.history], {UNKNOWN}
 
 
 @operator("always", of=five_bookies, only=OURS)
 def a_recovery_that_never_ended_is_refused(case, dice):
     """One bookie may have been killed; that is fewer than the two of AQ."""
-    return without_recovery(case), {"availability/stuck"}
+    return without_recovery(case), {Sign("availability/stuck")}
 
 
 def without_recovery(case: Lawful) -> list[Fact]:
@@ -141,4 +145,4 @@ def a_bookie_refuses_the_key_of_a_ledger(case, dice):
     on_duty = f"b{bookie}:3181" in last["fragments"][-1]["bookies"]
     kind = "key_lost" if ledger == 1 and on_duty and number == max(boots) else "stuck"
     run = replace(case.run, servers=(*case.run.servers, log))
-    return history, {f"availability/{kind}"} if refused else set(), run
+    return history, {Sign(f"availability/{kind}")} if refused else set(), run

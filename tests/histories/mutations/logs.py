@@ -10,26 +10,28 @@ import numpy as np
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Micro, Transactions
+from evidence.findings import Verdict
 from harness.bench.log_histories import Shape, serial, without
-from tests.histories.mutations.registry import Mutant, entered
+from tests.histories.mutations.registry import Mutant, Sign, entered, mutant
 
 SHAPE = Shape(300, processes=5, open_logs=4, appends_to_a_log=12)
 NEW = 2_147_483_640  # no element that the store gives
 
 
 def of_logs(illegal):
-    """Register ``act(transactions, dice) -> (transactions, kinds)``; kinds empty where it is legal."""
+    """Register ``act(transactions, dice) -> (transactions, kinds)``; no kinds (None) where it is legal.
+
+    By kind only: which other anomalies follow from one, and how many, depends on what else was read.
+    """
 
     def register(act):
         def make(dice: Random) -> Mutant:
             doctored, kinds = act(serial(SHAPE, dice.randint(0, 2**31)), dice)
             judgement = judge_log(doctored)
-            found = {f"log/{finding.kind}" for finding in judgement.findings}
-            found |= {"log/anomaly"} if judgement.verdict.value == "anomaly" else set()
-            must = (
-                {"log/anomaly", "log/*", *(f"log/{kind}" for kind in kinds)} if kinds is not None else set()
-            )
-            return Mutant(frozenset(found), frozenset(must))
+            found = [Sign(f"log/{one.kind}", count=one.count, ledger=-1) for one in judgement.findings]
+            legal = kinds is None
+            must = [] if legal else [Verdict.ANOMALY, "log/*", *(f"log/{kind}" for kind in kinds)]
+            return mutant(found, judgement.verdict, must)
 
         entered(act, illegal, make)
         return act

@@ -9,10 +9,11 @@ from tests.histories.mutations.edits import (
     denied_by_all,
     final,
     is_final_entry,
+    lost_of,
     replaced,
     without,
 )
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import READER, operation
 
 
@@ -23,14 +24,15 @@ def read_at_the_end(case) -> list[Row]:
 @operator("never", of=lawful)
 def a_final_read_is_missing(case, dice):
     entry = dice.randint(0, case.end)
-    return without(case.history, is_final_entry(entry)), set()
+    return without(case.history, is_final_entry(entry)), {UNKNOWN}
 
 
 @operator("the entry is not beyond the end", of=lawful)
 def an_entry_is_dropped_everywhere(case, dice):
     """An add is dropped: every bookie denies the entry, acknowledged or not."""
     entry = dice.randint(0, case.tried - 1)
-    return denied_by_all(case.history, entry), {"durability/lost"} if entry <= case.end else set()
+    history = denied_by_all(case.history, entry)
+    return history, lost_of(history, case.run, entry) if entry <= case.end else set()
 
 
 @operator("never", of=lawful)
@@ -42,14 +44,14 @@ def one_bookie_of_all_does_not_deny_it(case, dice):
         history,
         lambda t, r: census_of(entry)(t, r) and r["pass_number"] == 2 and r["bookie"] == bookie,
         holding=int(Holding.UNKNOWN),
-    ), set()
+    ), {UNKNOWN}
 
 
 @operator("always", of=lawful)
 def a_reader_got_damaged_bytes(case, dice):
     row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
     history = replaced(case.history, row, proof=int(Proof.DAMAGED))
-    return history, {"content/damaged"}
+    return history, span("content/damaged", row["entry"], row["entry"])
 
 
 @operator("the entry was acknowledged, or the census shows it", of=lawful)
@@ -58,14 +60,14 @@ def a_reader_got_another_writing(case, dice):
     entry = dice.randint(0, case.end)
     known = entry < case.acked or any(row["entry"] == entry and row["origin"] for row in case.rows("census"))
     history = changed(case.history, is_final_entry(entry), size_bytes=77)
-    return history, {"content/two_writings"} if known else set()
+    return history, span("content/two_writings", entry, entry) if known else {UNKNOWN}
 
 
 @operator("always", of=lawful)
 def a_reader_skipped_an_entry(case, dice):
     row = dice.choice([r for r in case.operations(Kind.ENTRY) if final(r)])
     history = replaced(case.history, row, expected=row["entry"] + 1)
-    return history, {"order/read_out_of_order"}
+    return history, span("order/read_out_of_order", row["entry"], row["entry"])
 
 
 @operator("always", of=lawful)
@@ -75,7 +77,7 @@ def one_byte_of_what_was_read_is_changed(case, dice):
         [(Proof.FOREIGN, "foreign"), (Proof.NONE, "not_a_payload"), (Proof.DAMAGED, "damaged")]
     )
     row = dice.choice(case.operations(Kind.ENTRY))
-    return replaced(case.history, row, proof=int(proof)), {f"content/{kind}"}
+    return replaced(case.history, row, proof=int(proof)), span(f"content/{kind}", row["entry"], row["entry"])
 
 
 @operator("on every bookie", of=lawful)
@@ -89,7 +91,7 @@ def one_byte_of_the_copies_is_changed(case, dice):
         (table, {**row, "holding": int(Holding.DAMAGED)} if row in shown and hit(row, spared) else row)
         for table, row in without(case.history, is_final_entry(entry))
     ]
-    return history, set() if spared else {"durability/corrupt"}
+    return history, {UNKNOWN} if spared else span("durability/corrupt", entry, entry)
 
 
 def hit(row: Row, spared: int) -> bool:
@@ -106,7 +108,9 @@ def two_entries_are_swapped(case, dice):
     one, two = dice.sample(rows, 2)
     names = ("entry", "size_bytes", "origin", "digest")
     history = replaced(case.history, one, **{name: two[name] for name in names})
-    return replaced(history, two, **{name: one[name] for name in names}), {"order/read_out_of_order"}
+    return replaced(history, two, **{name: one[name] for name in names}), {
+        Sign("order/read_out_of_order", *sorted((one["entry"], two["entry"])), 2)
+    }
 
 
 @operator("always", of=lawful)
@@ -114,7 +118,7 @@ def an_entry_is_repeated(case, dice):
     """An entry is repeated: the last reader gets it a second time, where another was due."""
     row = dice.choice(read_at_the_end(case))
     again = {**row, "seq": 700, "expected": row["expected"] + 1}
-    return [*case.history, ("operations", again)], {"order/read_out_of_order"}
+    return [*case.history, ("operations", again)], span("order/read_out_of_order", row["entry"], row["entry"])
 
 
 @operator("it ended ok, and was confirmed", of=lawful)
@@ -125,4 +129,4 @@ def a_read_ends_without_its_last_entries(case, dice):
     short = {"last": case.end, "result": dice.randint(0, case.end), "outcome": outcome, "flags": flags}
     read = operation(Kind.READ, client=READER, seq=700, handle=70, entry=0, **short)
     illegal = outcome is Outcome.OK and not flags
-    return [*case.history, read], {"order/ended_short"} if illegal else set()
+    return [*case.history, read], span("order/ended_short", short["result"], case.end) if illegal else set()

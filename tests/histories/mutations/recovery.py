@@ -3,12 +3,15 @@
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Outcome, Status
 from tests.histories.lawful import lawful
 from tests.histories.mutations.edits import edited, is_answer
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import OBSERVER, WRITER, deleted
 from tests.histories.twins_recovery import answered_at_once
 
-TOO_SOON, TOO_FEW = {"recovery/ended_too_soon"}, {"recovery/fenced_too_few"}
-UNREAD, OWN_ACK = {"recovery/wrote_back_unread"}, {"answers/denied_own_ack"}
+TOO_FEW = {Sign("recovery/fenced_too_few")}
+
+
+def too_soon(case):
+    return span("recovery/ended_too_soon", case.end + 1, case.end + 1)
 
 
 def recovered(case):
@@ -38,7 +41,7 @@ def all_denials_but_one_bookies_are_swallowed(case, dice):
         lambda row: is_answer(row, Message.RECOVERY_READ, entry=case.end + 1) and row["bookie"] != left,
         **kept_from_reader(),
     )
-    return history, TOO_SOON if nobody_elses(case) else set()
+    return history, too_soon(case) if nobody_elses(case) else set()
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
@@ -62,7 +65,7 @@ def denials_become_errors(case, dice):
         status=status,
         delivered=status,
     )
-    return history, TOO_SOON if nobody_elses(case) else set()
+    return history, too_soon(case) if nobody_elses(case) else set()
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
@@ -86,7 +89,7 @@ def denials_come_after_the_close(case, dice):
         lambda row: is_answer(row, Message.RECOVERY_READ, entry=case.end + 1),
         forwarded_ns=NEVER - 1,
     )
-    return history, TOO_SOON if nobody_elses(case) and late != NEVER else set()
+    return history, too_soon(case) if nobody_elses(case) and late != NEVER else set()
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
@@ -134,7 +137,7 @@ def what_was_read_is_swallowed(case, dice):
         ),
         **kept_from_reader(),
     )
-    return history, UNREAD
+    return history, span("recovery/wrote_back_unread", entry, entry)
 
 
 def reads_of_ones_own(case):
@@ -164,20 +167,21 @@ def forgotten(case, bookie):
 
 
 def denied(case, dice, **columns):
-    """One of these answers becomes a denial; whether it is a wrong one."""
+    """One of these answers becomes a denial; and what that breaks."""
     own = [row for row in reads_of_ones_own(case) if not forgotten(case, row["bookie"])]
     if not own:
-        return case.history, False
+        return case.history, set()
     row = dice.choice(own)
     negative = int(dice.choice([Status.ENOENTRY, Status.ENOLEDGER]))
     said = {"status": negative, "delivered": negative, **columns}
-    return edited(case.history, lambda other: other["seq"] == row["seq"], **said), True
+    return edited(case.history, lambda other: other["seq"] == row["seq"], **said), (
+        span("answers/denied_own_ack", row["entry"], row["entry"])
+    )
 
 
 @operator("the same boot had taken it", of=lawful, only=("recovery", "answers"))
 def a_bookie_denies_what_it_took(case, dice):
-    history, done = denied(case, dice)
-    return history, OWN_ACK if done else set()
+    return denied(case, dice)
 
 
 @operator("never", of=lawful, only=("recovery", "answers"))
@@ -205,6 +209,6 @@ def a_denial_was_asked_for_before_the_bookie_took_the_entry(case, dice):
 @operator("the delete failed before it was sent", of=lawful, only=("recovery", "answers"))
 def a_denial_follows_a_delete(case, dice):
     outcome = dice.choice(list(Outcome))
-    history, done = denied(case, dice)
+    history, broken = denied(case, dice)
     failed = outcome is Outcome.FAIL
-    return [*history, deleted(outcome=outcome, invoked_ns=1)], OWN_ACK if done and failed else set()
+    return [*history, deleted(outcome=outcome, invoked_ns=1)], broken if failed else set()

@@ -2,8 +2,8 @@
 
 from evidence.codes import Kind, Outcome
 from tests.histories.lawful import lawful
-from tests.histories.mutations.edits import Row, acknowledgements, denied_by_all, replaced
-from tests.histories.mutations.registry import operator
+from tests.histories.mutations.edits import Row, acknowledgements, denied_by_all, lost_of, replaced
+from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
 from tests.histories.story import OBSERVER, refused, told
 
 LATER = 1_000_000  # after all that a lawful history tells
@@ -22,16 +22,19 @@ def an_unknown_add_turns_out_ok(case, dice):
     row = dice.choice(unknown)
     ok = {"outcome": int(Outcome.OK), "result": row["entry"], "expected": row["entry"]}
     history = replaced(case.history, row, **ok)
-    cut_off = {"durability/lost", "closing/closed_below"} if row["entry"] > case.end else set()
-    too_few = {"lac/acked_too_soon"} if len(acknowledgements(case.history, row["entry"])) < 2 else set()
-    return history, cut_off | too_few
+    entry = row["entry"]
+    cut_off = span("closing/closed_below", entry, entry) | lost_of(history, case.run, entry)
+    too_few = len(acknowledgements(case.history, entry)) < 2
+    early = span("lac/acked_too_soon", entry, entry) if too_few else set()
+    return history, early | (cut_off if entry > case.end else set())
 
 
 @operator("never", of=lawful)
 def an_ok_add_was_never_told(case, dice):
+    """An ok add was never told; a run in which no add was acknowledged proves nothing."""
     row = dice.choice([r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK])
     never = {"outcome": int(Outcome.PENDING), "result": -1, "expected": -1, "lac": -1}
-    return replaced(case.history, row, **never), set()
+    return replaced(case.history, row, **never), {UNKNOWN} if case.acked == 1 else set()
 
 
 @operator("two adds were acknowledged", of=lawful)
@@ -41,13 +44,17 @@ def two_acknowledgements_change_places(case, dice):
         return case.history, set()
     one, two = adds[0], adds[-1]
     history = replaced(case.history, one, result=two["result"])
-    return replaced(history, two, result=one["result"]), {"order/added_out_of_order"}
+    return replaced(history, two, result=one["result"]), {
+        Sign("order/added_out_of_order", one["entry"], two["entry"], 2)
+    }
 
 
 @operator("always", of=lawful)
 def one_id_is_acknowledged_again(case, dice):
     row = next(r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK)
-    return [*case.history, ("operations", {**row, "seq": 77})], {"order/acked_twice"}
+    return [*case.history, ("operations", {**row, "seq": 77})], span(
+        "order/acked_twice", row["entry"], row["entry"]
+    )
 
 
 @operator("a LAC above 0 was told", of=lawful)
@@ -56,21 +63,31 @@ def a_handles_lac_goes_back(case, dice):
     if not adds:
         return case.history, set()
     row = dice.choice(adds)
-    return replaced(case.history, row, lac=0, lac_before=1), {"lac/went_back"}
+    return replaced(case.history, row, lac=0, lac_before=1), span("lac/went_back", 0, 0)
 
 
 @operator("always", of=lawful)
 def an_acknowledged_add_is_dropped(case, dice):
     """An acknowledged add is dropped: no bookie has it, nobody reads it."""
     row = dice.choice([row for row in acknowledged(case) if row["entry"] < case.promised])
-    return denied_by_all(case.history, row["entry"]), {"durability/lost"}
+    history = denied_by_all(case.history, row["entry"])
+    return history, lost_of(history, case.run, row["entry"])
+
+
+def recovered(case) -> bool:
+    return any(row["state"] == 2 for row in case.rows("ledgers"))
 
 
 def promised_too_much(case, lac):
     """What a LAC beyond the end breaks; of a ledger that was not recovered also if an id was never sent."""
-    recovered = any(row["state"] == 2 for row in case.rows("ledgers"))
-    broken = {"durability/lost", "closing/closed_below"}
-    return broken | {"lac/covers_unsent"} if lac >= case.tried and not recovered else broken
+    beyond = range(case.end + 1, lac + 1)
+    broken = span("closing/closed_below", case.end + 1, lac) | lost_of(case.history, case.run, *beyond)
+    return broken | (set() if recovered(case) else span("lac/covers_unsent", case.tried, lac))
+
+
+def unacked(case, lac):
+    """What a LAC breaks that is told before any bookie has acknowledged anything."""
+    return span("lac/covers_unacked", 0, min(lac, case.tried - 1))
 
 
 @operator("always", of=lawful)
@@ -78,7 +95,7 @@ def a_lac_is_forged_beyond_the_end(case, dice):
     """A LAC is forged: a reader was told one beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
-    return [*case.history, forged], {"lac/covers_unacked"} | promised_too_much(case, lac)
+    return [*case.history, forged], unacked(case, lac) | promised_too_much(case, lac)
 
 
 @operator("the close has a date", of=lawful)
@@ -86,10 +103,10 @@ def a_lac_is_forged_after_the_close(case, dice):
     """A LAC is forged: somebody who asks after the close is told one beyond the end."""
     dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers"))
     forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
-    recovered, lac = any(row["state"] == 2 for row in case.rows("ledgers")), case.end + 1
-    broken = promised_too_much(case, lac) | ({"lac/beyond_close"} if dated else set())
-    if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and not recovered:
-        broken = broken | {"lac/covers_unacked"}
+    lac = case.end + 1
+    broken = promised_too_much(case, lac) | (span("lac/beyond_close", lac, lac) if dated else set())
+    if lac < case.tried and len(acknowledgements(case.history, lac)) < 2 and not recovered(case):
+        broken = broken | span("lac/covers_unacked", lac, lac)
     return [*case.history, forged], broken
 
 
@@ -98,6 +115,7 @@ def a_lac_covers_an_add_that_was_never_sent(case, dice):
     """A LAC is forged early: perhaps it covers an id of which the only add failed before it was sent."""
     entry = dice.choice([case.tried, case.tried + 1])
     covers = dice.random() < 0.5
-    lac = told(entry if covers else 0, seq=70, handle=70, invoked_ns=1, completed_ns=2)
-    history = [*case.history, refused(entry, seq=71, handle=71), lac]
-    return history, {"lac/covers_unacked"} | (promised_too_much(case, entry) if covers else set())
+    lac = entry if covers else 0
+    forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
+    history = [*case.history, refused(entry, seq=71, handle=71), forged]
+    return history, unacked(case, lac) | (promised_too_much(case, lac) if covers else set())

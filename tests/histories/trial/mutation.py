@@ -1,8 +1,10 @@
 """The mutation score: every operator's illegal mutants must be caught, its legal ones must accuse nobody.
 
-A mutant that was not caught by exactly the findings that its operator demands survives, and is shown with
-the seed that makes it again. An operator of which no mutant was ever illegal, though it claims that some
-are, has proved nothing: that is no full score either.
+A mutant that was not caught by exactly the findings that its operator states survives, and is shown with
+the seed that makes it again. So does one whose run has another verdict. The score counts those
+alone that state everything: ledger, entries, count, class. Mutants repeat each other, so their shapes are
+counted too. An operator of which no mutant was ever illegal, though it claims that some are, has proved
+nothing: that is no full score either.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass, field
 
 from checkers.registry import CHECKERS
 from tests.histories.mutations.every import OPERATORS, Mutant, Operator, made
+from tests.histories.mutations.registry import Sign, name_of
 
 NEVER = "never"
 TRIES = 12
@@ -21,22 +24,32 @@ TRIES = 12
 
 @dataclass
 class Tally:
-    """What became of one operator's mutants; ``wrong`` are (seed, mutant) that came out otherwise."""
+    """What became of one operator's mutants.
+
+    ``exact`` are the illegal ones that state ledger, entries, count and class of all that must be found;
+    ``shapes`` what the illegal ones state without its numbers; ``wrong`` are (seed, mutant) that came out
+    otherwise.
+    """
 
     operator: Operator
     illegal: int = 0
+    exact: int = 0
     legal: int = 0
+    shapes: set[object] = field(default_factory=set)
     caught_by: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[int, Mutant]] = field(default_factory=list)
 
     def add(self, seed: int, mutant: Mutant) -> None:
         """Count one mutant."""
         self.illegal += mutant.illegal
+        self.exact += mutant.illegal and mutant.exact
         self.legal += not mutant.illegal
+        if mutant.illegal:
+            self.shapes.add(mutant.shape)
         if not mutant.right:
             self.wrong.append((seed, mutant))
         elif mutant.illegal:
-            self.caught_by.update(name for name in mutant.must if not name.endswith("/*"))
+            self.caught_by.update({name for name in map(name_of, mutant.must) if not name.endswith("/*")})
 
     @property
     def survivors(self) -> int:
@@ -45,6 +58,11 @@ class Tally:
     @property
     def accused(self) -> int:
         return len(self.wrong) - self.survivors
+
+    @property
+    def caught_exactly(self) -> int:
+        """Illegal mutants that state everything and came out so."""
+        return self.exact - sum(mutant.illegal and mutant.exact for _, mutant in self.wrong)
 
     @property
     def idle(self) -> bool:
@@ -72,13 +90,15 @@ def unreached(tried: Iterable[Tally]) -> list[str]:
 
 def lines(tried: list[Tally]) -> Iterator[str]:
     """The table, then the survivors, then the score."""
-    yield "| operator | what it does | illegal when | illegal | caught by | legal | accused |"
-    yield "|---|---|---|---:|---|---:|---:|"
+    heads = ("operator", "what it does", "illegal when", "illegal", "shapes", "exact", "caught by", "legal")
+    yield f"| {' | '.join((*heads, 'accused'))} |"
+    yield "|---|---|---|---:|---:|---:|---|---:|---:|"
     for tally in tried:
         one = tally.operator
         caught = ", ".join(f"{name} {number}" for name, number in sorted(tally.caught_by.items())) or "-"
         yield (
-            f"| `{one.name}` | {one.does} | {one.illegal} | {tally.illegal} | {caught} | "
+            f"| `{one.name}` | {one.does} | {one.illegal} | {tally.illegal} | {len(tally.shapes)} | "
+            f"{tally.exact} | {caught} | "
             f"{tally.legal} | {tally.accused} |"
         )
     yield ""
@@ -86,28 +106,30 @@ def lines(tried: list[Tally]) -> Iterator[str]:
         for seed, mutant in tally.wrong:
             fate = "survived" if mutant.illegal else "was accused"
             yield (
-                f"{fate}: --operator {tally.operator.name} --seed {seed}: found {told(mutant.found)}, "
-                f"had to be {told(mutant.must)}"
+                f"{fate}: --operator {tally.operator.name} --seed {seed}: found {told(mutant.found)} "
+                f"({mutant.verdict}), had to be {told(mutant.must)} ({mutant.ends})"
             )
         if tally.idle:
             yield f"idle: {tally.operator.name} made no illegal mutant ({tally.operator.illegal})"
-    yield score(tried)
+    yield from score(tried)
 
 
-def told(names: frozenset[str]) -> str:
-    return ", ".join(sorted(names)) or "nothing"
+def told(found: Iterable[Sign | str]) -> str:
+    return ", ".join(map(str, found)) or "nothing"
 
 
-def score(tried: list[Tally]) -> str:
-    """``mutation score 100 %: 1,840 of 1,840 illegal mutants caught; 0 of 912 legal ones accused``."""
+def score(tried: list[Tally]) -> Iterator[str]:
+    """The share of illegal mutants that were caught with every number right, then what it is made of."""
     illegal, legal = sum(one.illegal for one in tried), sum(one.legal for one in tried)
-    caught = illegal - sum(one.survivors for one in tried)
-    share = f"{int(1000 * caught / illegal) / 10:g} %" if illegal else "undefined"
-    accused = sum(one.accused for one in tried)
-    return (
-        f"mutation score {share}: {caught:,} of {illegal:,} illegal mutants of {len(tried)} operators "
-        f"caught; {accused:,} of {legal:,} legal ones accused"
+    exact, survived = sum(one.caught_exactly for one in tried), sum(one.survivors for one in tried)
+    accused, shapes = sum(one.accused for one in tried), sum(len(one.shapes) for one in tried)
+    share = f"{int(1000 * exact / illegal) / 10:g} %" if illegal else "undefined"
+    yield (
+        f"mutation score {share}: {exact:,} of {illegal:,} illegal mutants caught with ledger, entries, "
+        f"count, class and verdict; {illegal - exact - survived:,} caught by kind and verdict only, "
+        f"{survived:,} survived; {accused:,} of {legal:,} legal ones accused"
     )
+    yield f"the illegal mutants have {shapes:,} shapes (kinds, classes, verdict), of {len(tried)} operators"
 
 
 def full(tried: list[Tally]) -> bool:

@@ -12,6 +12,7 @@ from random import Random
 
 from checkers.judge import judge
 from checkers.log.checker import judge_log
+from evidence.findings import Verdict
 from harness.bench.log_histories import Shape, serial
 from tests.histories.lawful import lawful
 from tests.histories.mutations.boots import lawful_boot
@@ -70,8 +71,9 @@ def of_cases(seed: int) -> Judged:
         seed % 3
     ]
     case = of(Random(seed))
-    found = judged(case.history, case.run, only=only)
-    return found, "valid" if not found else "anomaly", len(case.history)
+    signs, verdict = judged(case.history, case.run, only=only)
+    found = frozenset(sign.name for sign in signs) if verdict is Verdict.ANOMALY else frozenset[str]()
+    return found, verdict.value, len(case.history)
 
 
 def of_logs(seed: int) -> Judged:

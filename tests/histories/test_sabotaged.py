@@ -1,0 +1,130 @@
+"""The trial itself on trial: checkers that are wrong in their verdict or numbers alone lower the score."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+
+import pytest
+
+from checkers.registry import CHECKERS
+from evidence.findings import Finding, Judgement, Verdict
+from tests.histories.mutations.registry import Sign, mutant, span, unknown
+from tests.histories.trial.mutation import full, score, tallies
+
+NEXT = {"explained": "unexplained", "unexplained": "undetermined", "undetermined": "explained"}
+OF_LOSSES = ("an_ack_moves_past_a_crash", "a_death_is_explained_no_more", "a_lac_is_forged_beyond_the_end")
+OF_ALL = (
+    *OF_LOSSES,
+    *("an_add_was_told_ok_earlier", "an_add_is_acknowledged_after_everything", "an_entry_is_repeated"),
+    *("one_byte_of_what_was_read_is_changed", "a_closed_ledger_is_open_again", "every_copy_is_taken_away"),
+    *("fencing_is_answered_by_one", "a_bookie_denies_what_it_took", "the_boot_before_ended_in_order"),
+    *("a_recovery_that_never_ended_is_refused", "bookies_move_into_one_rack", "an_old_leader_appends_late"),
+)
+Spoil = Callable[[Judgement], Judgement]
+
+
+def called_valid(said: Judgement) -> Judgement:
+    return replace(said, verdict=Verdict.VALID) if said.verdict is Verdict.ANOMALY else said
+
+
+def elsewhere(said: Judgement) -> Judgement:
+    if said.property not in ("durability", "closing"):
+        return said
+    return with_findings(
+        said,
+        lambda one: replace(
+            one,
+            ledger=one.ledger + 7,
+            first_entry=one.first_entry + 1000,
+            last_entry=one.last_entry + 1000,
+        ),
+    )
+
+
+def of_another_class(said: Judgement) -> Judgement:
+    return with_findings(said, lambda one: replace(one, loss=NEXT.get(one.loss, one.loss)))
+
+
+def counted_once(said: Judgement) -> Judgement:
+    return with_findings(said, lambda one: replace(one, count=1))
+
+
+def with_findings(said: Judgement, change: Callable[[Finding], Finding]) -> Judgement:
+    return replace(said, findings=tuple(map(change, said.findings)))
+
+
+def sabotaged(spoil: Spoil) -> tuple[object, ...]:
+    """All checkers, each with its conclusion spoiled."""
+
+    def wrong(checker):
+        other = copy(checker)
+        other.conclude = lambda summary, run: spoil(checker.conclude(summary, run))
+        return other
+
+    return tuple(map(wrong, CHECKERS))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "names", "share"),
+    [
+        (called_valid, OF_ALL, "0 %"),
+        (elsewhere, OF_LOSSES, "0 %"),
+        (of_another_class, OF_LOSSES, "0 %"),
+        (counted_once, ("a_lac_is_forged_beyond_the_end", "a_read_ends_without_its_last_entries"), None),
+    ],
+)
+def test_a_sabotaged_checker_lowers_the_score(spoil, names, share, monkeypatch):
+    assert full(list(tallies(1, names)))
+    monkeypatch.setattr("tests.histories.mutations.registry.CHECKERS", sabotaged(spoil))
+    tried = list(tallies(3, names))
+    said = next(score(tried))
+    assert not full(tried)
+    assert "mutation score 100 %" not in said
+    assert share is None or f"mutation score {share}: 0 of " in said
+
+
+def test_what_states_kinds_alone_is_caught_and_not_counted_as_exact():
+    tried = list(tallies(2, ["an_element_is_read_twice"]))
+    assert full(tried)
+    assert "mutation score 0 %: 0 of 2 illegal mutants" in next(score(tried))
+    assert "2 caught by kind and verdict only, 0 survived" in next(score(tried))
+
+
+LOST = span("durability/lost", 1, 3, "explained")
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "must"),
+    [
+        (LOST, Verdict.ANOMALY, LOST),
+        (LOST, Verdict.VALID, {*LOST, Verdict.VALID}),
+        (LOST, Verdict.ANOMALY, {"durability/lost"}),
+        (LOST, Verdict.ANOMALY, {"durability/*", Verdict.ANOMALY}),
+        ({*LOST, unknown("closing", ledger=2)}, Verdict.ANOMALY, LOST),
+        ({*LOST, unknown("closing", ledger=2)}, Verdict.ANOMALY, {*LOST, unknown("closing", ledger=2)}),
+        (set(), Verdict.UNKNOWN, {Verdict.UNKNOWN}),
+    ],
+)
+def test_a_mutant_is_right(found, verdict, must):
+    assert mutant(found, verdict, must).right
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "must"),
+    [
+        (LOST, Verdict.VALID, LOST),
+        (span("durability/lost", 1, 3, "unexplained"), Verdict.ANOMALY, LOST),
+        (span("durability/lost", 1, 3, "explained", ledger=2), Verdict.ANOMALY, LOST),
+        (span("durability/lost", 1, 2, "explained"), Verdict.ANOMALY, LOST),
+        ({Sign("durability/lost", 1, 3, 1, "explained")}, Verdict.ANOMALY, LOST),
+        ([*LOST, *LOST], Verdict.ANOMALY, LOST),
+        (set(), Verdict.ANOMALY, LOST),
+        (set(), Verdict.ANOMALY, {"durability/lost"}),
+        (LOST, Verdict.ANOMALY, {"closing/*", Verdict.ANOMALY}),
+        (LOST, Verdict.ANOMALY, {*LOST, unknown("closing", ledger=2)}),
+        ({*LOST, unknown("closing", ledger=1)}, Verdict.ANOMALY, {*LOST, unknown("closing", ledger=2)}),
+        (set(), Verdict.VALID, {Verdict.UNKNOWN}),
+    ],
+)
+def test_a_mutant_is_wrong(found, verdict, must):
+    assert not mutant(found, verdict, must).right
