@@ -141,6 +141,20 @@ def what_was_killed_had_journaled(case, dice):
     return case.history, allowed(case) if "b2" in who else losses(case, "unexplained"), run
 
 
+@operator("always: b1 never lost what it had", of=two_deaths)
+def replication_replaced_a_holder(case, dice):
+    """b1 was not killed; replication put b4 in its place, so that it may collect its copy, or elsewhere."""
+    replaced = dice.random() < 0.5
+    fragments = {0: ("b4", "b2", "b3") if replaced else ("b1", "b4", "b3")}
+    denials = [row for table, row in case.history if (table, row.get("bookie")) == ("census", 3)]
+    moved = closed(case.lost[-1], 2, fragments=fragments, earliest_ns=7_000, latest_ns=7_001)
+    history = [*case.history, moved, *(("census", {**row, "bookie": 4}) for row in denials)]
+    servers = [row for row in case.run.servers if row["server"] != "b1"]
+    faults = tuple(row for row in case.run.faults if row["target"] != "b1")
+    run = replace(case.run, servers=(*servers, *boot(1), *boot(4)), faults=faults)
+    return history, losses(case, "undetermined" if replaced else "unexplained"), run
+
+
 @operator("the disk had held the entry, and no fault changed it since", of=two_deaths)
 def a_bookie_denies_what_its_disk_held(case, dice):
     """A bookie that was killed denies an entry that its disk held, or did not hold."""

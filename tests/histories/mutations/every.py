@@ -2,6 +2,7 @@
 
 from tests.histories.mutations import (
     acks,
+    beside,
     boots,
     chains,
     disks,
@@ -16,4 +17,4 @@ from tests.histories.mutations import (
 from tests.histories.mutations.registry import OPERATORS, Mutant, Operator, made
 
 __all__ = ("FILES", "OPERATORS", "Mutant", "Operator", "made")
-FILES = (writers, acks, readers, ledgers, fencing, recovery, disks, endings, boots, logs, chains)
+FILES = (writers, acks, beside, readers, ledgers, fencing, recovery, disks, endings, boots, logs, chains)

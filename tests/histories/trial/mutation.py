@@ -18,6 +18,7 @@ from tests.histories.mutations.every import OPERATORS, Mutant, Operator, made
 from tests.histories.mutations.registry import Sign, name_of
 
 NEVER = "never"
+NO_KINDS = ("/*", "/unknown")
 TRIES = 12
 """At most so many seeds are tried for one illegal mutant that is wanted."""
 
@@ -49,7 +50,7 @@ class Tally:
         if not mutant.right:
             self.wrong.append((seed, mutant))
         elif mutant.illegal:
-            self.caught_by.update({name for name in map(name_of, mutant.must) if not name.endswith("/*")})
+            self.caught_by.update({name for name in map(name_of, mutant.must) if not name.endswith(NO_KINDS)})
 
     @property
     def survivors(self) -> int:
