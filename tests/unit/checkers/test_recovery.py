@@ -315,6 +315,12 @@ def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
     assert found(*parts, servers=(ended(19),)) == [("ended_too_soon", 1, 1)]
 
 
+@pytest.mark.parametrize(("invoked_ns", "kinds_found"), [(BY, []), (BY + 1, [("ended_too_soon", 10, 10)])])
+def test_a_writer_may_have_closed_at_the_moment_at_which_it_was_asked_to(invoked_ns, kinds_found):
+    close = operation(Kind.CLOSE, seq=90, invoked_ns=invoked_ns, completed_ns=BY + 2)
+    assert found(recovered(9), everywhere(9), close, recovery(9, denied=())) == kinds_found
+
+
 def test_a_deferred_writer_may_close_anywhere_below_its_last_add():
     versions = [created(), recovering(1), closed(-1, 2, latest_ns=BY)]
     assert not found(versions, deferred(0), unsure(1), recovery(-1, denied=()))
