@@ -141,18 +141,23 @@ def what_was_killed_had_journaled(case, dice):
     return case.history, allowed(case) if "b2" in who else losses(case, "unexplained"), run
 
 
-@operator("always: b1 never lost what it had", of=two_deaths)
+@operator("always: all deny what b1 never lost, or may have collected", of=two_deaths)
 def replication_replaced_a_holder(case, dice):
-    """b1 was not killed; replication put b4 in its place, so that it may collect its copy, or elsewhere."""
-    replaced = dice.random() < 0.5
-    fragments = {0: ("b4", "b2", "b3") if replaced else ("b1", "b4", "b3")}
+    """b1 was not killed; replication put b4 in its place, for good or for a while, or in another's."""
+    away, other = ("b4", "b2", "b3"), ("b1", "b4", "b3")
+    ensembles = dice.choice([(away,), (away, ("b1", "b2", "b3")), (other,)])
     denials = [row for table, row in case.history if (table, row.get("bookie")) == ("census", 3)]
-    moved = closed(case.lost[-1], 2, fragments=fragments, earliest_ns=7_000, latest_ns=7_001)
-    history = [*case.history, moved, *(("census", {**row, "bookie": 4}) for row in denials)]
+    moved = [
+        closed(
+            case.lost[-1], number, fragments={0: names}, earliest_ns=7_000 + number, latest_ns=7_000 + number
+        )
+        for number, names in enumerate(ensembles, start=2)
+    ]
+    history = [*case.history, *moved, *(("census", {**row, "bookie": 4}) for row in denials)]
     servers = [row for row in case.run.servers if row["server"] != "b1"]
     faults = tuple(row for row in case.run.faults if row["target"] != "b1")
     run = replace(case.run, servers=(*servers, *boot(1), *boot(4)), faults=faults)
-    return history, losses(case, "undetermined" if replaced else "unexplained"), run
+    return history, losses(case, "undetermined" if away in ensembles else "unexplained"), run
 
 
 @operator("the disk had held the entry, and no fault changed it since", of=two_deaths)
