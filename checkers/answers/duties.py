@@ -5,7 +5,8 @@ A bookie may forget a ledger whose metadata is gone, and one that is closed and 
 end a protected bookie must not deny what it may have lost, of every ledger that is not closed and has it
 in its last ensemble (BP-46, "Protection Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``). It
 marks them before it serves, and the marks go only when the ledger was recovered: they outlive any
-restart. Knows no frame.
+restart. A disk that was wiped or altered since the unclean end has no marker and no mark, and owes
+nothing. Knows no frame.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from checkers.contract import RunFacts
+from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, boots_of
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version
@@ -50,6 +52,7 @@ class Duties:
         self._histories, self._released = histories, released
         self._names = {number: name for name, number in run.bookies.items()}
         self._guarded = run.guarded
+        self._run = run
         self._boots = boots_of(run)
         self._ready = {(row["server"], int(row["boot"])) for row in run.servers if row["event"] == ANSWERING}
         self._has_answered = has_answered
@@ -78,7 +81,9 @@ class Duties:
         for at, boot in enumerate(boots):
             crashed = self._crashed(boots[:at])
             # A boot that never served may not have come to its end of marking.
-            if crashed is not None and (boot.number == number or self._served(boot)):
+            if crashed is None or self._altered_between(crashed, boots[-1]):
+                continue
+            if boot.number == number or self._served(boot):
                 owed.append(Limbo(self._marked_until_ns(ledger, boot), boot.number, crashed.number))
         return max(owed, default=None)
 
@@ -102,6 +107,10 @@ class Duties:
             if self._served(boot):
                 return boot
         return None
+
+    def _altered_between(self, crashed: Boot, boot: Boot) -> bool:
+        changes = changes_since(crashed.started_ns, boot.bookie, self._run)
+        return any(change.began_ns <= boot.ended_ns for change in changes)
 
     def _served(self, boot: Boot) -> bool:
         ready = (self._names[boot.bookie], boot.number) in self._ready

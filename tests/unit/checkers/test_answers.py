@@ -230,6 +230,18 @@ def test_limbo_outlives_an_orderly_restart_if_it_was_marked():
     assert not in_limbo(young, denied(boot=3), servers=marked)
 
 
+def test_a_disk_that_a_fault_of_ours_wiped_owes_no_limbo():
+    wipe = {"kind": "wipe", "params": "{}", "target": "b1", "planned_ns": 13, "injected_ns": 13}
+    wipe |= {"confirmed_ns": 14, "healed_ns": 14}
+    assert not in_limbo(faults=(wipe,))
+    assert in_limbo(faults=({**wipe, "target": "b2"},)) == LIMBO
+    before = {**wipe, "planned_ns": 0, "injected_ns": 0, "confirmed_ns": 0, "healed_ns": 0}
+    assert in_limbo(faults=(before,)) == LIMBO
+    stopped = (boot(2, "answering", 16), boot(2, "exit", 17, signal=15), boot(3, "started", 20))
+    later = {**wipe, "planned_ns": 18, "injected_ns": 18, "confirmed_ns": 19, "healed_ns": 19}
+    assert not in_limbo(OPEN, denied(boot=3), servers=(*CRASH, *stopped), faults=(later,))
+
+
 def test_a_boot_that_never_served_had_nothing_to_lose():
     silent = (boot(1, "started", 1), *KILLED)
     assert not in_limbo(servers=silent)
