@@ -13,7 +13,7 @@ from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from plans.decisions import Decision
 
-_DECIDING = ("create", "append", "read", "recover", "close")
+_DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 
 def decisions(folder: RunFolder) -> Iterator[Decision]:

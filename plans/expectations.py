@@ -88,7 +88,11 @@ class Defect(_Anomaly):
     versions: VersionRange = ""
 
 
-_LEARNED_BY = {"last_entry": ("recover", "close"), "entries": ("append", "read"), "lac": ("append", "read")}
+_LEARNED_BY = {
+    "last_entry": ("recover", "close"),
+    "entries": ("append", "read", "tail"),
+    "lac": ("append", "read"),
+}
 
 
 class Decides(Params):
@@ -102,7 +106,7 @@ class Decides(Params):
     says: ClassVar[str] = "decides"
     ledger: LedgerName
     client: ClientName | None = None
-    step: Literal["create", "append", "read", "recover", "close"] = "recover"
+    step: Literal["create", "append", "read", "tail", "recover", "close"] = "recover"
     number: int = Field(default=1, ge=1)
     outcome: Literal["ok", "unknown", "fail"]
     last_entry: int | None = Field(default=None, ge=-1)
@@ -122,7 +126,7 @@ class Decides(Params):
             raise ValueError(f"`last_entry` belongs to an outcome ok, not {self.outcome}")
         for name, steps in _LEARNED_BY.items():
             if getattr(self, name) is not None and self.step not in steps:
-                raise ValueError(f"`{name}` belongs to {' and '.join(steps)}, not to {self.step}")
+                raise ValueError(f"`{name}` belongs to {', '.join(steps)}, not to {self.step}")
         return self
 
 

@@ -127,7 +127,9 @@ class Lac(Act):
 
 
 class Tail(Act):
-    """Follow the last add confirmed in the background and read what it covers."""
+    """Follow the LAC and read what it covers; without ``background`` until the ledger's end."""
+
+    background: bool = True
 
 
 class Delete(Act):

@@ -141,6 +141,18 @@ def read(stage: Stage, step: Any) -> Done:
     return ended(reply, f"{step.client} reads {entries} entries of {step.ledger}", entries=entries, lac=lac)
 
 
+@act("tail")
+def tail(stage: Stage, step: Any) -> Done:
+    """Follow the ledger, in the background or until it is closed and read to its end."""
+    handle = stage.ledgers.handle(step.client, step.ledger)
+    reply = stage.call(step.client, "tail", handle=handle, background=step.background)
+    text = f"{step.client} tails {step.ledger}"
+    if step.background:
+        return ended(reply, text)
+    entries = reply.get("read", 0)
+    return ended(reply, f"{text} to its end: {entries} entries", entries=entries)
+
+
 @act("delete")
 def delete(stage: Stage, step: Any) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
@@ -163,4 +175,3 @@ def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
 act("close")(_on_handle("close", "{client} closes {ledger} at {last_entry}"))
 act("force")(_on_handle("force", "{client} forces {ledger}"))
 act("lac")(_on_handle("lac", "{client} gets LAC {lac} of {ledger}"))
-act("tail")(_on_handle("tail", "{client} tails {ledger}", background=True))

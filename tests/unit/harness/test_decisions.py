@@ -33,12 +33,14 @@ def recorded(tmp_path: Path, *records: dict[str, Any]) -> list[Decision]:
     return list(decisions(folder))
 
 
-def test_a_read_and_an_append_tell_what_they_learned(tmp_path: Path) -> None:
+def test_a_read_a_tail_and_an_append_tell_what_they_learned(tmp_path: Path) -> None:
     read = RECOVER | {"step": "read", "outcome": "ok", "facts": {"entries": 5, "lac": 4}}
     fenced = {"entries": 0, "lac": -1, "error": "LedgerFenced", "code": -101}
     append = RECOVER | {"step": "append", "outcome": "unknown", "facts": fenced}
-    assert [str(one) for one in recorded(tmp_path, read, append)] == [
+    tail = RECOVER | {"step": "tail", "outcome": "ok", "facts": {"entries": 7}}
+    assert [str(one) for one in recorded(tmp_path, read, tail, append)] == [
         "ok, entries 5, LAC 4",
+        "ok, entries 7",
         "unknown, entries 0, LAC -1, LedgerFenced (-101)",
     ]
 
