@@ -115,6 +115,9 @@ def _losses(durability: Judgement) -> list[str]:
         parts = [f"valid within allowance: {counts['gone']:,} lost of {acknowledged:,} acknowledged {noun}"]
     if counts["gone"] > gone:
         parts.append(f"{counted(counts['gone'] - gone, 'more promised entry', 'more promised entries')} lost")
+    if released := durability.seen.get("released", 0):
+        noun = counted(released, "promised entry", "promised entries")
+        parts.append(f"{noun} of deleted ledgers left out")
     if counts["vanished_ledgers"]:
         parts.append(f"{counted(counts['vanished_ledgers'], 'ledger')} vanished")
     if counts["unavailable"]:

@@ -98,6 +98,10 @@ def test_headlines():
     )
     whole = judged([acked(entry) for entry in range(50)], good_ending(49), closed(-1, 2))
     assert "unknown" not in whole.headline
+    left_out = judged(acked(0), created(), deleted(), good_ending(0), wire=True).headline
+    assert left_out.startswith(
+        "0 of 0 acknowledged entries lost; 1 promised entry of deleted ledgers left out"
+    )
     assert "1 ledger vanished" in judged(acked(0), created(), vanished()).headline
 
 
