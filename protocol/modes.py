@@ -52,7 +52,7 @@ MODES: dict[str, Mode] = {
     for mode in (
         Mode(
             "journal",
-            "every add is journaled and synced before it is acknowledged (BookKeeper's default)",
+            "every add is journaled and synced before it is acknowledged (the default), in DbLedgerStorage",
             _bookie(journal_data=True, journal_sync=True, integrity=False),
         ),
         Mode(
