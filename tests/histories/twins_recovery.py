@@ -272,6 +272,17 @@ def has_served(history: list[Fact], bookie: int, boot: int, run: RunFacts) -> bo
     return "answering" in boot_rows(run, bookie)[boot] or any(says(r) for r in mine)
 
 
+def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
+    exit_ns = boot_rows(run, row["bookie"])[row["boot"]].get("exit", {}).get("latest_ns", NEVER)
+    return any(
+        fault["kind"] in ("wipe", "corrupt")
+        and run.bookies[fault["target"]] == row["bookie"]
+        and fault["injected_ns"] <= exit_ns
+        and fault["healed_ns"] >= since_ns
+        for fault in run.faults
+    )
+
+
 def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
     """Whether a mark that this boot set, or had to set, still stood when the answer came."""
     boots, versions = boot_rows(run, row["bookie"]), chain(history, row["ledger"])
@@ -282,7 +293,7 @@ def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
         if detail.get("signal") in (None, 15) and detail.get("code") in (None, 0, 143):
             break
         if has_served(history, row["bookie"], earlier, run):
-            crashed = True
+            crashed = not wiped_since(boots[earlier]["started"]["earliest_ns"], row, run)
             break
     if not crashed or versions[0]["latest_ns"] >= started_ns:
         return False

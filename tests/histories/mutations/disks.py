@@ -176,7 +176,7 @@ def a_bookie_denies_what_its_disk_held(case, dice):
 
 @operator("the bookie is protected, and the ledger was not closed", of=two_deaths)
 def a_bookie_in_limbo_denies(case, dice):
-    """A bookie that came back from an unclean end denies an entry where "unknown" was due."""
+    """A bookie back from an unclean end denies an entry where "unknown" was due; a wipe takes the marks."""
     guarded, open_still = dice.random() < 0.6, dice.random() < 0.7
     status = Status.ENOENTRY if dice.random() < 0.7 else Status.EUNKNOWNLEDGERSTATE
     said_so = said(Message.READ, 1, ASKED, entry=1, status=status, boot=2, source=READER)
@@ -185,9 +185,13 @@ def a_bookie_in_limbo_denies(case, dice):
     ]
     served = server(1, 1, "answering", 70, 70)
     names = frozenset({"b1"}) if guarded else frozenset()
-    run = replace(case.run, servers=(*case.run.servers, served), guarded=names)
-    owed = guarded and open_still and status is Status.ENOENTRY
-    broken = losses(case, "undetermined") if guarded else losses(case) if open_still else allowed(case)
-    broken |= span("answers/limbo_not_shown", 1, 1) if owed else set()
-    broken |= {Sign("closing/closed_unwritten")} if open_still else set()
-    return [*history, said_so], broken, run
+    wiped = dice.random() < 0.2
+    wipe = fault(9, "wipe", "b1", planned_ns=540, injected_ns=541, confirmed_ns=542, healed_ns=543)
+    faults = (*case.run.faults, wipe) if wiped else case.run.faults
+    run = replace(case.run, servers=(*case.run.servers, served), guarded=names, faults=faults)
+    owed = guarded and open_still and status is Status.ENOENTRY and not wiped
+    return (
+        [*history, said_so],
+        ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*", "closing/*"},
+        run,
+    )
