@@ -19,6 +19,7 @@ from harness.bench.scenarios import command as scenarios
 from harness.bench.trial import mutation, valid
 from harness.bench.wall import wall_bench
 from harness.bench.wire import PROTOCOLS, wire_bench
+from harness.bench.writes import writes_bench
 
 _transactions = click.option(
     "--transactions",
@@ -57,6 +58,26 @@ def client(rounds: int, entries: int) -> None:
 def wire(rounds: int, entries: int, protocols: tuple[str, ...]) -> None:
     """One client through the links of a run, with their wire log, against the same without links."""
     for line in wire_bench(rounds, entries, protocols):
+        click.echo(line)
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option(
+    "--entries", type=click.IntRange(1), default=50_000, show_default=True, help="Adds of 1 KiB in one turn."
+)
+@click.option(
+    "--outstanding", type=click.IntRange(1), default=1000, show_default=True, help="Adds in flight at a time."
+)
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path(tempfile.gettempdir()),
+    help="A folder on a disk; what goes to a file system in memory is not counted.",
+)
+def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> None:
+    """Bytes that bookies write for each acknowledged byte, with the journal and without it."""
+    for line in writes_bench(rounds, entries, outstanding, scratch):
         click.echo(line)
 
 
