@@ -46,12 +46,9 @@ def a_ledger_is_unknown_beside_a_loss(case, dice):
     loses, entry, unread = dice.random() < 0.7, dice.randint(0, case.promised - 1), dice.randint(0, case.end)
     history = denied_by_all(case.history, entry) if loses else case.history
     beside = without(case.history, is_final_entry(unread))
-    delivered = [
-        (ledger, sum(table == "operations" and row["kind"] == Kind.ENTRY for table, row in rows))
-        for ledger, rows in ((1, history), (OTHER, beside))
-    ]
+    delivered = any(table == "operations" and row["kind"] == Kind.ENTRY for table, row in [*history, *beside])
     must = {unknown("durability", ledger=OTHER)}
-    must |= {unknown("content", ledger=ledger) for ledger, number in delivered if not number}
+    must |= set() if delivered else {unknown("content", ledger=ledger) for ledger in (1, OTHER)}
     must |= lost_of(history, case.run, entry) if loses else {UNKNOWN}
     return [*history, *renamed(beside)], must
 

@@ -190,8 +190,7 @@ def a_bookie_in_limbo_denies(case, dice):
     faults = (*case.run.faults, wipe) if wiped else case.run.faults
     run = replace(case.run, servers=(*case.run.servers, served), guarded=names, faults=faults)
     owed = guarded and open_still and status is Status.ENOENTRY and not wiped
-    return (
-        [*history, said_so],
-        ({"answers/limbo_not_shown"} if owed else set()) | {"durability/*", "closing/*"},
-        run,
-    )
+    broken = losses(case, "undetermined") if guarded else losses(case) if open_still else allowed(case)
+    broken |= span("answers/limbo_not_shown", 1, 1) if owed else set()
+    broken |= {Sign("closing/closed_unwritten")} if open_still else set()
+    return [*history, said_so], broken, run
