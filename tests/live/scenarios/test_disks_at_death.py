@@ -19,7 +19,8 @@ def test_what_all_holders_lost_at_once_is_explained_and_a_truncation_is_not_excu
     verdict = verdicts["lost-together"]
     run.assert_nothing_left()
     assert verdict["headline"].startswith(
-        "valid within allowance: 40 lost of 40 acknowledged entries; closing"
+        "valid within allowance: 40 lost of 40 acknowledged entries; "
+        "40 promised entries of deleted ledgers left out; closing"
     )
     assert losses(verdict) == [("explained", 0, 39)]
     folder = next(run.results.glob("bp46/lost-together/*/unprotected"))
