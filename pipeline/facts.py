@@ -13,6 +13,7 @@ from evidence.names import ledger_names
 from pipeline.protection import guarded_bookies, least_losses
 from pipeline.tables import Collection, greatest, read_table
 from plans.names import EACH
+from plans.resolve import stored_allowance
 from plans.rounds import ledger_and_round
 
 
@@ -49,10 +50,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
 
 def allowed(plan: Mapping[str, Any], mode: str, names: Mapping[int, str]) -> dict[int, int]:
     """Ledger id -> how many explained losses the plan accepts in this mode."""
-    allowance = plan.get("allowance") or {}
-    if isinstance(allowance, int):  # as records had it before allowances had modes
-        allowance = {mode: {EACH: allowance}}
-    stated = allowance.get(mode, {})
+    stated = stored_allowance(plan, mode).get(mode, {})
     rounds = int(plan.get("rounds") or 1)
     plain = {ledger: ledger_and_round(name, rounds)[0] for ledger, name in names.items()}
     own = {ledger: int(stated[name]) for ledger, name in plain.items() if name in stated}

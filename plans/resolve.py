@@ -78,6 +78,12 @@ def with_rounds(plan: Plan, rounds: int) -> Plan:
     return plan.model_copy(update={"rounds": rounds})
 
 
+def stored_allowance(plan: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """A recorded plan's allowance by mode; records from before it had modes have one number for theirs."""
+    stored = plan.get("allowance") or {}
+    return {mode: {EACH: stored}} if isinstance(stored, int) else stored
+
+
 def from_json(
     tree: Mapping[str, Any],
     vocabulary: Vocabulary | None = None,
@@ -93,9 +99,7 @@ def from_json(
     missing = [key for key in ("plan", "seed", "mode") if key not in tree]
     if missing:
         raise PlanError(f"{source}: no resolved plan: {', '.join(missing)} missing")
-    stored = dict(tree["plan"])
-    if isinstance(stored.get("allowance"), int):  # as records had it before allowances had modes
-        stored["allowance"] = {tree["mode"]: {EACH: stored["allowance"]}}
+    stored = {**tree["plan"], "allowance": stored_allowance(tree["plan"], tree["mode"])}
     plan = load_tree(stored, vocabulary, workloads=workloads, source=source)
     try:
         return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])

@@ -7,6 +7,7 @@ began before the step did; the second is not, for one thread makes them one afte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from cluster.interface import CanTellCheckpoints
@@ -23,11 +24,17 @@ def checkpointed(stage: Stage, step: Any) -> Condition:
     bookie = stage.cluster.process(step.target)
     if not isinstance(bookie, CanTellCheckpoints):
         raise UsageError(f"{step.target} cannot tell its checkpoints on this backend")
+    ended = checkpoints_ended(bookie, step.target)
+    return lambda _stage, _step: ended()
+
+
+def checkpoints_ended(bookie: CanTellCheckpoints, name: str) -> Callable[[], tuple[bool, str]]:
+    """A question for :func:`wait_until`: whether the bookie has ended two checkpoints since this call."""
     seen = {bookie.marked_ns()}
 
-    def condition(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # as every condition
+    def ended() -> tuple[bool, str]:
         seen.add(bookie.marked_ns())
-        ended = len(seen) - 1
-        return ended >= _ENOUGH, f"{step.target} has ended {ended} of {_ENOUGH} checkpoints"
+        number = len(seen) - 1
+        return number >= _ENOUGH, f"{name} has ended {number} of {_ENOUGH} checkpoints"
 
-    return condition
+    return ended

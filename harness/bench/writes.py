@@ -21,12 +21,12 @@ from cluster.servers.process import OwnedProcess
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
+from harness.acts.checkpoints import checkpoints_ended
 from harness.bench.turns import ENTRY_BYTES, HEAP_MB, PATIENCE_S, turn
 from protocol.modes import MODES
 
 WAYS = ("journal", "unprotected")
 _CLIENT = "writer"
-_CHECKPOINTS = 2
 _CHECKPOINTS_TIMEOUT_S = 120.0
 
 
@@ -80,15 +80,9 @@ def _written_per_byte(
 
 
 def _await_checkpoints(cluster: RunningCluster) -> None:
-    """As the condition ``checkpointed`` of plans: the first end may be of a checkpoint that began before."""
     for name, bookie in cluster.bookies.items():
         assert isinstance(bookie, CanTellCheckpoints)  # noqa: S101 - a local cluster's bookies can
-        seen = {bookie.marked_ns()}
-
-        def ended(bookie: CanTellCheckpoints = bookie, seen: set[int] = seen) -> tuple[bool, str]:
-            seen.add(bookie.marked_ns())
-            return len(seen) > _CHECKPOINTS, f"{len(seen) - 1} of {_CHECKPOINTS}"
-
+        ended = checkpoints_ended(bookie, name)
         wait_until(ended, _CHECKPOINTS_TIMEOUT_S, f"checkpoints of {name}")
 
 
