@@ -92,7 +92,7 @@ def loop_files(folder: Path) -> Iterator[str]:
             backing = device.read_text().strip()
         except OSError:  # it is gone meanwhile
             continue
-        if backing.startswith(str(folder)):
+        if str(folder) in backing:  # in a chroot the kernel names it from the root of the machine
             yield backing
 
 
