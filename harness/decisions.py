@@ -1,6 +1,6 @@
 """What clients decided in a run, read from its recorded steps: how each step that can decide ended.
 
-Also which step of a client ended with another outcome than its plan has, and so ended the steps.
+Also whether a client or a server decided otherwise than a step plans, which ended the steps.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from plans.decisions import Decision
 
+CONTRADICTED = "contradicted"
+"""Marks the record of a step that ended because a server did what the plan rules out."""
 _DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 
@@ -23,9 +25,17 @@ def decisions(folder: RunFolder) -> Iterator[Decision]:
             yield _decision(record)
 
 
-def decided_otherwise(folder: RunFolder) -> bool:
-    """Whether a client's step ended otherwise than planned, by what the client learned and not by silence."""
-    return any(map(_otherwise, read_lines(folder.steps).records))
+def decided_otherwise(folder: RunFolder) -> str:
+    """Who decided otherwise than planned and so ended the steps, ``client`` or ``server``; empty for neither.
+
+    What a client learned or a server was seen to do is a decision; silence is none.
+    """
+    for record in read_lines(folder.steps).records:
+        if record.get(CONTRADICTED):
+            return "server"
+        if _otherwise(record):
+            return "client"
+    return ""
 
 
 def _otherwise(record: Mapping[str, Any]) -> bool:

@@ -118,20 +118,20 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
     return went_otherwise(
         comparison,
         otherwise,
-        decided=not verdict.damage and decided_otherwise(folder),
+        decided="" if verdict.damage else decided_otherwise(folder),
         anomaly=verdict.headline if anomaly and verdict.verdict is Verdict.ANOMALY else "",
     )
 
 
 def went_otherwise(
-    comparison: Comparison, otherwise: Sequence[str], *, decided: bool, anomaly: str = ""
+    comparison: Comparison, otherwise: Sequence[str], *, decided: str, anomaly: str = ""
 ) -> Comparison:
     """The comparison of a run that went otherwise than planned, which meets nothing.
 
     A plan states what a run shows that goes as planned, so an ``anomaly`` is unexpected, stated or not.
-    Behind it comes the first of ``otherwise``; ``decided``: that was a client's decision.
+    Behind it comes the first of ``otherwise``; ``decided`` says whose decision that was, if one's.
     """
-    first = f"the client decided otherwise: {otherwise[0]}" if decided else otherwise[0]
+    first = f"the {decided} decided otherwise: {otherwise[0]}" if decided else otherwise[0]
     others = () if comparison.met else comparison.reasons
     if comparison.unexpected:
         reasons = (*others, first)
@@ -145,5 +145,5 @@ def went_otherwise(
         as_stated=0,
         reasons=reasons,
         unexpected=comparison.unexpected or bool(anomaly),
-        contradicted=comparison.contradicted or decided,
+        contradicted=comparison.contradicted or bool(decided),
     )

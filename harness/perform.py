@@ -30,12 +30,13 @@ from harness.acts import (  # noqa: F401  # each registers
 from harness.acts.faults import inject
 from harness.acts.registry import ACTS, Done
 from harness.conditions import await_condition
+from harness.decisions import CONTRADICTED
 from harness.stage import Stage
 from nemesis.registry import FAULTS
 from plans.conditions import Elapsed
 from plans.models import Step, StepSpec, Together
 from plans.steps import Act
-from protocol.errors import FencepostError, NotReadyError, StepError, UsageError
+from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
     try:
         done = _done(step, stage)
     except FencepostError as error:
-        _record(stage, step, place, began_ns, error=str(error))
+        told = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
+        _record(stage, step, place, began_ns, error=str(error), **told)
         raise
     outcome = done.outcome.name.lower()
     _record(stage, step, place, began_ns, outcome=outcome, text=done.text, facts=dict(done.facts))

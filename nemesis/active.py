@@ -138,8 +138,8 @@ class Active:
         """Start a process that is down, with other settings if given, until it is as the step expects.
 
         Heals the kill or stop that ended it, unless the boot refuses: then that stays in force, and
-        how it refused is returned. ``UsageError`` when it is not down, ``FaultError`` when it does
-        otherwise than expected.
+        how it refused is returned. ``UsageError`` when it is not down, ``FaultError`` when it refuses or
+        does not get ready against the plan, ``ContradictedError`` when it gets ready against the plan.
         """
         starting = Starting(self._cluster.process(step.target), step)
         ended = self._take(lambda entry: self._brought_back(entry, step.target))
@@ -151,6 +151,7 @@ class Active:
         except FaultError:
             if starting.refusal is None:
                 raise
+        starting.assert_refused()
         return starting.refusal
 
     def __enter__(self) -> Active:

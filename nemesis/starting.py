@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from cluster.interface import CanRefuse, Process, ProcessState, Refusal
 from nemesis.registry import Proof
 from plans.steps import Start
-from protocol.errors import FaultError, ServerError, StepError, UsageError
+from protocol.errors import ContradictedError, FaultError, ServerError, UsageError
 
 
 def restart(
@@ -38,8 +38,8 @@ class Starting:
     def __call__(self) -> Proof:
         """Begin the boot and see it to what the plan expects; facts of the boot.
 
-        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``), ``StepError`` when
-        it got ready although it was to refuse; ``NotReadyError`` when it did neither in time.
+        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``); ``NotReadyError``
+        when it neither refused nor got ready in time.
         """
         process, step = self._process, self._step
         _must_be_down(process)
@@ -49,12 +49,19 @@ class Starting:
         if not step.wait:
             return {"boot": process.boot, "ready": False}
         self._await()
-        if step.expect == "refuses":
-            raise StepError(
+        return {"boot": process.boot, "ready": True}
+
+    def assert_refused(self) -> None:
+        """Raise ``ContradictedError`` when it got ready although the plan expects it to refuse.
+
+        Apart from the boot, which has healed what ended the process before.
+        """
+        step, process = self._step, self._process
+        if step.expect == "refuses" and step.wait and self.refusal is None:
+            raise ContradictedError(
                 f"{process.name} got ready in boot {process.boot}, but the plan expects it to refuse",
                 remedy="say `expect: any` on the step if it may do either",
             )
-        return {"boot": process.boot, "ready": True}
 
     def _await(self) -> None:
         try:

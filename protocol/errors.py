@@ -11,6 +11,7 @@ which exit code the command line gives it.
     │   └── PrerequisiteError     something is missing on this machine, with its remedy
     │       └── IncapableError    the machine cannot do that kind of thing at all: disks, containers
     ├── StepError                 a step ended otherwise than the plan states
+    │   └── ContradictedError     a server was seen to do what the plan rules out
     ├── ServerError               a server did not do what it must
     │   ├── NotReadyError         the readiness ladder stopped at a rung
     │   └── UnplannedDeathError   a process ended without a fault of ours
@@ -61,6 +62,10 @@ class IncapableError(PrerequisiteError):
 
 class StepError(FencepostError):
     """A step ended otherwise than the plan states."""
+
+
+class ContradictedError(StepError):
+    """A server was seen to do what the plan rules out; to wait for longer would change nothing."""
 
 
 class ServerError(FencepostError):

@@ -1,4 +1,7 @@
-"""Conditions on how a boot goes: what its log has said, and whether it refused."""
+"""Conditions on how a boot goes: what its log has said, and whether it refused.
+
+A boot that is ready has its journal behind it, so what only a boot before that says it cannot say any more.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,27 @@ from collections import Counter
 from typing import Any
 
 from cluster.interface import CanRefuse
-from harness.conditions import condition
+from harness.conditions import condition, ready
 from harness.stage import Stage
-from protocol.errors import UsageError
+from protocol.errors import ContradictedError, UsageError
+
+_BEFORE_READY = ("journal_failed",)
 
 
 @condition("said")
 def said(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The log of the present or last boot has the event so many times."""
+    """The log of the present or last boot has the event so many times.
+
+    ``ContradictedError`` when it cannot come any more.
+    """
     process = stage.cluster.process(step.target)
+    too_late = step.event in _BEFORE_READY and ready(stage, step)[0]  # looked at before the log
     found = Counter(one.event for one in stage.heard(step.target))
     who, times = f"{step.target} boot {process.boot}", found[step.event]
     if times >= step.times:
         return True, f"{who} logged {step.event}" + (f" {times} times" if times > 1 else "")
+    if too_late:
+        raise ContradictedError(f"{who} is ready, but the plan expects it to log {step.event}")
     told = ", ".join(f"{event} ({count})" for event, count in found.items())
     return False, f"{who} logged {told or 'no such event'}"
 

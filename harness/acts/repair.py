@@ -16,13 +16,15 @@ from evidence.collect.logs import LogEvent
 from evidence.collect.repairlogs import COUNTS
 from harness.conditions import Condition, beginning, condition
 from harness.stage import Stage
-from protocol.errors import UsageError
+from protocol.errors import ContradictedError, UsageError
 
 _AUDITS = {
     "bookies": ("audit_started", "audit_ended"),
     "ledgers": ("ledgers_check_started", "ledgers_check_ended"),
     "replicas": ("replicas_check_started", "replicas_check_ended"),
 }
+_ENOUGH_CHECKS = 5
+"""A check may meet a bookie that has just come back; so many alike do not."""
 
 
 @condition("marked")
@@ -64,7 +66,10 @@ class _Replicated:
 
 @beginning("replicas_counted")
 def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # asked for when it is looked at
-    """A check of replicas that began since has ended and counted so many ledgers."""
+    """A check of replicas that began since has ended and counted so many ledgers.
+
+    ``ContradictedError`` once enough of them, one after the other, counted alike and otherwise.
+    """
     repairs = _repairs(stage)
     since = _now()
 
@@ -72,9 +77,13 @@ def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # a
         ended = list(_ended_since(stage, repairs, "replicas", *since))
         if not ended:
             return False, f"no check of replicas has ended that began since; {_auditor(repairs)}"
-        counted = {name: ended[-1].detail.get(name) for name in COUNTS.values()}
+        last = [{name: one.detail.get(name) for name in COUNTS.values()} for one in ended[-_ENOUGH_CHECKS:]]
         wanted = {name: getattr(step, name) for name in COUNTS.values()}
-        return counted == wanted, "ledgers counted: " + ", ".join(f"{n} {c}" for n, c in counted.items())
+        told = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
+        if last[-1] != wanted and last == [last[-1]] * _ENOUGH_CHECKS:
+            checks = f"by each of {_ENOUGH_CHECKS} checks"
+            raise ContradictedError(f"{told} {checks}, but the plan expects {wanted}")
+        return last[-1] == wanted, told
 
     return condition
 

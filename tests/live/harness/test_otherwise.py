@@ -77,18 +77,26 @@ def test_no_plan_trips_over_bookies_that_ask_for_no_fence(
 
 
 @pytest.mark.parametrize(
-    ("last", "why"),
+    ("last", "code", "why"),
     [
-        ("  - start: {target: b1, expect: refuses}\n", "but the plan expects it to refuse"),
-        (LASTS.replace("800", "0.5"), "waited 0.5 s for condition 'down'; last seen: b2 is running"),
+        (
+            "  - start: {target: b1, expect: refuses}\n",
+            ANOMALY,
+            "the server decided otherwise: b1 got ready in boot 2, but the plan expects it to refuse",
+        ),
+        (
+            LASTS.replace("800", "0.5"),
+            UNKNOWN,
+            "waited 0.5 s for condition 'down'; last seen: b2 is running",
+        ),
     ],
     ids=["a boot that is to refuse and does not", "a wait that never holds"],
 )
 def test_what_does_not_come_ends_the_steps_and_is_judged(
-    going_otherwise: Callable[[str], Fencepost], last: str, why: str
+    going_otherwise: Callable[[str], Fencepost], last: str, code: int, why: str
 ) -> None:
-    code, headline, reasons = judged(going_otherwise(last))
-    assert (code, headline) == (UNKNOWN, "0 of 50 acknowledged entries lost; unknown: evidence")
+    ended, headline, reasons = judged(going_otherwise(last))
+    assert (ended, headline) == (code, "0 of 50 acknowledged entries lost; unknown: evidence")
     assert why in reasons[0]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cluster.interface import Exit, Refusal
+from cluster.interface import Exit, ProcessState, Refusal
 from harness.acts.booting import refused, said
 from harness.heard import Heard
-from protocol.errors import UsageError
+from protocol.errors import ContradictedError, NotReadyError, UsageError
 
 LINE = (
     "0 1795279559568 INFO  [main] DataIntegrityCheckImpl - Marking ledger {event=MARK_LIMBO, ledgerId=%d}\n"
@@ -19,12 +19,16 @@ LINE = (
 
 
 class Booting:
-    """A process in its second boot, that ended like this."""
+    """A process in its second boot, that ended like this, or is ready."""
 
-    name, boot, state = "b1", 2, "running"
+    name, boot, state = "b1", 2, ProcessState.RUNNING
 
-    def __init__(self, ending: Refusal | None = None) -> None:
-        self._ending = ending
+    def __init__(self, ending: Refusal | None = None, *, ready: bool = False) -> None:
+        self._ending, self._ready = ending, ready
+
+    def wait_ready(self, timeout_s: float) -> None:
+        if not self._ready:
+            raise NotReadyError("its journal is replayed")
 
     def allow_refusal(self) -> None:
         raise AssertionError("nobody starts it")
@@ -57,6 +61,17 @@ def test_an_event_is_said_as_often_as_the_log_tells_it(tmp_path: Path) -> None:
         more.write(LINE % 1)
     assert said(stage, asked("mark_limbo", 2)) == (True, "b1 boot 2 logged mark_limbo 2 times")
     assert not said(stage, asked("preboot_end"))[0]
+
+
+def test_a_boot_that_is_ready_has_replayed_its_journal(tmp_path: Path) -> None:
+    log = tmp_path / "boot-2.log"
+    assert not said(stage_with(Booting(), log), asked("journal_failed"))[0]
+    stage = stage_with(Booting(ready=True), log)
+    assert not said(stage, asked("clear_integcheck_flag"))[0]
+    with pytest.raises(ContradictedError, match=r"b1 boot 2 is ready, but .* to log journal_failed"):
+        said(stage, asked("journal_failed"))
+    log.write_text("0 1795279559568 INFO  [main] Bookie - Exception while replaying journals\n")
+    assert said(stage, asked("journal_failed"))[0]
 
 
 def test_that_a_log_could_be_read_is_nothing_said(tmp_path: Path) -> None:

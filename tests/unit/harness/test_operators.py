@@ -17,7 +17,7 @@ from harness.acts.repair import marked, replicas_counted, replicated
 from harness.heard import Heard
 from plans.conditions import Marked, ReplicasCounted, Replicated
 from plans.steps import Admin
-from protocol.errors import UsageError
+from protocol.errors import ContradictedError, UsageError
 from protocol.shell import ShellCommand
 
 RUNNING, DOWN = ProcessState.RUNNING, ProcessState.DOWN
@@ -171,6 +171,19 @@ def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_sinc
     assert look(stage, step) == (True, told)
     cluster.count_replicas(0, 0, 0)
     assert look(stage, step)[0] is False
+
+
+def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_plan(
+    stage: Any, cluster: Operated
+) -> None:
+    step = ReplicasCounted(below_ack_quorum=1)
+    look = replicas_counted(stage, step)
+    for counted in ((0, 1, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1)):
+        cluster.count_replicas(*counted)
+        assert look(stage, step)[0] is False
+    cluster.count_replicas(1, 0, 1)
+    with pytest.raises(ContradictedError, match="below_write_quorum 1 by each of 5 checks"):
+        look(stage, step)
 
 
 def test_without_autorecovery_the_plan_is_wrong(stage: Any, cluster: Operated) -> None:

@@ -33,6 +33,7 @@ from plans.resolve import resolve
 from plans.steps import Append
 from protocol.errors import (
     ClientError,
+    ContradictedError,
     FaultError,
     FencepostError,
     LinkError,
@@ -123,7 +124,16 @@ def test_a_step_with_another_outcome_ends_the_steps(stage: Stage, monkeypatch: p
     )
     played(stage, monkeypatch, (append,), append=lambda *_: Done("1 acknowledged", Outcome.OK))
     assert stage.otherwise == ["step 'append' ended ok, the plan wants unknown: 1 acknowledged"]
-    assert decided_otherwise(stage.folder)
+    assert decided_otherwise(stage.folder) == "client"
+
+
+@pytest.mark.parametrize(("kind", "who"), [(ContradictedError, "server"), (StepError, "")])
+def test_a_server_decides_otherwise_when_it_was_seen_to(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, kind: type[StepError], who: str
+) -> None:
+    played(stage, monkeypatch, (spec("start"),), start=raising(kind("b1 got ready")))
+    assert stage.otherwise == ["b1 got ready"]
+    assert decided_otherwise(stage.folder) == who
 
 
 @pytest.mark.parametrize(
@@ -215,29 +225,30 @@ def test_what_cannot_be_observed_leaves_out_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("outcome", "code", "decided"), [("ok", None, True), ("unknown", -101, True), ("unknown", -23, False)]
+    ("outcome", "code", "decided"),
+    [("ok", None, "client"), ("unknown", -101, "client"), ("unknown", -23, "")],
 )
-def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, decided: bool) -> None:
+def test_silence_is_no_decision(tmp_path: Path, outcome: str, code: int | None, decided: str) -> None:
     folder = RunFolder.create(tmp_path, "journal")
     facts = {} if code is None else {"error": "an error", "code": code}
     record = {"step": "append", "params": {"client": "writer", "ledger": "main"}, "facts": facts}
     planned = "unknown" if outcome == "ok" else "ok"
     folder.steps.write_text(json.dumps({**record, "planned": planned, "outcome": outcome}) + "\n")
-    assert decided_otherwise(folder) is decided
+    assert decided_otherwise(folder) == decided
 
 
 def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
-    met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided=False)
+    met = went_otherwise(Comparison(True, ("as expected: holds",)), ["b1 ended"], decided="")
     assert (met.met, met.contradicted, met.reasons) == (False, False, ("b1 ended",))
     unknown = Comparison(False, ("the verdict is unknown",))
-    told = went_otherwise(unknown, ["append ended ok"], decided=True)
+    told = went_otherwise(unknown, ["append ended ok"], decided="client")
     assert told.contradicted
     assert told.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
-    lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided=False)
+    served = went_otherwise(unknown, ["b1 got ready"], decided="server")
+    assert (served.contradicted, served.reasons[0]) == (True, "the server decided otherwise: b1 got ready")
+    lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided="")
     assert lost.reasons == ("lost", "append ended ok")
-    stated = went_otherwise(
-        Comparison(False, ("torn",)), ["append ended ok"], decided=False, anomaly="1 lost"
-    )
+    stated = went_otherwise(Comparison(False, ("torn",)), ["append ended ok"], decided="", anomaly="1 lost")
     assert stated.unexpected
     assert stated.reasons == (
         "an anomaly in a run that went otherwise than planned: 1 lost",
