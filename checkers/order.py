@@ -19,7 +19,7 @@ from checkers.contract import Chunk, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.histories import histories_of
 from checkers.facts.offences import Offences, merge_offences, offences
-from checkers.facts.parts import acked, entries_of, flagged
+from checkers.facts.parts import acked, entries_of, flagged, of_plan
 from checkers.facts.putback import of_one_life
 from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
@@ -41,8 +41,10 @@ _SHORT = ("client", "seq", "entry", "last", "result")
 class Sequence:
     """The summary: rows out of order, ids acknowledged once and twice, metadata, and how much was seen.
 
-    ``short`` is what confirmed reads that ended ok did not deliver; ``short_reads`` has the first such read
-    of each ledger: client, number, first and last entry asked for, entries delivered.
+    ``delivered`` counts entries of all reads, ``followed`` those of the plan's own clients, of which
+    ``failed_reads`` did not end ok; the final reads are not theirs. ``short`` is what confirmed reads that
+    ended ok did not deliver; ``short_reads`` has the first such read of each ledger: client, number,
+    first and last entry asked for, entries delivered.
     """
 
     offences: Offences
@@ -50,6 +52,8 @@ class Sequence:
     twice: Spans
     adds: int
     delivered: int
+    followed: int
+    failed_reads: int
     short: Spans
     short_reads: Folded
     versions: Versions
@@ -72,6 +76,8 @@ class Order:
         entries = rows.of(kind=Kind.ENTRY, outcome=Outcome.OK)
         wrong_add = (adds["expected"] >= 0) & (adds["result"] != adds["expected"]) & ~flagged(adds, Flag.ADV)
         wrong_read = (entries["expected"] >= 0) & (entries["entry"] != entries["expected"])
+        failed = rows.of(kind=Kind.READ).once(of_plan)
+        failed = failed.where(np.isin(failed["outcome"], (Outcome.FAIL, Outcome.UNKNOWN)))
         reads = rows.of(kind=Kind.READ, outcome=Outcome.OK)
         reads = reads.where((reads["last"] >= 0) & (reads["result"] >= 0) & ~flagged(reads, Flag.UNCONFIRMED))
         reads = reads.where(reads["result"] < reads["last"] - reads["entry"] + 1)
@@ -85,6 +91,8 @@ class Order:
             twice=twice,
             adds=adds.number,
             delivered=entries.number,
+            followed=entries.once(of_plan).number,
+            failed_reads=failed.number,
             short=Spans.of_ranges(reads["ledger"], reads["entry"] + reads["result"], reads["last"]),
             short_reads=Folded.of_rows([reads["ledger"]], *((reads[name], FIRST) for name in _SHORT)),
             versions=scan_versions(chunk),
@@ -98,6 +106,8 @@ class Order:
             left.twice | right.twice | (left.acked & right.acked),
             left.adds + right.adds,
             left.delivered + right.delivered,
+            left.followed + right.followed,
+            left.failed_reads + right.failed_reads,
             left.short | right.short,
             left.short_reads | right.short_reads,
             left.versions | right.versions,
@@ -113,7 +123,7 @@ class Order:
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one acknowledged add or delivered entry",
-            seen={"adds": summary.adds, "delivered": summary.delivered},
+            seen={name: getattr(summary, name) for name in ("adds", "delivered", "followed", "failed_reads")},
             findings=capped(findings),
             counts={
                 **{kind: _total(summary, kind) for kind in _SAID},

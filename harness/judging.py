@@ -109,6 +109,7 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
             (name, names.get(ledger, f"ledger {ledger}" if ledger >= 0 else ""))
             for name, ledger in undecided(plan.required, verdict.judgements)
         ],
+        figures={name: judgement.seen for name, judgement in verdict.judgements.items()},
     )
     otherwise = (folder.end() or {}).get("otherwise", ())
     if not otherwise:

@@ -4,8 +4,8 @@ An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no e
 a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
 and that nothing states fails the run; what should break must break, in every round; a defect that
 shows ``sometimes`` may be absent, which is reported; one that any plan may meet
-(:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says. Knows
-no evidence: findings and decisions come in as plain tuples.
+(:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says, and figures
+be within the bounds of ``measures``. Knows no evidence: all that is compared comes in as plain data.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from plans.decisions import Decided, Decision, agreed, decided
 from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe
+from plans.measures import Figures, measured
 from plans.rounds import in_rounds, ledger_and_round
 from plans.standing import standing
 
@@ -51,10 +52,10 @@ class Comparison:
     """Whether a run met its expectation; ``reasons`` are sentences, also when it did.
 
     ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
-    client decided otherwise than stated; ``absent`` names the defects stated as ``sometimes`` that
-    did not show this time. ``as_stated`` of ``rounds`` rounds came out as stated, none when that
-    is unknown. ``shown`` counts each stated anomaly (in whole evidence), ``decisions`` is the table
-    of decisions.
+    client decided otherwise than stated, or a figure is out of its bounds; ``absent`` names the defects
+    stated as ``sometimes`` that did not show this time. ``as_stated`` of ``rounds`` rounds came
+    out as stated, none when that is unknown. ``shown`` counts each stated anomaly (in
+    whole evidence), ``decisions`` is the table of decisions.
     """
 
     met: bool
@@ -80,13 +81,15 @@ def compare(
     decisions: Sequence[Decision] = (),
     counting: Container[str] | None = None,
     undecided: Sequence[tuple[str, str]] = (),
+    figures: Figures | None = None,
 ) -> Comparison:
     """Compare what a plan states for ``mode`` at ``version`` with what was found and the verdict.
 
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
     ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
     verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
-    required properties that are unknown, each with a ledger's name (empty: the run). Without ``whole``
+    required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are what
+    the judgements tell, by property and name. Without ``whole``
     evidence nothing is met and nobody is accused of a decision: what else may have gone wrong was
     not seen. Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the
     plan's allowance excuses: they meet nothing.
@@ -94,8 +97,10 @@ def compare(
     entries = applicable(expect, mode, version)
     table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
     differing = [row for row in table if not row.met]
-    contradicted = whole and any(row.recorded for row in differing)
-    against = [row.complaint for row in differing]
+    measures = measured(entries, figures or {})
+    outside = any(one.outside for one in measures)
+    contradicted = whole and (outside or any(row.recorded for row in differing))
+    against = [row.complaint for row in differing] + [one.reason for one in measures if not one.met]
     anomalies = list(found) if verdict == "anomaly" else []
     doubt = _doubt(verdict, anomalies)
     if doubt:
@@ -121,8 +126,10 @@ def compare(
         *unknown.values(),
         *(row.differing for row in table),
         *(one.wrong for one in seen),
+        *(range(1, rounds + 1) for one in measures if not one.met),
     )
     expected = [one.reason for one in seen] or ["as expected: holds"]
+    expected += [one.reason for one in measures]
     on_the_way = _on_the_way(known, stated, anomalies, rounds)
     return Comparison(
         met=not failures,

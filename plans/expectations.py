@@ -130,13 +130,35 @@ class Decides(Params):
         return self
 
 
-Expectation = Holds | Breaks | Defect | Decides
+class Measures(Params):
+    """A ``figure`` that the judgement of a property tells lies within bounds, as ``document`` demands.
+
+    The figures are those of ``seen`` in ``verdict.json``; each stands for the whole run, all its rounds.
+    """
+
+    says: ClassVar[str] = "measures"
+    property: Property
+    figure: str = Field(pattern=r"^[a-z][a-z_]*$")
+    at_least: int | None = Field(default=None, ge=0)
+    at_most: int | None = Field(default=None, ge=0)
+    document: str = Field(min_length=1)
+    versions: VersionRange = ""
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Measures:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("a figure needs a bound, `at_least` or `at_most`")
+        return self
+
+
+Expectation = Holds | Breaks | Defect | Decides | Measures
 
 EXPECTATIONS: dict[str, type[Expectation]] = {
     "holds": Holds,
     "breaks": Breaks,
     "defect": Defect,
     "decides": Decides,
+    "measures": Measures,
 }
 
 
@@ -153,6 +175,8 @@ def describe(entry: Expectation) -> str:
         return "holds"
     if isinstance(entry, Decides):
         return f"decides {entry.outcome} on {entry.ledger}"
+    if isinstance(entry, Measures):
+        return f"measures {entry.figure} of {entry.property}"
     kind = ", ".join(filter(None, (entry.kind, entry.loss)))
     text = f"{entry.says} {entry.property}{f' ({kind})' if kind else ''}"
     text += f" on {entry.ledger}" if entry.ledger else ""

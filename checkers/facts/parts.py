@@ -51,6 +51,11 @@ def final(rows: Rows) -> Rows:
     return rows.where(flagged(rows, Flag.FINAL))
 
 
+def of_plan(rows: Rows) -> Rows:
+    """The rows of the plan's own reads and opens, not of the final ones."""
+    return rows.where(~flagged(rows, Flag.FINAL))
+
+
 def deleted(rows: Rows) -> Rows:
     """Deletes that may have been sent."""
     deletes = rows.of(kind=Kind.DELETE)

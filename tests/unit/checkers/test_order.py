@@ -4,6 +4,7 @@ from checkers.judge import judge
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Verdict
 from tests.histories.story import (
+    OBSERVER,
     READER,
     acked,
     chunk,
@@ -23,7 +24,19 @@ def order(*parts, **run):
 def test_ids_in_sequence():
     judgement = order(acked(0), acked(1), delivered(0), delivered(1))
     assert judgement.verdict is Verdict.VALID
-    assert judgement.seen == {"adds": 2, "delivered": 2}
+    assert judgement.seen == {"adds": 2, "delivered": 2, "followed": 2, "failed_reads": 0}
+
+
+def test_the_plans_own_readers_are_counted_apart_from_the_final_reads():
+    judgement = order(
+        acked(0),
+        delivered(0),
+        delivered(0, client=OBSERVER, flags=Flag.FINAL),
+        read(0, 0, -1, outcome=Outcome.UNKNOWN),
+        read(0, 0, -1, outcome=Outcome.PENDING),
+        read(0, 0, -1, outcome=Outcome.UNKNOWN, client=OBSERVER, flags=Flag.FINAL),
+    )
+    assert judgement.seen == {"adds": 1, "delivered": 2, "followed": 1, "failed_reads": 1}
 
 
 def test_an_add_under_another_id_than_was_due():
