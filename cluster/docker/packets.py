@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Collection, Mapping
+from functools import cache
 
 from cluster.disks import SYSTEM_PATH
 from cluster.packets import Direction
@@ -26,7 +27,19 @@ def lacking() -> str | None:
     if os.geteuid() != 0:
         return "dropping packets in a container's network needs root"
     missing = [program for program in ("nft", "nsenter") if shutil.which(program, path=SYSTEM_PATH) is None]
-    return f"{' and '.join(missing)} missing: apt-get install nftables util-linux" if missing else None
+    if missing:
+        return f"{' and '.join(missing)} missing: apt-get install nftables util-linux"
+    return _forbidden()
+
+
+@cache
+def _forbidden() -> str | None:
+    """Why the kernel forbids it, as to the root of a container without privileges; None when it does not."""
+    argv = ["unshare", "--net", "nft", "list", "ruleset"]
+    path = {**os.environ, "PATH": SYSTEM_PATH}
+    done = subprocess.run(argv, env=path, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    seen = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return None if done.returncode == 0 else f"this root may not drop packets in another network: {seen}"
 
 
 def drop(stack: str, ways: Collection[Direction]) -> None:

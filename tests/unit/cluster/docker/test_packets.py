@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,24 @@ def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(packets, "SYSTEM_PATH", "/nowhere")
     assert packets.lacking() == "nft and nsenter missing: apt-get install nftables util-linux"
+
+
+def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {
+        "nft": "",
+        "nsenter": "",
+        "unshare": "echo 'unshare failed: Operation not permitted' >&2; exit 1",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(packets, "SYSTEM_PATH", str(tmp_path))
+    packets._forbidden.cache_clear()
+    reason = packets.lacking()
+    packets._forbidden.cache_clear()
+    assert reason == (
+        "this root may not drop packets in another network: unshare failed: Operation not permitted"
+    )
 
 
 def test_a_stack_that_is_gone_is_an_error() -> None:
