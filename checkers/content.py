@@ -8,22 +8,18 @@ ledger all proven copies that the last census pass found must be the same writin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import reduce
-from operator import or_
+from collections.abc import Iterator, Mapping
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import damage_to, shortcomings
-from checkers.facts.histories import histories_of
-from checkers.facts.obliged import promises_of
-from checkers.facts.observations import Census, merge_census, scan_census
-from checkers.facts.parts import delivered, entries_of, identified, proven, signed
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import LAST_PASS, histories, last_pass
+from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.putback import of_one_life
-from checkers.facts.versions import Versions, scan_versions
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text
+from checkers.found import Row, ledger_rows, set_rows, span_rows
 from checkers.sets.capping import capped
-from checkers.sets.marks import Marks, unmarked
+from checkers.sets.marks import unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement, Verdict
@@ -39,102 +35,73 @@ _BAD = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Bytes:
-    """The summary: what reads returned, good and bad, which writes were acknowledged or tried, copies."""
-
-    bad: dict[str, Spans]
-    returned: Marks
-    acked: Marks
-    tried: Spans
-    delivered: int
-    census: Census
-    census_damaged: int
-    versions: Versions
-
-
 _RESTS_ON = ("operations", "census")
 
 
 class Content:
-    """Convicts returned bytes that do not prove themselves, and two writings of one entry."""
+    """Finds returned bytes that do not prove themselves, and two writings of one entry."""
 
     name = "content"
     tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
     kinds: tuple[str, ...] = (*_BAD, "two_writings")
+    facts: tuple[LedgerFact, ...] = (LAST_PASS,)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Bytes:  # noqa: ARG002  # as agreed
-        """Sort delivered entries by what their bytes prove."""
-        rows = chunk.operations
-        read, promises = rows.once(delivered), promises_of(chunk)
-        return Bytes(
-            bad={name: read.of(proof=code).once(entries_of) for name, (code, *_) in _BAD.items()},
-            returned=read.once(proven).once(signed),
-            acked=promises.acked | promises.deferred,
-            tried=rows.of(kind=Kind.ADD).once(identified).once(entries_of),
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """What the delivered entries prove, and entries that are known with different bytes."""
+        rows = batch.operations
+        read, tried = rows.once(delivered), rows.of(kind=Kind.ADD).once(identified)
+        returned = read.once(proven).once(signed)
+        known = returned | rows.once(acked).once(written)
+        copies = batch.census.of(pass_number=last_pass(facts), holding=Holding.PRESENT).once(signed)
+        writings = known | copies
+        several = writings.among(writings.twice())
+        return Found.of(
+            *(set_rows(kind, read.of(proof=code).once(entries_of)) for kind, (code, *_) in _BAD.items()),
+            set_rows("known_twice", known.twice()),
+            set_rows("written_twice", writings.twice()),
+            span_rows("writing", several.ledger, several.first, several.last, proof=[several.mark]),
+            ledger_rows("tried", tried["ledger"], tried["entry"]),
             delivered=read.number,
-            census=chunk.census.once(scan_census),
-            census_damaged=chunk.census.of(holding=Holding.DAMAGED).number,
-            versions=scan_versions(chunk),
+            unrecorded=(returned.spans() - tried.once(entries_of)).count(),
+            census_damaged=batch.census.of(holding=Holding.DAMAGED).number,
         )
 
-    def merge(self, left: Bytes, right: Bytes) -> Bytes:
-        """Both."""
-        return Bytes(
-            {name: spans | right.bad[name] for name, spans in left.bad.items()},
-            left.returned | right.returned,
-            left.acked | right.acked,
-            left.tried | right.tried,
-            left.delivered + right.delivered,
-            merge_census(left.census, right.census),
-            left.census_damaged + right.census_damaged,
-            left.versions | right.versions,
-        )
-
-    def conclude(self, summary: Bytes, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one delivered entry."""
-        histories = histories_of(summary.versions)
-        known = summary.returned | summary.acked
-        writings = known | _copies(summary.census)
-        ends = {} if damage_to(run, ("ledgers",)) else histories.ends
-        two = known.twice() | (writings.twice() & Spans.up_to(ends))
-        two = of_one_life(two, histories, run)
-        findings = [*_bad(summary, run), *_two_writings(two, writings, run)]
-        unrecorded = (summary.returned.spans() - summary.tried).count()
+        bad = {kind: found.spans(kind) for kind in _BAD}
+        two = _written_twice(found, facts.once(histories), run)
+        findings = [*_bad(bad, run), *_two_writings(two, found.runs("writing"), run)]
+        delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
         lacking = shortcomings(run, _RESTS_ON)
-        enough = summary.delivered > 0 and not lacking
+        enough = delivered > 0 and not lacking
         notes = [*lacking]
-        unread = () if enough or lacking else tuple(summary.tried.ledgers())
         if unrecorded:
             notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add nobody recorded")
-        if summary.census_damaged:
-            notes.append(
-                f"{counted(summary.census_damaged, 'census answer')} held other bytes than the entry's"
-            )
+        if damaged:
+            notes.append(f"{counted(damaged, 'census answer')} held other bytes than the entry's")
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one entry delivered to a client",
-            seen={"delivered": summary.delivered, "unrecorded": unrecorded},
+            seen={"delivered": delivered, "unrecorded": unrecorded},
             findings=capped(findings),
-            counts={
-                **{kind: spans.count() for kind, spans in summary.bad.items()},
-                "two_writings": two.count(),
-            },
+            counts={**{kind: spans.count() for kind, spans in bad.items()}, "two_writings": two.count()},
             notes=tuple(notes),
-            undecided=unread,
+            undecided=() if enough or lacking else tuple(row.ledger for row in found.by_ledger("tried")),
         )
 
 
-def _copies(census: Census) -> Marks:
-    """The proven copies of the last pass, by their writings."""
-    number = census.last_pass
-    return reduce(or_, (marks for (of, _), marks in census.present.items() if of == number), Marks.empty())
+def _written_twice(found: Found, histories: Histories, run: RunFacts) -> Spans:
+    """Entries that clients know with different bytes, or, up to the end of a closed ledger, bookies hold."""
+    ends = {} if damage_to(run, ("ledgers",)) else histories.ends
+    two = found.spans("known_twice") | (found.spans("written_twice") & Spans.up_to(ends))
+    return of_one_life(two, histories, run)
 
 
-def _bad(summary: Bytes, run: RunFacts) -> Iterator[Finding]:
-    for kind, (_, why, _) in _BAD.items():
-        for ledger, first, last in summary.bad[kind]:
+def _bad(bad: Mapping[str, Spans], run: RunFacts) -> Iterator[Finding]:
+    for kind, (_, why, how) in _BAD.items():
+        for ledger, first, last in bad[kind]:
+            entries = entries_text(first, last)
             yield Finding(
                 property=Content.name,
                 kind=kind,
@@ -142,14 +109,19 @@ def _bad(summary: Bytes, run: RunFacts) -> Iterator[Finding]:
                 first_entry=first,
                 last_entry=last,
                 count=last - first + 1,
-                text=f"{ledger_text(run, ledger)}: {entries_text(first, last)} read back {_BAD[kind][2]}",
-                proof=(f"{entries_text(first, last)}: {why}",),
+                text=f"{ledger_text(run, ledger)}: {entries} read back {how}",
+                proof=(f"{entries}: {why}",),
             )
 
 
-def _two_writings(two: Spans, writings: Marks, run: RunFacts) -> Iterator[Finding]:
+def _two_writings(two: Spans, writings: list[Row], run: RunFacts) -> Iterator[Finding]:
     for ledger, first, last in two:
-        variants = sorted(unmarked(mark) for mark, *_ in writings.within(ledger, first, last))
+        marks = {
+            row.proof[0]
+            for row in writings
+            if row.ledger == ledger and row.first <= last and row.last >= first
+        }
+        entries = entries_text(first, last)
         yield Finding(
             property=Content.name,
             kind="two_writings",
@@ -157,9 +129,9 @@ def _two_writings(two: Spans, writings: Marks, run: RunFacts) -> Iterator[Findin
             first_entry=first,
             last_entry=last,
             count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: {entries_text(first, last)} known with different bytes",
+            text=f"{ledger_text(run, ledger)}: {entries} known with different bytes",
             proof=tuple(
-                f"{entries_text(first, last)}: written by {client_name(run, writer)} with {size} bytes"
-                for writer, size in dict.fromkeys(variants)
+                f"{entries}: written by {client_name(run, writer)} with {size} bytes"
+                for writer, size in sorted(map(unmarked, marks))
             ),
         )

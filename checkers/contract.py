@@ -1,87 +1,38 @@
-"""What a checker is: three pure functions over chunks of evidence.
+"""What a checker is: facts of ledgers, a check of whole blocks, and a conclusion.
 
-``scan`` turns one chunk into a summary, ``merge`` joins two summaries (associative, and blind
-to where the chunks were cut), ``conclude`` turns the last summary into a judgement. A summary
-is small and picklable: spans of entries per ledger, exact counts, never rows of operations.
-A checker over the whole run (faults, boots) scans nothing and only concludes.
+A **block** is every row of ``operations``, ``frames``, ``census`` and ``holdings`` of one ledger whose entry
+lies in one range of ids (:mod:`protocol.buckets`); rows that name no entry are the ledger's block -1. A
+**batch** is some whole blocks. A property is judged in three phases:
+
+1. ``facts``: small tables about ledgers that need more than one block (:mod:`checkers.ledger_facts`).
+2. ``check(batch, facts, run)``: what is wrong with the entries of the batch (:mod:`checkers.found`). All rows
+   of an entry are in the batch, so nothing is merged afterwards but lists and counts.
+3. ``conclude(found, facts, run)``: the judgement of the whole run.
+
+What a checker finds depends neither on the size of blocks, nor on how they are grouped into batches, nor on
+the order of rows. A checker over the whole run (faults, boots) finds nothing in batches and only concludes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-import pyarrow as pa
-
-from checkers.rows import Places, Rows
-from checkers.sets.ordering import in_order
+from checkers.found import Found
+from checkers.ledger_facts import LedgerFact, LedgerFacts
+from checkers.rows import Batch
 from evidence.exchange.chains import Chain
 from evidence.findings import Judgement
 from protocol.faults import Loses
 
-Found = TypeVar("Found")
+__all__ = ["EVERY_LEDGER", "Batch", "Checker", "Chunk", "Doubting", "Found", "LedgerFact", "LedgerFacts"]
+__all__ += ["MergingChecker", "RunFacts"]
 
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some rows of some tables, cut anywhere: table name -> Arrow table of its schema."""
-
-    tables: Mapping[str, pa.Table]
-    _known: dict[Callable[[Chunk], Any], Any] = field(default_factory=dict, repr=False, compare=False)
-
-    def once(self, function: Callable[[Chunk], Found]) -> Found:
-        """``function`` of this chunk, worked out once: several checkers ask for the same."""
-        if function not in self._known:
-            self._known[function] = function(self)
-        found: Found = self._known[function]
-        return found
-
-    @cached_property
-    def operations(self) -> Rows:
-        """The rows of ``operations`` (none when the chunk has none).
-
-        They come sorted by ledger and entry, whatever their order was: nearly every checker wants them so.
-        """
-        return Rows.of_table(self._table("operations"), _by_entry)
-
-    @cached_property
-    def census(self) -> Rows:
-        """The rows of ``census``."""
-        return Rows.of_table(self._table("census"))
-
-    @cached_property
-    def frames(self) -> Rows:
-        """The rows of ``frames``."""
-        return Rows.of_table(self._table("frames"))
-
-    @cached_property
-    def holdings(self) -> Rows:
-        """The rows of ``holdings``."""
-        return Rows.of_table(self._table("holdings"))
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a small table (``ledgers``) as dictionaries."""
-        table = self.tables.get(name)
-        return [] if table is None else table.to_pylist()
-
-    def _table(self, name: str) -> pa.Table:
-        table = self.tables.get(name)
-        return _empty(name) if table is None else table
-
-
-@cache
-def _empty(name: str) -> pa.Table:
-    from evidence.schemas import TABLES
-
-    return TABLES[name].empty_table()
-
-
-def _by_entry(rows: Rows) -> Places | None:
-    return in_order(rows["ledger"], rows["entry"])
-
-
+Answer = TypeVar("Answer")
+Summary = TypeVar("Summary")
+Chunk = Batch
+"""The name of a batch for a :class:`MergingChecker`."""
 EVERY_LEDGER = -1
 
 
@@ -131,26 +82,43 @@ class RunFacts:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def once(self, function: Callable[[RunFacts], Found]) -> Found:
+    def once(self, function: Callable[[RunFacts], Answer]) -> Answer:
         """``function`` of this run, worked out once: checkers ask for the same of each ledger."""
         if function not in self._known:
             self._known[function] = function(self)
-        found: Found = self._known[function]
+        found: Answer = self._known[function]
         return found
 
 
-Summary = TypeVar("Summary")
+class Checker(Protocol):
+    """One property. ``tables`` names what it rests on, ``kinds`` all that it may find."""
+
+    name: str
+    tables: tuple[str, ...]
+    kinds: tuple[str, ...]
+    facts: tuple[LedgerFact, ...]
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """What is found in the blocks of one batch.
+
+        ``run.damage`` is not complete yet (:class:`Doubting`): only ``conclude`` may ask for it.
+        """
+        ...
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
+        """Judge the whole run from what was found in all batches."""
+        ...
 
 
-class Checker(Protocol[Summary]):
-    """One property. ``tables`` names what ``scan`` reads of a chunk, ``kinds`` all that it may find."""
+class MergingChecker(Protocol[Summary]):
+    """A property on the former contract: a summary of any rows, merged with others by the checker itself."""
 
     name: str
     tables: tuple[str, ...]
     kinds: tuple[str, ...]
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Summary:
-        """Summarise one chunk."""
+        """Summarise some rows."""
         ...
 
     def merge(self, left: Summary, right: Summary) -> Summary:
@@ -162,10 +130,15 @@ class Checker(Protocol[Summary]):
         ...
 
 
+AnyChecker = Checker | MergingChecker[Any]
+
+
 @runtime_checkable
 class Doubting(Protocol):
-    """A checker that also knows where the evidence contradicts itself."""
+    """A checker that also knows where the evidence contradicts itself.
 
-    def damage(self, summary: Any, run: RunFacts) -> tuple[str, ...]:
-        """Sentences as in ``RunFacts.damage``; all checkers conclude with them."""
-        ...
+    ``damage`` takes what ``conclude`` takes, and returns sentences as in ``RunFacts.damage``; all checkers
+    conclude with them.
+    """
+
+    damage: Callable[..., tuple[str, ...]]

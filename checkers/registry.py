@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from checkers.answers.checker import Answers
 from checkers.availability.checker import Availability
 from checkers.closing import Closing
 from checkers.content import Content
-from checkers.contract import Checker
+from checkers.contract import AnyChecker
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
 from checkers.lac.checker import Lac
@@ -21,7 +19,7 @@ from checkers.replicas.checker import Replicas
 from checkers.servers.checker import Servers
 from checkers.sufficiency import Sufficiency
 
-CHECKERS: tuple[Checker[Any], ...] = (
+CHECKERS: tuple[AnyChecker, ...] = (
     Sufficiency(),
     Durability(),
     Closing(),

@@ -1,18 +1,22 @@
-"""Rows of a table that is judged: columns are taken when they are asked for, parts are found once.
+"""Rows that are judged: columns are taken when they are asked for, parts are found once.
 
 Every checker wants a part of the rows (the acknowledged adds, what was delivered), and most want the same
-one. A part is therefore made once for all of them, and taking all rows makes none. Knows no table.
+one. A part is therefore made once for all of them, and taking all rows makes none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from checkers.sets.ordering import in_order
+from evidence.schemas import TABLES
 
 Found = TypeVar("Found")
 Bools = NDArray[np.bool_]
@@ -105,3 +109,47 @@ class Rows(Mapping[str, NDArray[Any]]):
 
     def _picked(self, at: Places) -> Rows:
         return Rows(self._columns, at if self._at is None else self._at[at])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some whole blocks: table name -> Arrow table of its schema. A table without rows may be left out."""
+
+    tables: Mapping[str, pa.Table]
+    _known: dict[Callable[[Batch], Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, function: Callable[[Batch], Found]) -> Found:
+        """``function`` of this batch, worked out once: several checkers ask for the same."""
+        if function not in self._known:
+            self._known[function] = function(self)
+        found: Found = self._known[function]
+        return found
+
+    @cached_property
+    def operations(self) -> Rows:
+        """The rows of ``operations``, sorted by ledger and entry: nearly every checker wants them so."""
+        return Rows.of_table(self.table("operations"), _by_entry)
+
+    @cached_property
+    def census(self) -> Rows:
+        """The rows of ``census``."""
+        return Rows.of_table(self.table("census"))
+
+    @cached_property
+    def frames(self) -> Rows:
+        """The rows of ``frames``."""
+        return Rows.of_table(self.table("frames"))
+
+    @cached_property
+    def holdings(self) -> Rows:
+        """The rows of ``holdings``."""
+        return Rows.of_table(self.table("holdings"))
+
+    def table(self, name: str) -> pa.Table:
+        """One table as Arrow has it, empty when the batch has no rows of it."""
+        table = self.tables.get(name)
+        return TABLES[name].empty_table() if table is None else table
+
+
+def _by_entry(rows: Rows) -> Places | None:
+    return in_order(rows["ledger"], rows["entry"])

@@ -152,5 +152,5 @@ TABLES: dict[str, pa.Schema] = {
     "servers": SERVERS,
 }
 
-BUCKETED = ("operations", "census", "ledgers", "frames", "holdings")
-"""Tables split by bucket of (ledger, entry); the others are small and whole."""
+BLOCKED = ("operations", "census", "frames", "holdings")
+"""Tables kept in blocks of entries (:mod:`protocol.buckets`); the others are small and whole."""

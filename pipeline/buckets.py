@@ -1,63 +1,54 @@
-"""The task that scans one bucket of the tables: slice by slice, merged as it goes.
+"""The tasks that judge one bucket of the tables, batch by batch: facts of ledgers first, then the checks.
 
-Runs in a Spark worker; its memory is bounded by the size of a slice, not of the bucket.
+They run in Spark workers; their memory is bounded by the size of a batch, not of the bucket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from functools import reduce
 
-import pyarrow as pa
+from checkers.contract import Batch, LedgerFacts, RunFacts
+from checkers.judge import FACTS, Summaries, check_all, combined_facts, facts_of, merge_all
+from evidence.schemas import BLOCKED, TABLES
+from pipeline.blocks import Bucket, Columns, batches
 
-from checkers.contract import Chunk, RunFacts
-from checkers.judge import Summaries, merge_all, scan_all
-from evidence.schemas import BUCKETED
-from pipeline.tables import slices
-
-Columns = Mapping[str, tuple[str, ...]]
-"""Table -> names of columns."""
 _UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
 _UNASKED_WITHOUT_LOGS: Columns = {**_UNASKED, "operations": ("digest",)}
 
 
 @dataclass(frozen=True, slots=True)
 class BucketTask:
-    """One bucket of the tables in a folder, to be read in slices of about so many ``rows``."""
+    """One bucket, to be read in batches of at most about so many ``rows``."""
 
-    tables: Path
-    bucket: int
+    bucket: Bucket
     rows: int
 
 
-def scan_bucket(facts: RunFacts, task: BucketTask) -> Summaries:
-    """Every checker's summary of one bucket."""
-    total = scan_all(Chunk({}), facts)
-    for chunk in chunks(task, without=unasked(facts)):
-        total = merge_all(total, scan_all(chunk, facts))
-    return total
+def facts_of_bucket(task: BucketTask) -> LedgerFacts:
+    """What one bucket contributes to the facts of ledgers."""
+    return combined_facts(facts_of(batch) for batch in batches(task.bucket, task.rows, read_for_facts()))
 
 
-def unasked(facts: RunFacts) -> Columns:
-    """Columns that no checker asks for. One that asks for one of them fails by its name."""
-    return _UNASKED if facts.chains else _UNASKED_WITHOUT_LOGS
+def read_for_facts() -> Columns:
+    """The columns that facts of ledgers ask for, by table."""
+    asked: dict[str, set[str]] = {}
+    for fact in FACTS.values():
+        for table, columns in fact.reads.items():
+            asked.setdefault(table, set()).update(columns)
+    return {table: [name for name in TABLES[table].names if name in asked[table]] for table in asked}
 
 
-def chunks(task: BucketTask, *, without: Columns | None = None) -> Iterator[Chunk]:
-    """The bucket's tables, ``without`` some columns, in chunks of fewer than twice its slice's rows."""
-    gathered: dict[str, list[pa.Table]] = {}
-    count = 0
-    for name in BUCKETED:
-        for part in slices(task.tables, name, task.bucket, task.rows, without=(without or {}).get(name, ())):
-            gathered.setdefault(name, []).append(part)
-            count += part.num_rows
-            if count >= task.rows:
-                yield _chunk(gathered)
-                gathered, count = {}, 0
-    if count:
-        yield _chunk(gathered)
+def check_bucket(run: RunFacts, facts: LedgerFacts, task: BucketTask) -> Summaries:
+    """What every checker finds in one bucket."""
+    checked = (check_all(batch, run, facts) for batch in batches(task.bucket, task.rows, asked(run)))
+    return reduce(merge_all, checked, check_all(Batch({}), run, facts))
 
 
-def _chunk(gathered: dict[str, list[pa.Table]]) -> Chunk:
-    return Chunk({name: pa.concat_tables(parts) for name, parts in gathered.items()})
+def asked(run: RunFacts) -> Columns:
+    """The columns that checkers ask for. One that asks for another fails by its name."""
+    left_out = _UNASKED if run.chains else _UNASKED_WITHOUT_LOGS
+    return {
+        table: [name for name in TABLES[table].names if name not in left_out.get(table, ())]
+        for table in BLOCKED
+    }

@@ -1,12 +1,14 @@
-"""Collection: the raw evidence of a run to its tables, one Spark task for some neighbouring raw segments.
+"""Collection: the raw evidence of a run to its tables.
 
-No shuffle: every task writes its rows into buckets itself. Can be repeated from the folder
-alone, and gives the same files. Judges nothing.
+One Spark task for some neighbouring raw segments decodes them and leaves its rows by bucket; then one task
+for each bucket merges what was left (:mod:`pipeline.blocks`). Can be repeated from the folder alone, and
+gives the same files. Judges nothing.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
@@ -28,17 +30,18 @@ from evidence.collect.wirelogs import wire_files
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
+from pipeline.blocks import PARTS, Bucket, merge_parts
 from pipeline.holdings import collect_holdings
 from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighbours
 from pipeline.session import Session
-from pipeline.tables import Collection, replacing, write_collection, write_parts
+from pipeline.tables import Collection, replacing, write_collection, write_table
 from pipeline.wires import WireLog, lives
 from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
 ROWS_IN_BUCKET = 1_000_000
 MOST_BUCKETS = 32
-"""A task's memory is bounded by its slices and not by its bucket; more buckets are more and smaller files."""
+"""More buckets are more and smaller files, and each task of judging costs some milliseconds."""
 MOST_TOGETHER, FEWEST_TASKS = 16, 8
 """Segments in one task (a million operations), and tasks that a larger run has at least."""
 Transactions = Callable[[RunFolder], None]
@@ -89,8 +92,14 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
         small = {"servers": servers, **_small_tables(folder, run, end, done, changes)}
         damage += _contradictions(folder, run, end, small, dict(zip(files, done, strict=True)))
         for name, found in small.items():
-            rows[name] = write_parts(tables, name, found.table, name, buckets)
+            rows[name] = write_table(tables, name, found.table)
             damage += found.damage
+        session.map(
+            f"merging the tables of {folder.mode}",
+            merge_parts,
+            [Bucket(tables, number) for number in range(buckets)],
+        )
+        shutil.rmtree(tables / PARTS, ignore_errors=True)
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
         write_collection(tables, collection)
     return collection

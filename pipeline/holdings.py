@@ -11,8 +11,8 @@ from typing import Any
 from evidence.collect.holdings import read_copy
 from evidence.disk_layout import copies, copy_name
 from evidence.folder import RunFolder
+from pipeline.blocks import write_parts
 from pipeline.session import Session
-from pipeline.tables import write_parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class CopyDone:
 
 
 def collect_copy(task: CopyTask) -> CopyDone:
-    """Read one copy and write its rows, sorted, one Parquet file a bucket."""
+    """Read one copy and leave its rows for their buckets."""
     with tempfile.TemporaryDirectory(dir=task.tables, prefix=".reading-") as scratch:
         disk = read_copy(
             task.server, task.boot, task.bookie, task.folder, Path(scratch), spoiled=task.spoiled

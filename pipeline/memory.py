@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from pipeline.blocks import Block
 from protocol.errors import JudgementError
 
 MB = 1_000_000
@@ -21,46 +22,65 @@ LEDGER = 4_000
 SUMMARY = 12 * MB
 """Of the summaries that meet in this process, for each bucket."""
 JUDGED = 650
-"""Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the slice before."""
+"""Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the batch before."""
 COLLECTED = 335 * MB
 """Of a core while it collects, a million operations at a time. Workers keep it for what they do next."""
 MOST_ROWS, FEWEST_ROWS = 75_000, 25_000
-"""Rows of a slice; larger ones are slower, for fresh memory costs more than one more merge. A task holds
-fewer than two slices at a time."""
+"""Rows of a batch, where blocks are not larger: fresh memory makes large batches slow. A task holds fewer
+than two batches at a time."""
+BLOCK_ROWS = 500_000
+"""Rows that a block may well have, on every core at a time (0.3 GB). One that has more, because one entry was
+read a million times, is reckoned once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What judging takes with slices of so many rows on so many cores."""
+    """What judging takes with batches of so many rows on so many cores; ``largest`` is that of a block."""
 
     cores: int
     rows: int
     versions: int
     buckets: int
+    largest: int = 0
 
     @property
     def size_bytes(self) -> int:
         """All processes together."""
-        return self._with(2 * self.rows * JUDGED)
+        return self._with(self._core)
 
     @property
     def after_collecting_bytes(self) -> int:
         """The same where the same workers have collected the run."""
-        return self._with(max(COLLECTED, 2 * self.rows * JUDGED))
+        return self._with(max(COLLECTED, self._core))
+
+    @property
+    def _core(self) -> int:
+        return 2 * max(self.rows, min(self.largest, BLOCK_ROWS)) * JUDGED
 
     def _with(self, core: int) -> int:
         summaries = LEDGER * self.versions + SUMMARY * self.buckets
-        return JVM + DRIVER + summaries + self.cores * (WORKER + core)
+        beyond = 2 * max(0, self.largest - BLOCK_ROWS) * JUDGED
+        return JVM + DRIVER + summaries + self.cores * (WORKER + core) + beyond
 
 
-def slice_rows(cores: int, versions: int, buckets: int, *, free_bytes: int | None = None) -> int:
-    """Rows of a slice with which judging fits into ``CORE`` bytes a core, and into what is free.
+def batch_rows(
+    cores: int, versions: int, buckets: int, largest: Block | None = None, *, free_bytes: int | None = None
+) -> int:
+    """Rows of a batch with which judging fits into ``CORE`` bytes a core, and into what is free.
 
-    ``versions`` are those of the metadata of all ledgers. Raises ``JudgementError`` when not even small
-    slices fit.
+    ``versions`` are those of the metadata of all ledgers. A block is never cut, however small batches are:
+    ``JudgementError`` names the ``largest`` block when it does not fit, and is raised too when not even
+    small batches do.
     """
     free = psutil.virtual_memory().available if free_bytes is None else free_bytes
-    least = Need(cores, FEWEST_ROWS, versions, buckets)
+    of_block = largest.rows if largest else 0
+    least = Need(cores, FEWEST_ROWS, versions, buckets, of_block)
+    if largest and least.size_bytes > free >= Need(cores, FEWEST_ROWS, versions, buckets).size_bytes:
+        raise JudgementError(
+            f"{largest.text} have {of_block:,} rows of evidence, which are judged together: that takes "
+            f"{least.size_bytes / 1e9:.1f} GB on {cores} cores, {free / 1e9:.1f} GB are free",
+            remedy="judge on fewer cores, with --master 'local[1]', or where more memory is free",
+        )
     if least.size_bytes > free:
         raise JudgementError(
             f"judging on {cores} cores takes {least.size_bytes / 1e9:.1f} GB at least, "

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from evidence.collect.histories import SegmentFile, misplaced
 from evidence.history import Segment, decode_segment
-from pipeline.tables import write_parts
+from pipeline.blocks import write_parts
 
 _TABLES = ("operations", "census", "watched")
 
@@ -59,7 +59,7 @@ def neighbours(files: Sequence[SegmentFile], most: int) -> list[tuple[SegmentFil
 
 
 def collect_segments(task: SegmentTask) -> SegmentsDone:
-    """Decode the files and write their rows, sorted, one Parquet file a bucket and table."""
+    """Decode the files and leave their rows for their buckets."""
     segments = [_decoded(file, task) for file in task.files]
     part = task.files[0].path.stem
     rows = {}

@@ -34,7 +34,7 @@ _KEEPING = {
 _SCRATCH = ".spark-"
 LOCAL = "local[*]"
 """The master that is all cores of this machine."""
-_PRELOADED = ("pipeline.segments", "pipeline.wires", "pipeline.buckets")
+_PRELOADED = ("pipeline.segments", "pipeline.wires", "pipeline.blocks", "pipeline.buckets")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -1,4 +1,4 @@
-"""The tables of a run on disk: ``tables/<table>/bucket=<k>/<part>.parquet`` and what they hold.
+"""The tables of a run on disk as Parquet files, and what they hold; :mod:`pipeline.blocks` writes the large.
 
 ``collected.json`` beside them says how many buckets and rows there are and what is damaged, so
 that judging needs nothing else. A new collection replaces the old one whole.
@@ -7,30 +7,21 @@ that judging needs nothing else. A new collection replaces the old one whole.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evidence.folder import RunFolder, read_json, write_json
-from evidence.schemas import BUCKETED, TABLES
-from protocol.buckets import bucket_of
+from evidence.schemas import TABLES
 from protocol.errors import EvidenceError
 
-FORMAT = 4
+FORMAT = 5
 _SUMMARY = "collected.json"
-_ORDER: Mapping[str, tuple[str, ...]] = {
-    "operations": ("ledger", "entry", "client", "seq"),
-    "census": ("ledger", "entry", "pass_number", "bookie", "asked_ns"),
-    "ledgers": ("ledger", "zxid", "version"),
-    "frames": ("ledger", "entry", "seq"),
-    "holdings": ("ledger", "entry", "bookie", "boot", "place"),
-}
 _ASCENDING = frozenset(
     (
         *("ledger", "entry", "seq", "txn"),
@@ -49,24 +40,11 @@ class Collection:
     damage: tuple[str, ...]
 
 
-def write_parts(tables: Path, name: str, rows: pa.Table, part: str, buckets: int) -> int:
-    """Write one sorted file for each bucket that has rows; return how many rows there were.
-
-    The same rows give the same bytes, whatever their order was.
-    """
-    numbers = np.zeros(rows.num_rows, dtype=np.int32)
-    if name in BUCKETED:
-        entry = rows.column("entry") if "entry" in rows.column_names else None
-        entries = np.full(rows.num_rows, -1) if entry is None else np.asarray(entry)
-        numbers = bucket_of(np.asarray(rows.column("ledger")), entries, buckets)
-        keys = [np.asarray(rows.column(key)) for key in reversed(_ORDER[name])]
-        order = np.lexsort([*keys, numbers])
-        rows, numbers = rows.take(pa.array(order)), numbers[order]
-    for bucket in np.unique(numbers):
-        first, last = np.searchsorted(numbers, bucket), np.searchsorted(numbers, bucket, side="right")
-        path = tables / name / f"bucket={bucket}" / f"{part}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(path, rows.slice(first, last - first))
+def write_table(tables: Path, name: str, rows: pa.Table) -> int:
+    """Write a table that is kept whole; return how many rows there were."""
+    path = tables / name / f"{name}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_sorted(path, rows)
     return int(rows.num_rows)
 
 
@@ -74,24 +52,6 @@ def read_table(tables: Path, name: str) -> pa.Table:
     """All rows of a small table, in the order of its files."""
     parts = [pq.read_table(path, partitioning=None) for path in _files(tables / name)]
     return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
-
-
-def slices(
-    tables: Path, name: str, bucket: int, rows: int, *, without: Container[str] = ()
-) -> Iterator[pa.Table]:
-    """The rows of one bucket of one table, at most ``rows`` at a time, ``without`` some columns."""
-    columns = [column for column in TABLES[name].names if column not in without]
-    for path in _files(tables / name / f"bucket={bucket}"):
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=rows, columns=columns, use_threads=False):
-                yield pa.Table.from_batches([batch])
-
-
-def rows_in(tables: Path, name: str, bucket: int) -> int:
-    """How many rows one bucket of one table has, from the files' footers."""
-    files = _files(tables / name / f"bucket={bucket}")
-    counts: Iterator[int] = (pq.read_metadata(path).num_rows for path in files)
-    return sum(counts)
 
 
 def greatest(tables: Path, name: str, column: str) -> int:
@@ -146,7 +106,8 @@ def _files(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.parquet"))
 
 
-def _write(path: Path, rows: pa.Table) -> None:
+def write_sorted(path: Path, rows: pa.Table) -> None:
+    """Write one file; rows that are sorted by ledger and entry take a quarter of the room."""
     integers = [field.name for field in rows.schema if pa.types.is_integer(field.type)]
     delta = {name: "DELTA_BINARY_PACKED" for name in integers if name in _ASCENDING}
     pq.write_table(

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Kind, Outcome
 from evidence.folder import RunFolder, read_json
+from pipeline.blocks import Bucket, rows_of
 from pipeline.session import Session
-from pipeline.tables import read_collection, rows_in
+from pipeline.tables import read_collection
 from protocol.errors import EvidenceError
 
 LOSSES = ("explained", "unexplained", "forged", "put_back", "undetermined")
@@ -127,7 +128,7 @@ def _load_or_why(folder: RunFolder, began_ns: int) -> dict[str, Any]:
 def _load(folder: RunFolder, began_ns: int) -> dict[str, Any]:
     """The adds of the run: how many, how fast, and in how many of its seconds."""
     collection = read_collection(folder)
-    found = sum(rows_in(folder.tables, "operations", bucket) for bucket in range(collection.buckets))
+    found = sum(rows_of(Bucket(folder.tables, bucket), "operations") for bucket in range(collection.buckets))
     if found != collection.rows["operations"]:
         raise EvidenceError(
             f"its table of operations has {found:,} rows, {collection.rows['operations']:,} were collected"

@@ -22,8 +22,8 @@ from evidence.collect.wirelogs import LINKS, WireCounts, WireFile, damage_to_log
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
 from evidence.wirelog import decode_segment
+from pipeline.blocks import write_parts
 from pipeline.session import Session
-from pipeline.tables import write_parts
 
 _NAMED_GAPS = 20
 
@@ -52,7 +52,7 @@ class WireDone:
 
 
 def collect_wires(task: WireTask) -> WireDone:
-    """Decode the segments and write their rows, sorted, one Parquet file a bucket."""
+    """Decode the segments and leave their rows for their buckets."""
     tables, counts = zip(*(_decoded(file, task) for file in task.files), strict=True)
     part = task.files[0].path.stem
     return WireDone(write_parts(task.tables, "frames", pa.concat_tables(tables), part, task.buckets), counts)

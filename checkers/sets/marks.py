@@ -93,6 +93,24 @@ class Marks:
         keys, first, last = sweep([self.ledger], self.first, self.last, ones, lambda depth: depth > 1)
         return Spans(keys[0], first, last)
 
+    def among(self, entries: Spans) -> Marks:
+        """What the entries of a set carry."""
+        parts = [self._among(ledger, entries.of(ledger)) for ledger in entries.ledgers()]
+        return Marks(*map(np.concatenate, zip(*parts, strict=True))) if parts else Marks.empty()
+
+    def _among(self, ledger: int, spans: Spans) -> tuple[Ints, Ints, Ints, Ints]:
+        """Of one ledger: each range of mine, cut to each span that it overlaps."""
+        mine = np.flatnonzero(self.ledger == ledger)
+        begin = np.searchsorted(spans.last, self.first[mine])
+        sizes = np.searchsorted(spans.first, self.last[mine], side="right") - begin
+        row = np.repeat(mine, sizes)
+        span = np.arange(len(row)) + np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
+        first, last = (
+            np.maximum(self.first[row], spans.first[span]),
+            np.minimum(self.last[row], spans.last[span]),
+        )
+        return self.ledger[row], self.mark[row], first, last
+
     def within(self, ledger: int, first: int, last: int) -> list[tuple[int, int, int]]:
         """(mark, first, last) of what one range of one ledger carries, cut to the range."""
         hit = (self.ledger == ledger) & (self.first <= last) & (self.last >= first)

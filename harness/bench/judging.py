@@ -22,6 +22,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from checkers.contract import Batch, RunFacts
 from checkers.judge import judge as judge_here
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
@@ -29,13 +30,14 @@ from harness.bench import duck
 from harness.bench.raw.folder import expected, make, told
 from harness.bench.raw.shape import Shape, huge, many
 from harness.bench.tree import Cost, costing
-from pipeline.buckets import BucketTask, chunks, unasked
+from pipeline.blocks import Bucket, batches, largest_block
+from pipeline.buckets import asked
 from pipeline.collect import collect
 from pipeline.facts import run_facts
 from pipeline.judge import judge
-from pipeline.memory import MOST_ROWS, Need, slice_rows
+from pipeline.memory import MOST_ROWS, Need, batch_rows
 from pipeline.session import Session
-from pipeline.tables import read_collection
+from pipeline.tables import read_collection, read_table
 
 SHAPES: Mapping[str, Callable[..., Shape]] = {"many": many, "huge": huge}
 _ABOUT = {"many": "many ledgers of 1,000 entries", "huge": "one ledger"}
@@ -80,7 +82,8 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
     with _warm(place) as session:
         collection, collecting = costing(lambda: collect(session, folder))
         about = collection.rows["ledgers"], collection.buckets
-        need = Need(session.cores, slice_rows(session.cores, *about), *about)
+        largest = largest_block(folder.tables, collection.buckets)
+        need = Need(session.cores, batch_rows(session.cores, *about, largest), *about, largest.rows)
         rows = sum(collection.rows.values())
         files = sorted(folder.tables.rglob("*.parquet"))
         size = sum(path.stat().st_size for path in files)
@@ -127,12 +130,23 @@ def _decode(files: Sequence[Path]) -> int:
 
 
 def _kernel(folder: RunFolder) -> RunVerdict:
-    """The checkers over the same chunks in this process."""
-    collection = read_collection(folder)
-    tasks = [BucketTask(folder.tables, bucket, MOST_ROWS) for bucket in range(collection.buckets)]
-    facts = run_facts(folder, collection)
-    pieces = (chunk for task in tasks for chunk in chunks(task, without=unasked(facts)))
-    return judge_here(pieces, facts)
+    """The checkers over the same batches in this process."""
+    run = run_facts(folder, read_collection(folder))
+    return judge_here(_Batches(folder, run), run)
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Those of a stored run, read again each time."""
+
+    folder: RunFolder
+    run: RunFacts
+
+    def __iter__(self) -> Iterator[Batch]:
+        tables = self.folder.tables
+        yield Batch({"ledgers": read_table(tables, "ledgers")})
+        for number in range(read_collection(self.folder).buckets):
+            yield from batches(Bucket(tables, number), MOST_ROWS, asked(self.run))
 
 
 def _assert_found(verdict: RunVerdict, shape: Shape) -> None:

@@ -1,4 +1,4 @@
-"""Histories for Hypothesis: nonsense (any rows at all) and cuts of a history into chunks.
+"""Histories for Hypothesis: nonsense (any rows at all) and cuts of a history into batches of whole blocks.
 
 Examples are derandomised: the same ones on every machine and every day.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from hypothesis import HealthCheck, settings
@@ -142,19 +142,43 @@ def random_nonsense(seed: int) -> list[Fact]:
     ]
 
 
+WHOLE = 10**9
+"""Entries of a block that has all entries of its ledger."""
+
+
+def blocks(history: list[Fact], entries: int) -> list[list[Fact]]:
+    """The rows of each block of so many entries; metadata, and rows that name no entry, are a block's too."""
+    found: dict[tuple[int, int], list[Fact]] = {}
+    for table, row in history:
+        for piece in _pieces(row, entries) if table == "holdings" else (row,):
+            block = piece.get("entry", -1) // entries  # -1 where no entry is named
+            found.setdefault((piece.get("ledger", -1), block), []).append((table, piece))
+    return list(found.values())
+
+
+def _pieces(span: dict[str, Any], entries: int) -> list[dict[str, Any]]:
+    """A span of a bookie's disk, cut where blocks end, as collection cuts it."""
+    edges = range(span["entry"] - span["entry"] % entries, span["last"] + 1, entries)
+    return [
+        {**span, "entry": max(span["entry"], edge), "last": min(span["last"], edge + entries - 1)}
+        for edge in edges
+    ]
+
+
 def random_cuts(seed: int, history: list[Fact]) -> list[list[Fact]]:
-    """The history shuffled and dealt out to up to six chunks."""
+    """The history in blocks of a random size, dealt out to up to six batches, rows shuffled."""
     dice = random.Random(seed)
     dealt: list[list[Fact]] = [[] for _ in range(dice.randint(1, 6))]
-    for fact in dice.sample(history, len(history)):
-        dice.choice(dealt).append(fact)
-    return dealt
+    for block in blocks(history, dice.choice((1, 2, 3, 7, WHOLE))):
+        dice.choice(dealt).extend(block)
+    return [dice.sample(part, len(part)) for part in dealt]
 
 
 @st.composite
 def cuts(draw: st.DrawFn, history: list[Fact]) -> list[list[Fact]]:
-    """The history shuffled and cut into chunks, some perhaps empty."""
+    """The history in blocks of a random size, grouped into batches, some perhaps empty; rows shuffled."""
     shuffled = draw(st.permutations(history))
-    places = sorted(draw(st.lists(st.integers(0, len(history)), max_size=5)))
-    edges = [0, *places, len(history)]
-    return [list(shuffled[a:b]) for a, b in pairwise(edges)]
+    pieces = draw(st.permutations(blocks(shuffled, draw(st.sampled_from((1, 2, 3, WHOLE))))))
+    places = sorted(draw(st.lists(st.integers(0, len(pieces)), max_size=5)))
+    edges = [0, *places, len(pieces)]
+    return [list(chain.from_iterable(pieces[a:b])) for a, b in pairwise(edges)]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from tests.histories import twins
 from tests.histories.simulator import facts_of_run, simulated
 from tests.histories.story import chunk, run_facts
-from tests.histories.strategies import cuts, nonsense, random_cuts, random_nonsense, steady
+from tests.histories.strategies import blocks, cuts, nonsense, random_cuts, random_nonsense, steady
 
 BY_ROWS = {"two_ends", "closed_unwritten", "malformed", "illegal_move", "went_back"}
 BY_ROWS |= {"added_out_of_order", "read_out_of_order", "vanished"}
@@ -70,13 +70,15 @@ def test_no_finding_depends_on_where_the_chunks_were_cut(data):
 
 @steady(40)
 @given(st.data())
-def test_no_finding_depends_on_how_the_summaries_were_merged(data):
+def test_no_finding_depends_on_how_batches_were_merged(data):
     history, run = data.draw(nonsense()), run_facts()
-    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run))) for part in data.draw(cuts(history))]
+    batches = [chunk(part) for part in data.draw(cuts(history))]
+    facts = combined_facts([pickle.loads(pickle.dumps(facts_of(batch))) for batch in batches])
+    summaries = [pickle.loads(pickle.dumps(check_all(batch, run, facts))) for batch in batches]
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
         summaries[at : at + 2] = [merge_all(summaries[at], summaries[at + 1])]
-    assert as_text(conclude_all(summaries[0], run)) == as_text(judge([chunk(history)], run))
+    assert as_text(conclude_all(summaries[0], run, facts)) == as_text(judge([chunk(history)], run))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -86,6 +88,5 @@ def test_simulated_runs_are_judged_as_their_twins_judge_them(seed):
     history, run = simulation.history(), facts_of_run()
     verdict = judge([chunk(history)], run)
     assert_as_its_twin(verdict, history)
-    size = 7 + seed
-    pieces = [chunk(history[at : at + size]) for at in range(0, len(history), size)]
+    pieces = [chunk(block) for block in blocks(history, 7 + seed)]
     assert as_text(judge(pieces, run)) == as_text(verdict)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from checkers.contract import Chunk
-from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.judge import check_all, conclude_all, judge, merge_all
 from checkers.lac import covered
 from checkers.lac.checker import Lac
 from checkers.sets import earliest, turnout
@@ -78,13 +78,13 @@ def test_of_full_blocks_no_more_is_found_than_there_is_and_wherever_they_are_cut
 
 
 @pytest.mark.parametrize("room", [0, turnout.ROOM])
-def test_no_finding_depends_on_how_the_summaries_were_merged(room, monkeypatch):
+def test_no_finding_depends_on_how_batches_were_merged(room, monkeypatch):
     monkeypatch.setattr(turnout, "ROOM", room)
     for seed in range(1000, 1040):
         history, run = random_acks(seed)
         dice = random.Random(seed)
         parts = [chunk(part) for part in random_cuts(seed, history)]
-        summaries = [scan_all(part, run, checkers=ONLY) for part in parts]
+        summaries = [check_all(part, run, checkers=ONLY) for part in parts]
         while len(summaries) > 1:
             at = dice.randrange(len(summaries) - 1)
             both = merge_all(*summaries[at : at + 2], checkers=ONLY)
@@ -135,9 +135,9 @@ def test_of_many_adds_in_time_only_spans_are_left(together):
     asked = [Chunk({"operations": adds(entry[part])}) for part in slices]
     slices = [slice(at, at + 75_000) for at in range(0, 3 * number, 75_000)]
     said = [Chunk({"frames": answers(three[part], bookie[part])}) for part in slices]
-    total = scan_all(Chunk({}), run, checkers=ONLY)
+    total = check_all(Chunk({}), run, checkers=ONLY)
     for part in [*asked, *said] if together else [*said, *asked]:
-        total = merge_all(total, scan_all(part, run, checkers=ONLY), checkers=ONLY)
+        total = merge_all(total, check_all(part, run, checkers=ONLY), checkers=ONLY)
     left = pickle.dumps(total)
     assert len(left) < 20_000
     assert (
@@ -148,7 +148,7 @@ def test_of_many_adds_in_time_only_spans_are_left(together):
 def test_what_can_be_settled_does_not_travel():
     entry = np.arange(1_000)
     said = answers(np.repeat(entry, 3), np.tile([1, 2, 3], 1_000))
-    total = scan_all(
+    total = check_all(
         Chunk({"operations": adds(entry), "frames": said}), run_facts(wire=True, most_acks=2), checkers=ONLY
     )
     [turnout_of_writer] = pickle.loads(pickle.dumps(total))["lac"].acks.by_client.values()

@@ -15,7 +15,7 @@ from checkers.availability.checker import Availability
 from checkers.contract import Chunk
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
-from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.judge import check_all, conclude_all, judge, merge_all
 from checkers.sets import lately
 from evidence.findings import Verdict
 from evidence.schemas import FRAMES
@@ -114,10 +114,10 @@ def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
 
 @steady(40)
 @given(st.data(), SEEDS)
-def test_no_finding_depends_on_how_the_summaries_were_merged(data, seed):
+def test_no_finding_depends_on_how_batches_were_merged(data, seed):
     history, run = random_fates(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
         summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
@@ -157,7 +157,7 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little(ensemble,
     part = Chunk({"frames": table})
     part.frames  # noqa: B018  # reading the columns is not the checkers' time
     begun = time.process_time()
-    summaries = scan_all(part, run_facts(wire=True), checkers=CHECKERS)
+    summaries = check_all(part, run_facts(wire=True), checkers=CHECKERS)
     assert time.process_time() - begun < 1.0
     assert len(pickle.dumps(summaries)) < 500_000
     assert len(summaries["durability"].holders.held) == (3 if ensemble == 3 else ensemble * write)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from checkers.answers.checker import Answers
 from checkers.contract import Chunk
-from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.judge import check_all, conclude_all, judge, merge_all
 from checkers.recovery.checker import Recovery
 from checkers.sets import moments
 from evidence.codes import Message
@@ -99,10 +99,10 @@ def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
 
 @steady(40)
 @given(st.data(), SEEDS)
-def test_no_finding_depends_on_how_the_summaries_were_merged(data, seed):
+def test_no_finding_depends_on_how_batches_were_merged(data, seed):
     history, run = random_recoveries(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
         summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]

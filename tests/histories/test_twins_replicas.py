@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import conclude_all, judge, merge_all, scan_all
+from checkers.judge import check_all, conclude_all, judge, merge_all
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories import twins_replicas as twins
@@ -55,7 +55,7 @@ def test_the_histories_have_everything_that_can_be_told():
 def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed):
     history, run = random_repair(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(scan_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
     place = data.draw(st.integers(0, len(summaries) - 1))
 
     def merged(some):

@@ -12,12 +12,13 @@ import pyarrow as pa
 
 from checkers.contract import RunFacts
 from evidence.folder import RunFolder
-from evidence.schemas import BUCKETED, TABLES
+from evidence.schemas import BLOCKED, TABLES
 from pipeline.facts import run_facts
-from pipeline.tables import Collection, read_collection, read_table, replacing, write_collection, write_parts
+from pipeline.tables import Collection, read_collection, read_table, replacing, write_collection
 from protocol.modes import DB_STORAGE
 from tests.histories.simulator import Simulation
 from tests.histories.story import Fact
+from tests.stored_tables import write_tables
 
 PROTECTED = {
     "dataIntegrityChecking": "true",
@@ -47,23 +48,24 @@ def stored(path: Path, simulation: Simulation, *, buckets: int = 5) -> RunFolder
     end = {"closed_ns": 10**12, "clock": clock, "complete": True, "histories": {}}
     folder.write_end(end | {"wire": {"simulated": True}})
     with replacing(folder) as tables:
-        rows = {name: _write(tables, name, _of(name, history, facts), buckets) for name in TABLES}
+        rows = write_tables(tables, {name: _of(name, history, facts) for name in TABLES}, buckets)
         write_collection(tables, Collection(buckets, dict(sorted(rows.items())), ()))
     return folder
 
 
-def _of(name: str, history: list[Fact], facts: RunFacts) -> list[dict[str, object]]:
+def _of(name: str, history: list[Fact], facts: RunFacts) -> pa.Table:
     small = {"faults": facts.faults, "servers": facts.servers}
-    if name in small:
-        return [dict(row) for row in small[name]]
-    return [row for table, row in history if table == name]
-
-
-def _write(tables: Path, name: str, rows: list[dict[str, object]], buckets: int) -> int:
-    return write_parts(tables, name, pa.Table.from_pylist(rows, schema=TABLES[name]), name, buckets)
+    rows = (
+        [dict(row) for row in small[name]]
+        if name in small
+        else [row for table, row in history if table == name]
+    )
+    return pa.Table.from_pylist(rows, schema=TABLES[name])
 
 
 def rows_of(folder: RunFolder) -> tuple[list[Fact], RunFacts]:
     """What is stored, as the twins take it: the rows of all tables, and what is known of the run."""
-    history = [(name, row) for name in BUCKETED for row in read_table(folder.tables, name).to_pylist()]
+    history = [
+        (name, row) for name in (*BLOCKED, "ledgers") for row in read_table(folder.tables, name).to_pylist()
+    ]
     return history, run_facts(folder, read_collection(folder))

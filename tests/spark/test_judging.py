@@ -13,9 +13,9 @@ from checkers.judge import judge as judge_here
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.history import SLOT_BYTES
-from evidence.schemas import BUCKETED
+from evidence.schemas import BLOCKED
 from pipeline import collect as collecting
-from pipeline.buckets import BucketTask, chunks
+from pipeline.blocks import Bucket, batches
 from pipeline.collect import collect
 from pipeline.facts import run_facts
 from pipeline.judge import judge
@@ -48,7 +48,7 @@ def content(folder: RunFolder) -> Mapping[str, bytes]:
 
 
 def in_process(folder: RunFolder) -> RunVerdict:
-    whole = Chunk({name: read_table(folder.tables, name) for name in BUCKETED})
+    whole = Chunk({name: read_table(folder.tables, name) for name in (*BLOCKED, "ledgers")})
     return judge_here([whole], run_facts(folder, read_collection(folder)))
 
 
@@ -79,7 +79,7 @@ def test_many_segments_in_many_buckets_give_the_same_verdict(
     }
     assert verdict == in_process(folder)
     assert len(list(folder.operations.iterdir())) > 3
-    assert len(list((folder.tables / "census").iterdir())) == 3
+    assert len(list((folder.tables / "census").iterdir())) == 5
 
 
 def test_twice_gives_the_same_bytes(session: Session, tmp_path: Path) -> None:
@@ -180,13 +180,15 @@ def test_a_collection_that_fails_leaves_the_former_tables(
     assert content(folder) == before
 
 
-def test_slices_are_bounded_and_hold_every_row_once(session: Session, tmp_path: Path) -> None:
+def test_batches_are_bounded_and_hold_every_row_once(session: Session, tmp_path: Path) -> None:
     folder = make(tmp_path, CLEAN)
     collect(session, folder)
-    parts = list(chunks(BucketTask(folder.tables, 0, 100)))
-    sizes = [sum(table.num_rows for table in chunk.tables.values()) for chunk in parts]
-    assert max(sizes) < 200
-    assert sum(sizes) == sum(read_collection(folder).rows[name] for name in BUCKETED)
+    whole = sum(read_collection(folder).rows[name] for name in BLOCKED)
+    for rows, number in ((10**6, 1), (600, 2), (1, 4)):
+        parts = list(batches(Bucket(folder.tables, 0), rows))
+        sizes = [sum(table.num_rows for table in batch.tables.values()) for batch in parts]
+        assert sum(sizes) == whole
+        assert len(sizes) == number, sizes  # 2401 rows are one block
 
 
 def _write(path: Path, text: str) -> None:

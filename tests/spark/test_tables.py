@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evidence.schemas import CENSUS, FRAMES, OPERATIONS, SERVERS
-from pipeline.tables import read_table, rows_in, slices, write_parts
-from protocol.buckets import bucket_of
+from pipeline.blocks import Block, Bucket, batches, largest_block, merge_parts, rows_of, write_parts
+from pipeline.tables import read_table, write_table
+from protocol.buckets import ENTRIES_PER_BLOCK, bucket_of
 
 BUCKETS = 4
 
@@ -30,11 +31,13 @@ def rows(schema: pa.Schema, count: int = 400) -> pa.Table:
 @pytest.mark.parametrize(("name", "schema"), [("operations", OPERATIONS), ("frames", FRAMES)])
 def test_every_row_is_once_in_its_own_bucket_and_sorted(tmp_path: Path, name: str, schema: pa.Schema) -> None:
     table = rows(schema)
-    assert write_parts(tmp_path, name, table, "part", BUCKETS) == 400
+    assert write_parts(tmp_path, name, table.slice(0, 150), "one", BUCKETS) == 150
+    assert write_parts(tmp_path, name, table.slice(150), "other", BUCKETS) == 250
     seen: list[int] = []
     for bucket in range(BUCKETS):
-        part = pa.concat_tables(slices(tmp_path, name, bucket, 30))
-        assert part.num_rows == rows_in(tmp_path, name, bucket) > 0
+        merge_parts(Bucket(tmp_path, bucket))
+        part = pa.concat_tables(batch.table(name) for batch in batches(Bucket(tmp_path, bucket), 30))
+        assert part.num_rows == rows_of(Bucket(tmp_path, bucket), name) > 0
         ledger, entry = np.asarray(part["ledger"]), np.asarray(part["entry"])
         assert (bucket_of(ledger, entry, BUCKETS) == bucket).all()
         assert (np.diff(ledger * 1000 + entry) > 0).all()
@@ -48,6 +51,9 @@ def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> N
         shuffled = table.take(pa.array(np.random.default_rng(1).permutation(table.num_rows)))
         for place, content in (("one", table), ("other", shuffled)):
             write_parts(tmp_path / place, name, content, "part", BUCKETS)
+    for bucket in range(BUCKETS):
+        for place in ("one", "other"):
+            merge_parts(Bucket(tmp_path / place, bucket))
     written = {
         place: {
             str(p.relative_to(tmp_path / place)): p.read_bytes()
@@ -56,13 +62,35 @@ def test_the_same_rows_in_another_order_give_the_same_bytes(tmp_path: Path) -> N
         for place in ("one", "other")
     }
     assert written["one"] == written["other"]
-    assert len(written["one"]) == 3 * BUCKETS
+    assert len(written["one"]) == 4 * BUCKETS  # with the index of blocks
 
 
 def test_a_small_table_is_one_file_in_the_order_it_came(tmp_path: Path) -> None:
     event = {"server": "b1", "boot": 1, "event": "exit", "earliest_ns": 1, "latest_ns": 2, "detail": "{}"}
     table = pa.Table.from_pylist([event | {"boot": boot} for boot in (3, 1, 2)], schema=SERVERS)
-    write_parts(tmp_path, "servers", table, "servers", BUCKETS)
+    write_table(tmp_path, "servers", table)
     assert read_table(tmp_path, "servers").to_pylist() == table.to_pylist()
     assert read_table(tmp_path, "faults").num_rows == 0
-    assert pq.read_schema(tmp_path / "servers" / "bucket=0" / "servers.parquet").equals(SERVERS)
+    assert pq.read_schema(tmp_path / "servers" / "servers.parquet").equals(SERVERS)
+
+
+def test_a_block_is_never_cut_and_its_tables_come_together(tmp_path: Path) -> None:
+    """One ledger of three blocks and of rows that name no entry, in two tables and in two parts."""
+    edge = ENTRIES_PER_BLOCK
+    entries = [-1, -1, 0, 1, 1, 1, edge - 1, edge, edge + 5, 2 * edge]
+    for name, schema in (("operations", OPERATIONS), ("frames", FRAMES)):
+        table = rows(schema, len(entries)).drop_columns(["ledger", "entry"])
+        table = table.append_column("ledger", pa.array([7] * 10)).append_column("entry", pa.array(entries))
+        for part, places in (("one", range(0, 10, 2)), ("other", range(1, 10, 2))):
+            write_parts(tmp_path, name, table.select(schema.names).cast(schema).take(list(places)), part, 1)
+    merge_parts(Bucket(tmp_path, 0))
+    assert largest_block(tmp_path, 1) == Block(ledger=7, number=0, rows=10)
+    for most, expected in (
+        (1, [[-1] * 2, entries[2:7], entries[7:9], entries[9:]]),
+        (8, None),
+        (99, [entries]),
+    ):
+        found = list(batches(Bucket(tmp_path, 0), most))
+        together = [batch.table("operations")["entry"].to_pylist() for batch in found]
+        assert together == [batch.table("frames")["entry"].to_pylist() for batch in found]
+        assert together == (expected or [[-1] * 2, entries[2:7], entries[7:]])

@@ -103,9 +103,17 @@ def test_a_read_that_is_not_ok_or_not_confirmed_may_end_short():
     assert not order(acked(0), read(0, 4, 3, flags=Flag.UNCONFIRMED)).findings
 
 
-def test_a_slice_without_the_first_of_two_acknowledgements_finds_them_all_the_same():
-    parts = [chunk([acked(0)]), chunk([acked(1), acked(0, client=READER)]), chunk([acked(2)])]
+def test_two_acknowledgements_are_found_wherever_in_their_block_they_are():
+    parts = [chunk([acked(2)]), chunk([acked(0), acked(1), acked(0, client=READER)])]
     assert kinds(judge(parts, run_facts()), "order") == [("acked_twice", 0, 0)]
+
+
+def test_what_reads_of_two_batches_did_not_deliver_counts_once():
+    parts = [chunk([read(5, 9, 1, seq=31)]), chunk([read(0, 9, 2, seq=30)])]
+    judgement = judge(parts, run_facts()).judgements["order"]
+    [found] = judgement.findings
+    assert (found.first_entry, found.last_entry, found.count, judgement.counts["ended_short"]) == (2, 9, 8, 8)
+    assert found.proof == ("reader, operation 30: a read of entries 0..9 ended ok with 2 entries",)
 
 
 def test_nothing_seen_nothing_proven():

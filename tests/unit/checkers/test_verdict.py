@@ -140,7 +140,7 @@ class Broken:
 @pytest.mark.parametrize("where", ["scan", "merge", "conclude"])
 def test_a_checker_that_crashes_is_unknown_and_says_why(where):
     checkers = tuple(Broken(where) if checker.name == "order" else checker for checker in CHECKERS)
-    history = [chunk(facts(acked(0), good_ending(0)))]
+    history = [chunk(facts(acked(0), good_ending(0))), chunk([])]
     verdict = judge(history, run_facts(), checkers=checkers)
     assert verdict.verdict is U
     assert verdict.judgements["order"].notes == (

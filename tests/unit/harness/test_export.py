@@ -14,11 +14,12 @@ from evidence.exchange.jepsen import read_jepsen
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES
 from harness.commands.export import command
-from pipeline.tables import Collection, write_collection, write_parts
+from pipeline.tables import Collection, write_collection
 from protocol.errors import EvidenceError, UsageError
 from tests.histories.literals_log import LITERALS
 from tests.histories.story import CLIENTS, Fact, chunk
 from tests.histories.story_chain import BORN, EVENTS
+from tests.stored_tables import write_tables
 
 LISTS = [
     {
@@ -42,8 +43,7 @@ def run_folder(tmp_path: Path, history: list[Fact], *modes: str, lists: bool = T
         parts = dict(chunk(history).tables)
         if lists:
             parts["chains"] = pa.Table.from_pylist(LISTS, schema=TABLES["chains"])
-        for name, table in parts.items():
-            write_parts(folder.tables, name, table, name, 1)
+        write_tables(folder.tables, parts, 1)
         write_collection(folder.tables, Collection(1, {}, ()))
     return run
 

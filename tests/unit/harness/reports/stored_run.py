@@ -13,7 +13,8 @@ import pyarrow as pa
 from evidence.codes import NEVER, Direction, Holding, Kind, Message, Outcome, Status
 from evidence.folder import FoundRun, RunFolder, modes_of, write_json
 from evidence.schemas import TABLES
-from pipeline.tables import Collection, write_collection, write_parts
+from pipeline.tables import Collection, write_collection
+from tests.stored_tables import write_tables
 
 BEGAN = 1_000_000_000
 S = 1_000_000_000
@@ -112,7 +113,7 @@ def _mode(
         "census": _census(entries, lost=lost),
         "holdings": TABLES["holdings"].empty_table(),
     }
-    rows = {name: write_parts(folder.tables, name, table, "part", 4) for name, table in tables.items()}
+    rows = write_tables(folder.tables, tables, 4)
     write_collection(folder.tables, Collection(4, rows, ()))
     write_json(folder.verdict_json, _verdict(scenario, folder.mode, entries, hostile, lost=lost))
     folder.write_end({"complete": True, "closed_ns": BEGAN + 9 * S})

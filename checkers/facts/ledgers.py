@@ -1,0 +1,89 @@
+"""Facts of ledgers that several properties ask for (:mod:`checkers.ledger_facts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from checkers.contract import Batch, LedgerFact, LedgerFacts
+from checkers.facts.histories import Histories
+from checkers.facts.parts import acked, deleted, identified, told_lac
+from checkers.ledger_facts import Columns
+from checkers.rows import Rows
+from evidence.codes import Kind, Outcome
+
+_OPERATION = ("ledger", "entry", "client", "seq", "kind", "outcome")
+
+
+def highest(parts: Callable[[Rows], tuple[Rows, ...]], column: str) -> Callable[[Batch], Columns]:
+    """The highest value of each ledger in one column of some operations, and who got it: client, seq."""
+
+    def rows(batch: Batch) -> Columns:
+        tops = [_tops(part, column) for part in parts(batch.operations)]
+        return {
+            name: np.concatenate([np.empty(0, dtype=np.int64), *(top[name] for top in tops)])
+            for name in ("ledger", column, "client", "seq")
+        }
+
+    return rows
+
+
+def _tops(rows: Rows, column: str) -> Rows:
+    """The rows with the highest value of their ledger; operations come sorted by ledger."""
+    if not rows.number:
+        return rows
+    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=rows["ledger"][0] - 1))
+    tops = np.maximum.reduceat(rows[column], begin)
+    return rows.where(rows[column] == np.repeat(tops, np.diff(np.append(begin, rows.number))))
+
+
+LAST_PASS = LedgerFact(
+    "last_pass",
+    {"census": ("ledger", "pass_number")},
+    lambda batch: {name: batch.census[name] for name in ("ledger", "pass_number")},
+    values={"pass_number": "max"},
+)
+"""The last census pass in which each ledger was asked for."""
+
+HIGHEST_LAC = LedgerFact(
+    "highest_lac",
+    {"operations": (*_OPERATION, "lac")},
+    highest(lambda rows: rows.once(told_lac), "lac"),
+    first_by=(("lac", "descending"),),
+)
+"""The highest LAC that a client received; of equal ones that of the lower client number, then the earlier."""
+
+HIGHEST_ACKED = LedgerFact(
+    "highest_acked",
+    {"operations": _OPERATION},
+    highest(lambda rows: (rows.once(acked),), "entry"),
+    first_by=(("entry", "descending"),),
+)
+"""The highest entry acknowledged."""
+
+HIGHEST_FORCED = LedgerFact(
+    "highest_forced",
+    {"operations": _OPERATION},
+    highest(lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),), "entry"),
+    first_by=(("entry", "descending"),),
+)
+"""The highest entry that was acknowledged before an ok force."""
+
+RELEASED = LedgerFact(
+    "released",
+    {"operations": ("ledger", "kind", "outcome", "invoked_ns")},
+    lambda batch: {name: deleted(batch.operations)[name] for name in ("ledger", "invoked_ns")},
+    values={"invoked_ns": "min"},
+)
+"""When a delete of the ledger that did not fail was first invoked."""
+
+
+def last_pass(facts: LedgerFacts) -> int:
+    """The last census pass of the run, 0 when there was none."""
+    return int(facts.columns(LAST_PASS)["pass_number"].max(initial=0))
+
+
+def histories(facts: LedgerFacts) -> Histories:
+    """The versions of every ledger's metadata. Ask for them by ``facts.once(histories)``."""
+    return Histories(facts.ledgers)

@@ -1,0 +1,203 @@
+"""What the check of a batch returns: findings as Arrow rows, and counts.
+
+A row says that something holds of the entries ``first``..``last`` of a ledger; ``kind`` is a finding's kind,
+or a name of the checker's own for what its conclusion needs beside. ``proof`` are numbers with a meaning that
+the kind gives them: sentences are only made in the conclusion, of the few findings that are shown.
+
+Two forms are enough. :func:`span_rows` are sets of entries: neighbours join, and an entry that several rows
+name counts once. :func:`ledger_rows` are one row for each ledger: counts add up, and the proof is the one
+that sorts first. Both are combined by the operation that made them, so the number of batches is no matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike, NDArray
+
+from checkers.sets.spans import Ints, Spans, ints, runs, sweep
+
+FOUND = pa.schema(
+    [
+        ("kind", pa.string()),
+        ("loss", pa.string()),  # class of a loss, else empty
+        *((name, pa.int64()) for name in ("ledger", "first", "last", "count")),
+        ("proof", pa.list_(pa.int64())),
+    ]
+)
+_NOTHING = FOUND.empty_table()
+Columns = Sequence[NDArray[Any]]
+
+
+class Row(NamedTuple):
+    """One row as plain numbers: ``first``..``last`` is inclusive, ``number`` its count."""
+
+    ledger: int
+    first: int
+    last: int
+    number: int
+    proof: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Rows of ``FOUND`` in any order, and exact counts by name. The default is nothing found."""
+
+    rows: pa.Table = field(default_factory=lambda: _NOTHING)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *tables: pa.Table, **counts: int) -> Found:
+        """The rows of some tables, and counts."""
+        return cls(pa.concat_tables([_NOTHING, *(table for table in tables if table.num_rows)]), counts)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Found]) -> Found:
+        """Everything that was found in several batches."""
+        parts = tuple(parts)
+        counts: Counter[str] = Counter()
+        for part in parts:
+            counts.update(part.counts)
+        return cls.of(*(part.rows for part in parts), **counts)
+
+    def count(self, name: str) -> int:
+        """One count; 0 when no batch had any."""
+        return self.counts.get(name, 0)
+
+    def spans(self, kind: str, loss: str = "") -> Spans:
+        """The entries of the rows of one kind (and class of loss), whatever their proofs."""
+        ledger, first, last, *_ = _columns(self._of(kind, loss))
+        return Spans.of_ranges(ledger, first, last)
+
+    def runs(self, kind: str, loss: str = "") -> list[Row]:
+        """Rows of one kind, neighbours and overlapping ones with the same proof as one; sorted."""
+        rows = _columns(_spans(kind, loss, *_parts(self._of(kind, loss))))
+        return sorted(_as_rows(*rows))
+
+    def by_ledger(self, kind: str, loss: str = "") -> list[Row]:
+        """One row for each ledger: the lowest and highest entry, counts added, and the first proof."""
+        return list(_as_rows(*_columns(_ledgers(kind, loss, *_columns(self._of(kind, loss))))))
+
+    def _of(self, kind: str, loss: str) -> pa.Table:
+        if not self.rows.num_rows:
+            return _NOTHING
+        here = pc.and_(pc.equal(self.rows["kind"], kind), pc.equal(self.rows["loss"], loss))
+        return self.rows.filter(here)
+
+
+def span_rows(
+    kind: str,
+    ledger: ArrayLike,
+    first: ArrayLike,
+    last: ArrayLike | None = None,
+    *,
+    proof: Columns = (),
+    loss: str = "",
+) -> pa.Table:
+    """Entries, or ranges of them when ``last`` is given: one row for each run of neighbours with one proof.
+
+    Arrays of equal length, in any order, with repeats; ``proof`` are columns.
+    """
+    ledger, first = ints(ledger), ints(first)
+    return _spans(kind, loss, ledger, first, None if last is None else ints(last), tuple(map(ints, proof)))
+
+
+def set_rows(kind: str, entries: Spans, *, loss: str = "") -> pa.Table:
+    """The entries of a set, a row for each of its spans."""
+    last = entries.last
+    return _table(kind, loss, entries.ledger, entries.first, last, last - entries.first + 1, ())
+
+
+def ledger_rows(
+    kind: str,
+    ledger: ArrayLike,
+    first: ArrayLike,
+    last: ArrayLike | None = None,
+    *,
+    count: ArrayLike | None = None,
+    proof: Columns = (),
+    loss: str = "",
+) -> pa.Table:
+    """One row for each ledger: lowest ``first``, highest ``last``, number of rows, and the first proof.
+
+    Arrays of equal length, in any order; without ``last`` rows are of single entries, ``count`` is 1 for
+    each row unless given. The first proof is the least by its columns from left to right.
+    """
+    ledger, first = ints(ledger), ints(first)
+    last = first if last is None else ints(last)
+    counts = np.ones(len(ledger), dtype=np.int64) if count is None else ints(count)
+    return _ledgers(kind, loss, ledger, first, last, counts, tuple(map(ints, proof)))
+
+
+def _spans(
+    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints | None, proof: tuple[Ints, ...]
+) -> pa.Table:
+    groups = [ledger, *proof]
+    if last is None:
+        (ledger, *proofs), first, last = runs(groups, first)
+    else:
+        ones = np.ones(len(first), dtype=np.int64)
+        (ledger, *proofs), first, last = sweep(groups, first, last, ones, lambda depth: depth > 0)
+    return _table(kind, loss, ledger, first, last, last - first + 1, tuple(proofs))
+
+
+def _ledgers(
+    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]
+) -> pa.Table:
+    if not len(ledger):
+        return _NOTHING
+    if proof or np.any(ledger[1:] < ledger[:-1]):
+        order = np.lexsort((*reversed(proof), ledger))
+        ledger, first, last, count = (column[order] for column in (ledger, first, last, count))
+        proof = tuple(column[order] for column in proof)
+    begin = np.flatnonzero(np.diff(ledger, prepend=ledger[0] - 1))
+    return _table(
+        kind,
+        loss,
+        ledger[begin],
+        np.minimum.reduceat(first, begin),
+        np.maximum.reduceat(last, begin),
+        np.add.reduceat(count, begin),
+        tuple(column[begin] for column in proof),
+    )
+
+
+def _table(
+    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]
+) -> pa.Table:
+    number, width = len(ledger), len(proof)
+    if not number:
+        return _NOTHING
+    values = np.stack(proof, axis=1).reshape(-1) if proof else np.empty(0, dtype=np.int64)
+    offsets = pa.array(np.arange(number + 1) * width, pa.int32())
+    texts = (pa.repeat(pa.scalar(text, pa.string()), number) for text in (kind, loss))
+    return pa.Table.from_arrays(
+        [*texts, *map(pa.array, (ledger, first, last, count)), pa.ListArray.from_arrays(offsets, values)],
+        schema=FOUND,
+    )
+
+
+def _columns(rows: pa.Table) -> tuple[Ints, Ints, Ints, Ints, tuple[Ints, ...]]:
+    """Ledger, first, last, count, and the columns of the proof: of one length in rows of one kind."""
+    numbers = (np.asarray(rows.column(name)) for name in ("ledger", "first", "last", "count"))
+    ledger, first, last, count = numbers
+    proofs = np.asarray(pc.list_flatten(rows.column("proof")))
+    width = len(proofs) // max(1, len(ledger))
+    return ledger, first, last, count, tuple(proofs.reshape(len(ledger), width).T)
+
+
+def _parts(rows: pa.Table) -> tuple[Ints, Ints, Ints, tuple[Ints, ...]]:
+    ledger, first, last, _, proof = _columns(rows)
+    return ledger, first, last, proof
+
+
+def _as_rows(ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]) -> Iterable[Row]:
+    proofs = np.stack(proof, axis=1).tolist() if proof else [()] * len(ledger)
+    numbers = zip(ledger.tolist(), first.tolist(), last.tolist(), count.tolist(), proofs, strict=True)
+    return (Row(*row[:4], tuple(row[4])) for row in numbers)

@@ -1,0 +1,215 @@
+"""The large tables of a run on disk: in buckets, and in a bucket block after block, each in one place.
+
+Collecting tasks write *parts*: Arrow files in which record batch ``k`` has the rows of bucket ``k``. Then one
+task for each bucket merges the parts of all tables into ``tables/<table>/bucket=<k>/blocks.parquet``, sorted,
+and writes ``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. No row
+passes through Spark, and what a task needs of memory grows with its bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from checkers.contract import Batch
+from checkers.sets.ordering import in_order, is_sorted
+from evidence.schemas import BLOCKED, TABLES
+from pipeline.tables import write_sorted
+from protocol.buckets import ENTRIES_PER_BLOCK, block_of, bucket_of
+from protocol.errors import EvidenceError
+
+PARTS = ".parts"
+"""The folder in the tables' folder for what collecting tasks leave; gone when collection has ended."""
+BLOCKS = "blocks"
+_ORDER: Mapping[str, tuple[str, ...]] = {
+    "operations": ("ledger", "entry", "client", "seq"),
+    "census": ("ledger", "entry", "pass_number", "bookie", "asked_ns"),
+    "frames": ("ledger", "entry", "seq"),
+    "holdings": ("ledger", "entry", "bookie", "boot", "place"),
+}
+_KEY = ("ledger", "block")
+_ROWS_AT_A_TIME = 65_536
+Columns = Mapping[str, Sequence[str]]
+"""Table -> names of columns; a table that is not named is not read."""
+EVERY_COLUMN: Columns = {name: TABLES[name].names for name in BLOCKED}
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One bucket of the tables in a folder."""
+
+    tables: Path
+    number: int
+
+    def file(self, name: str) -> Path:
+        """Where its rows of a table are; there is no file when it has none."""
+        return self.tables / name / f"bucket={self.number}" / "blocks.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One block and how many rows it has in all tables."""
+
+    ledger: int
+    number: int
+    rows: int
+
+    @property
+    def text(self) -> str:
+        """The block in words."""
+        if self.number < 0:
+            return f"what names no entry of ledger {self.ledger}"
+        first = self.number * ENTRIES_PER_BLOCK
+        return f"entries {first}..{first + ENTRIES_PER_BLOCK - 1} of ledger {self.ledger}"
+
+
+def write_parts(tables: Path, name: str, rows: pa.Table, part: str, buckets: int) -> int:
+    """Leave rows of a table for their buckets; return how many there were."""
+    path = tables / PARTS / name / f"{part}.arrow"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    numbers = bucket_of(np.asarray(rows.column("ledger")), np.asarray(rows.column("entry")), buckets)
+    if buckets > 1:
+        order = np.argsort(numbers.astype(np.int16), kind="stable")
+        rows, numbers = rows.take(pa.array(order)), numbers[order]
+    edges = np.searchsorted(numbers, np.arange(buckets + 1))
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema, options=_PACKED) as writer:
+        for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+            piece = rows.slice(begin, end - begin).combine_chunks()
+            writer.write_batch(piece.to_batches()[0] if piece.num_rows else _no_rows(rows.schema))
+    return int(rows.num_rows)
+
+
+_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
+
+
+def merge_parts(bucket: Bucket) -> None:
+    """Write the tables of one bucket from the parts; the same rows give the same bytes."""
+    sizes = [_merged(bucket, name) for name in BLOCKED]
+    sums = [(name, "sum") for name in BLOCKED]
+    rows = pa.concat_tables(sizes, promote_options="default")
+    index = rows.group_by(list(_KEY)).aggregate(sums).rename_columns([*_KEY, *BLOCKED])
+    path = bucket.file(BLOCKS)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_sorted(path, index.sort_by([(name, "ascending") for name in _KEY]))
+
+
+def _merged(bucket: Bucket, name: str) -> pa.Table:
+    """Write one table of a bucket; return how many rows of it each block has."""
+    rows = _in_order(name, _parts(bucket, name))
+    if rows.num_rows:
+        path = bucket.file(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_sorted(path, rows)
+    ledger, block = np.asarray(rows["ledger"]), block_of(np.asarray(rows["entry"]))
+    new = np.ones(len(ledger), dtype=np.bool_)
+    new[1:] = (ledger[1:] != ledger[:-1]) | (block[1:] != block[:-1])
+    begin = np.flatnonzero(new)
+    sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}
+    sizes[name] = np.diff(np.append(begin, len(ledger)))
+    return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes})
+
+
+def _parts(bucket: Bucket, name: str) -> list[pa.RecordBatch]:
+    """The rows that tasks left for a bucket, those of the lower client first, where rows have one."""
+    batches = []
+    for path in sorted((bucket.tables / PARTS / name).glob("*.arrow")):
+        with pa.memory_map(str(path)) as file:
+            batches.append(pa.ipc.open_file(file).get_batch(bucket.number))
+    ties = _ORDER[name][2:4]
+    full = [batch for batch in batches if batch.num_rows]
+    return sorted(full, key=lambda batch: tuple(batch.column(column)[0].as_py() for column in ties))
+
+
+def _in_order(name: str, parts: Sequence[pa.RecordBatch]) -> pa.Table:
+    """The rows of all parts, sorted. Those of one entry often come in order: entries are a key then."""
+    rows = pa.Table.from_batches(parts, schema=TABLES[name])
+    keys = [np.asarray(rows.column(key)) for key in _ORDER[name]]
+    order = in_order(keys[0], keys[1])
+    if order is None:
+        order = np.arange(rows.num_rows)
+    if not is_sorted([key[order] for key in keys]):
+        order = np.lexsort(tuple(reversed(keys)))
+    places = pa.array(order)
+    return pa.Table.from_arrays(
+        [column.combine_chunks().take(places) for column in rows.columns], schema=rows.schema
+    )
+
+
+def rows_of(bucket: Bucket, name: str) -> int:
+    """How many rows of a table a bucket has, by the file's footer."""
+    path = bucket.file(name)
+    return int(pq.read_metadata(path).num_rows) if path.exists() else 0
+
+
+def largest_block(tables: Path, buckets: int) -> Block:
+    """The block with the most rows of all tables; one without rows where there is none."""
+    indexes = [
+        pq.read_table(Bucket(tables, number).file(BLOCKS), partitioning=None) for number in range(buckets)
+    ]
+    index = pa.concat_tables(indexes)
+    if not index.num_rows:
+        return Block(-1, -1, 0)
+    rows = np.sum([np.asarray(index.column(name)) for name in BLOCKED], axis=0)
+    at = int(rows.argmax())
+    return Block(index.column("ledger")[at].as_py(), index.column("block")[at].as_py(), int(rows[at]))
+
+
+def batches(bucket: Bucket, rows: int, columns: Columns = EVERY_COLUMN) -> Iterator[Batch]:
+    """The blocks of a bucket, in batches of at most so many ``rows``; a block that has more is one alone.
+
+    Raises ``EvidenceError`` when a file has fewer rows than its blocks.
+    """
+    index = pq.read_table(bucket.file(BLOCKS), partitioning=None)
+    sizes = np.stack([np.asarray(index.column(name)) for name in BLOCKED], axis=1)
+    readers = {name: _Reader(bucket.file(name), columns[name], rows) for name in BLOCKED if name in columns}
+    for begin, end in _grouped(sizes.sum(axis=1), rows):
+        taken = dict(zip(BLOCKED, sizes[begin:end].sum(axis=0).tolist(), strict=True))
+        yield Batch({name: reader.take(taken[name]) for name, reader in readers.items() if taken[name]})
+
+
+def _grouped(sizes: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
+    """Places (begin, end) of neighbours that have at most so many rows together, or are one alone."""
+    begin, ends = 0, np.cumsum(sizes)
+    while begin < len(sizes):
+        before = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield begin, end
+        begin = end
+
+
+class _Reader:
+    """Rows of one file, taken from its beginning to its end."""
+
+    def __init__(self, path: Path, columns: Sequence[str], rows: int) -> None:
+        self._path, self._columns = path, columns
+        self._batches = self._read(min(rows, _ROWS_AT_A_TIME))
+        self._left: list[pa.RecordBatch] = []
+
+    def take(self, number: int) -> pa.Table:
+        """The next so many rows."""
+        taken: list[pa.RecordBatch] = []
+        while number:
+            batch = self._left.pop() if self._left else next(self._batches, None)
+            if batch is None:
+                raise EvidenceError(f"{self._path} has fewer rows than its blocks", remedy="collect again")
+            if batch.num_rows > number:
+                self._left.append(batch.slice(number))
+                batch = batch.slice(0, number)
+            taken.append(batch)
+            number -= batch.num_rows
+        return pa.Table.from_batches(taken)
+
+    def _read(self, rows: int) -> Iterator[pa.RecordBatch]:
+        with pq.ParquetFile(self._path) as file:
+            yield from file.iter_batches(batch_size=rows, columns=list(self._columns), use_threads=False)
