@@ -3,77 +3,101 @@
 Sources: *Closing Ledgers Safely*, the replication protocol ("Closing a ledger"), the fencing
 document ("persistence"). Loss itself is :mod:`checkers.durability.checker`; this property speaks of the
 decision that was written to the metadata. A close that was made upon metadata which a fault of ours had
-put back in time accuses nobody; such ledgers are named.
+put back in time is no anomaly; such ledgers are named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
-from checkers.facts.histories import Histories, histories_of
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, histories, operations_fact
 from checkers.facts.obliged import (
+    PROMISES,
     Promises,
-    merge_promises,
-    obliged,
     promise_proof,
-    promises_of,
+    promise_rows,
+    promised_by_lac,
+    promised_in,
+    promises_found,
 )
 from checkers.facts.parts import flagged
 from checkers.facts.putback import put_back_notes
-from checkers.facts.versions import Version, Versions, scan_versions
+from checkers.facts.versions import Version
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
+from checkers.found import ledger_rows, set_rows
 from checkers.rows import Rows
 from checkers.sets.capping import capped
-from checkers.sets.folded import LEAST, Folded
-from checkers.sets.spans import LAST_ENTRY, Spans
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
-Told = tuple[int, int, int]
-"""(ledger, client number, last entry)."""
-
-
 _HANDLE = ("ledger", "client", "handle")
+_FIRST = {"seq": "min", "completed_ns": "min"}
 
 
-class Telling(NamedTuple):
-    """A client was told ok: the first operation, and when the first answer came (ns on the run's clock)."""
+def _ok(kind: Kind, rows: Rows) -> Rows:
+    return rows.of(kind=kind, outcome=Outcome.OK)
 
+
+def _recovering(rows: Rows) -> Rows:
+    opens = _ok(Kind.OPEN, rows)
+    return opens.where(flagged(opens, Flag.RECOVERY))
+
+
+CREATED = operations_fact("created", partial(_ok, Kind.CREATE), key=_HANDLE)
+"""The handles that created a ledger. Only their close says where it ends: a reader's says nothing of it."""
+CLOSED = operations_fact("closed", partial(_ok, Kind.CLOSE), key=(*_HANDLE, "result"), values=_FIRST)
+"""By handle and last entry: the first close that ended ok, and when the first answer came."""
+RECOVERED = operations_fact("recovered", _recovering, key=("ledger", "client", "result"), values=_FIRST)
+"""By client and last entry: the first open with recovery that ended ok."""
+
+
+_CLOSED, _RECOVERED = "was told ok for its close at", "recovered it and was told its end"
+
+
+class Report(NamedTuple):
+    """A client received a ledger's last entry: its number, the first operation, the first answer (ns)."""
+
+    ledger: int
+    client: int
+    end: int
     seq: int
     completed_ns: int
+    how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The summary: promises, metadata, and what clients were told of the ends of ledgers.
+class Reports:
+    """What clients received of the ends of ledgers: the closes of writers, then recoveries."""
 
-    ``written`` are the handles (ledger, client, handle) that created a ledger: only their close says
-    where it ends (a reader's handle closes without a word about the ledger). ``closed`` has a telling
-    for each handle and end, ``recovered`` for each ledger, client and end.
-    """
+    def __init__(self, facts: LedgerFacts) -> None:
+        closed, recovered = facts.columns(CLOSED), facts.columns(RECOVERED)
+        written = _among(closed, facts.columns(CREATED))
+        self._closes = int(written.sum())
+        names = ("ledger", "client", "result", "seq", "completed_ns")
+        self._columns = [np.concatenate([closed[name][written], recovered[name]]) for name in names]
+        self.ledger, _, self.end, _, self.completed_ns = self._columns
 
-    promises: Promises
-    versions: Versions
-    written: Folded
-    closed: Folded
-    recovered: Folded
+    def of(self, ledgers: Iterable[int]) -> Iterator[Report]:
+        """Those of some ledgers, in their order."""
+        wanted = np.isin(self.ledger, np.array(sorted(ledgers), dtype=np.int64))
+        for row in np.flatnonzero(wanted).tolist():
+            ledger, client, end, seq, at_ns = (int(column[row]) for column in self._columns)
+            yield Report(ledger, client, end, seq, at_ns, _CLOSED if row < self._closes else _RECOVERED)
 
-    def told(self, ledgers: Iterable[int]) -> Iterator[tuple[Told, str, Telling]]:
-        """Everyone who was told where one of these ledgers ends, by what, and when: closes first."""
-        ledgers = sorted(ledgers)
-        for ledger in ledgers:
-            for _, client, handle, end, *telling in self.closed.of(ledger):
-                if self.written.of(ledger, client, handle):
-                    yield (ledger, client, end), "was told ok for its close at", Telling(*telling)
-        for ledger in ledgers:
-            for _, client, end, *telling in self.recovered.of(ledger):
-                yield (ledger, client, end), "recovered it and was told its end", Telling(*telling)
+
+def _among(rows: Mapping[str, Ints], keys: Mapping[str, Ints]) -> Bools:
+    """Which rows have a handle that is among the keys."""
+    both = np.concatenate([np.stack([columns[name] for name in _HANDLE], axis=1) for columns in (rows, keys)])
+    numbers = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
+    number = len(rows["ledger"])
+    return np.isin(numbers[:number], numbers[number:])
 
 
 class Closing:
@@ -82,90 +106,106 @@ class Closing:
     name = "closing"
     tables: tuple[str, ...] = ("operations", "ledgers")
     kinds: tuple[str, ...] = ("closed_below", "two_ends", "closed_unwritten")
+    facts: tuple[LedgerFact, ...] = (*PROMISES, CREATED, CLOSED, RECOVERED)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Ends:  # noqa: ARG002  # as agreed
-        """Promises, metadata and told ends of one chunk."""
-        rows = chunk.operations
-        creates, closes, opens = (
-            rows.of(kind=kind, outcome=Outcome.OK) for kind in (Kind.CREATE, Kind.CLOSE, Kind.OPEN)
-        )
-        return Ends(
-            promises=promises_of(chunk),
-            versions=scan_versions(chunk),
-            written=Folded.of_rows([creates[name] for name in _HANDLE]),
-            closed=_told(closes, (*_HANDLE, "result")),
-            recovered=_told(opens.where(flagged(opens, Flag.RECOVERY)), ("ledger", "client", "result")),
-        )
-
-    def merge(self, left: Ends, right: Ends) -> Ends:
-        """Both."""
-        return Ends(
-            merge_promises(left.promises, right.promises),
-            left.versions | right.versions,
-            left.written | right.written,
-            left.closed | right.closed,
-            left.recovered | right.recovered,
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """Promised entries above the lowest close of their ledger; how many others are above its LAC."""
+        promised = promised_in(batch, facts)
+        below = promised.above(lowest_ends(facts, promised.ledger))
+        beyond_lac = promised.above(facts.at(HIGHEST_LAC, "lac", promised.ledger, missing=-1))
+        first, last = beyond_lac.first, beyond_lac.last
+        return Found.of(
+            set_rows("closed_below", below),
+            *promise_rows(batch, below),
+            ledger_rows("promised", beyond_lac.ledger, first, last, count=last - first + 1),
         )
 
-    def conclude(self, summary: Ends, run: RunFacts) -> Judgement:
-        """Needs a CLOSED version of every ledger that anyone was promised something of."""
-        histories = histories_of(summary.versions)
-        promised = obliged(summary.promises, {}).entries
-        below = list(_closed_below(summary, promised, histories, run))
-        two = list(_two_ends(summary, histories, run))
-        still_open = [
-            ledger
-            for ledger in promised.ledgers()
-            if ledger not in histories.ends
-            and ledger not in summary.promises.released
-            and not (ledger in histories.gone and histories.gone[ledger].put_back)
-        ]
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
+        """Needs a CLOSED version of every ledger that has a promised entry."""
+        metadata, reports = facts.once(histories), facts.once(Reports)
+        by_lac, beyond_lac = promised_by_lac(facts), found.by_ledger("promised")
+        ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
+        still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
+        entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
+        below = list(_closed_below(entries, promises_found(found, facts), facts, run))
+        two = list(_two_ends(reports, metadata, run))
         lacking = shortcomings(run, self.tables)
-        unwritten = [] if lacking else list(_unwritten(summary, histories, run))
-        verdict = Verdict.VALID if histories.closes and not still_open and not lacking else Verdict.UNKNOWN
+        unwritten = [] if lacking else list(_unwritten(reports, metadata, run))
+        verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN
         notes = [*lacking]
         if still_open:
             notes.append(
                 f"{counted(len(still_open), 'promised ledger')} never seen CLOSED, "
                 f"first {ledger_text(run, still_open[0])}"
             )
+        promised = by_lac.count() + sum(row.number for row in beyond_lac)
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if below or two or unwritten else verdict,
             needed="whole evidence, and a CLOSED version of every ledger with a promised entry",
-            seen={"closed_ledgers": len(histories.closes), "promised": promised.count()},
+            seen={"closed_ledgers": len(metadata.closes), "promised": promised},
             findings=capped([*below, *two, *unwritten]),
             counts={
-                "closed_below": sum(finding.count for finding in below),
+                "closed_below": entries.count(),
                 "two_ends": len(two),
                 "closed_unwritten": len(unwritten),
             },
-            notes=(*notes, *put_back_notes(histories, run)),
+            notes=(*notes, *put_back_notes(metadata, run)),
             undecided=tuple(still_open),
         )
 
 
-def _told(rows: Rows, key: tuple[str, ...]) -> Folded:
-    """The tellings by these columns."""
-    return Folded.of_rows([rows[name] for name in key], (rows["seq"], LEAST), (rows["completed_ns"], LEAST))
+def _is_open(ledger: int, metadata: Histories, facts: LedgerFacts) -> bool:
+    """Whether a ledger was neither seen CLOSED nor deleted by a client or by a fault of ours."""
+    removed = ledger in metadata.gone and metadata.gone[ledger].put_back
+    return ledger not in metadata.ends and not facts.of(RELEASED, ledger) and not removed
 
 
-def _closed_below(ends: Ends, promised: Spans, histories: Histories, run: RunFacts) -> Iterator[Finding]:
+def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
+    """For each of these ledgers, the last entry of its lowest close; ``LAST_ENTRY`` where there is none."""
+    ledgers, ends = facts.once(_lowest_ends)
+    if not len(ledgers):
+        return np.full(len(ledger), LAST_ENTRY)
+    place = np.minimum(np.searchsorted(ledgers, ledger), len(ledgers) - 1)
+    return np.where(ledgers[place] == ledger, ends[place], LAST_ENTRY)
+
+
+def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    """Ledgers, ascending, and the last entries of their lowest closes."""
+    metadata = facts.once(histories)
+    columns, closed = metadata.plain.columns, metadata.plain.closed
+    ledger, end = columns["ledger"][closed], columns["last_entry"][closed]
+    closes = facts.once(_lowest_closes)
+    plain = ~np.isin(ledger, np.array([*closes], dtype=np.int64))
+    ledger = np.append(ledger[plain], [ledger for ledger, version in closes.items() if version])
+    end = np.append(end[plain], [version.last_entry for version in closes.values() if version])
+    order = np.lexsort((end, ledger))
+    ledgers, first = np.unique(ledger[order], return_index=True)
+    return ledgers.astype(np.int64), end[order][first].astype(np.int64)
+
+
+def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version | None]:
+    """The lowest close of each ledger that was released, or whose metadata is odd."""
+    metadata, released_ns = facts.once(histories), facts.columns(RELEASED)
+    released = dict(zip(released_ns["ledger"].tolist(), released_ns["invoked_ns"].tolist(), strict=True))
+    reported = {
+        (report.ledger, report.end)
+        for report in facts.once(Reports).of(released)
+        if report.completed_ns < released[report.ledger]
+    }
+    ledgers = sorted({*metadata.odd_of, *released})
+    return {
+        ledger: _lowest_close(ledger, _of_bookkeeper(ledger, metadata), released.get(ledger), reported)
+        for ledger in ledgers
+    }
+
+
+def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Promised entries above the lowest CLOSED version that was in force before any delete was invoked."""
-    released = ends.promises.released
-    told = {
-        (ledger, end)
-        for (ledger, _, end), _, telling in ends.told(released)
-        if telling.completed_ns < released[ledger]
-    }
-    lowest = {
-        ledger: version
-        for ledger in _perhaps_below(promised, histories, released)
-        if (version := _lowest_close(ledger, _of_bookkeeper(ledger, histories), released.get(ledger), told))
-    }
-    beyond = promised & Spans.beyond({ledger: version.last_entry for ledger, version in lowest.items()})
-    for ledger, first, last in beyond:
-        version = lowest[ledger]
+    metadata, special = facts.once(histories), facts.once(_lowest_closes)
+    for ledger, first, last in entries:
+        version = special.get(ledger) or _lowest_close(ledger, metadata.of[ledger], None, ())
+        assert version is not None  # noqa: S101  # entries are above its last entry
         yield Finding(
             property=Closing.name,
             kind="closed_below",
@@ -179,19 +219,10 @@ def _closed_below(ends: Ends, promised: Spans, histories: Histories, run: RunFac
             ),
             proof=(
                 f"metadata version {version.version}: CLOSED at {version.last_entry}",
-                *_highest(ends.promises, ledger, run),
-                *promise_proof(ends.promises, (ledger, first, last), run),
+                *_highest(promises, ledger, run),
+                *promise_proof(promises, (ledger, first, last), run),
             ),
         )
-
-
-def _perhaps_below(promised: Spans, histories: Histories, released: Collection[int]) -> Iterator[int]:
-    """Odd and released ledgers, and those with a promised entry above any CLOSED version."""
-    plain = histories.plain
-    closed = plain.closed
-    lowest = Folded.of_rows([plain.columns["ledger"][closed]], (plain.columns["last_entry"][closed], LEAST))
-    above = promised & Spans.of_ranges(lowest.columns[0], lowest.columns[1] + 1, LAST_ENTRY)
-    yield from sorted({*above.ledgers(), *released, *histories.odd_of} & set(promised.ledgers()))
 
 
 def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
@@ -203,15 +234,18 @@ def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
 
 
 def _lowest_close(
-    ledger: int, chain: tuple[Version, ...], released_ns: int | None, told: set[tuple[int, int]]
+    ledger: int,
+    chain: tuple[Version, ...],
+    released_ns: int | None,
+    reported: Collection[tuple[int, int]],
 ) -> Version | None:
-    """The metadata store keeps whole milliseconds; whom it told of a close knows better when that was."""
+    """The metadata store keeps whole milliseconds; a client that received an end knows its time better."""
     closes = [version for version in chain if version.closed]
     if released_ns is not None:
         closes = [
             version
             for version in closes
-            if version.latest_ns < released_ns or (ledger, version.last_entry) in told
+            if version.latest_ns < released_ns or (ledger, version.last_entry) in reported
         ]
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
@@ -225,35 +259,32 @@ def _highest(promises: Promises, ledger: int, run: RunFacts) -> Iterator[str]:
         )
 
 
-def _at_odds(ends: Ends, histories: Histories) -> Iterator[int]:
-    """Ledgers that are not odd, of which metadata or clients were told more than one last entry."""
-    columns, closed = histories.plain.columns, histories.plain.closed
-    pairs = [(columns["ledger"][closed], columns["last_entry"][closed])]
-    written = ends.closed.among(ends.written)
-    pairs.append((ends.closed.columns[0][written], ends.closed.columns[3][written]))
-    pairs.append((ends.recovered.columns[0], ends.recovered.columns[2]))
-    ledger, end = (np.concatenate(column) for column in zip(*pairs, strict=True))
+def _at_odds(reports: Reports, metadata: Histories) -> Iterator[int]:
+    """Ledgers that are not odd, for which metadata and clients have more than one last entry."""
+    columns, closed = metadata.plain.columns, metadata.plain.closed
+    ledger = np.concatenate([columns["ledger"][closed], reports.ledger])
+    end = np.concatenate([columns["last_entry"][closed], reports.end])
     numbers, counts = np.unique(np.unique(np.stack([ledger, end], axis=1), axis=0)[:, 0], return_counts=True)
-    yield from (number for number in numbers[counts > 1].tolist() if number not in histories.odd_of)
+    yield from (number for number in numbers[counts > 1].tolist() if number not in metadata.odd_of)
 
 
-def _two_ends(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Finding]:
-    """Ledgers of which metadata or clients were told more than one last entry."""
+def _two_ends(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[Finding]:
+    """Ledgers for which metadata and clients have more than one last entry."""
     sources: dict[int, dict[int, str]] = {}
-    suspects = sorted((*histories.odd_of, *_at_odds(ends, histories)))
+    suspects = sorted((*metadata.odd_of, *_at_odds(reports, metadata)))
     for ledger in suspects:
-        for version in _of_bookkeeper(ledger, histories):
+        for version in _of_bookkeeper(ledger, metadata):
             if version.closed:
                 said = f"metadata version {version.version}: CLOSED at {version.last_entry}"
                 sources.setdefault(ledger, {}).setdefault(version.last_entry, said)
-    for (ledger, client, end), how, telling in ends.told(suspects):
-        if ledger in histories.put_back:
-            continue  # Which of its chains the client was told of, nobody says.
-        said = f"{client_name(run, client)} {how} {end} ({operation_text(telling.seq)})"
-        sources.setdefault(ledger, {}).setdefault(end, said)
-    for ledger, told in sorted(sources.items()):
-        if len(told) > 1:
-            where = sorted(told)
+    for report in reports.of(suspects):
+        if report.ledger in metadata.put_back:
+            continue  # Which of its chains the client received the end of is not known.
+        said = f"{_received(report, run)} ({operation_text(report.seq)})"
+        sources.setdefault(report.ledger, {}).setdefault(report.end, said)
+    for ledger, ends in sorted(sources.items()):
+        if len(ends) > 1:
+            where = sorted(ends)
             yield Finding(
                 property=Closing.name,
                 kind="two_ends",
@@ -262,41 +293,38 @@ def _two_ends(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Findi
                 last_entry=where[-1],
                 count=1,
                 text=f"{ledger_text(run, ledger)}: ends at {' and at '.join(map(str, where))}",
-                proof=tuple(told[end] for end in where),
+                proof=tuple(ends[end] for end in where),
             )
 
 
-def _perhaps_unwritten(ends: Ends, histories: Histories) -> set[int]:
+def _received(report: Report, run: RunFacts) -> str:
+    return f"{client_name(run, report.client)} {report.how} {report.end}"
+
+
+def _perhaps_unwritten(reports: Reports, metadata: Histories) -> set[int]:
     """Odd ledgers, and those of which a client's ok came before any CLOSED version can have been in force."""
-    plain, written = histories.plain, ends.closed.among(ends.written)
-    tellings = ((ends.closed, written), (ends.recovered, np.ones(len(ends.recovered), dtype=np.bool_)))
-    ledger, at_ns = (
-        np.concatenate([told.columns[column][picked] for told, picked in tellings]) for column in (0, -1)
-    )
-    closed = [plain.columns[name][plain.closed] for name in ("ledger", "earliest_ns")]
-    never = np.full(len(plain.ledgers), NEVER, dtype=np.int64)
-    first = Folded.of_rows(
-        [np.concatenate([closed[0], plain.ledgers])], (np.concatenate([closed[1], never]), LEAST)
-    )
-    ledgers, since_ns = first.columns
-    known = np.isin(ledger, ledgers)
-    ledger, at_ns = ledger[known], at_ns[known]
-    early = at_ns < since_ns[np.searchsorted(ledgers, ledger)]
-    return {*ledger[early].tolist(), *histories.odd_of}
+    plain = metadata.plain
+    since_ns = np.full(len(plain.ledgers), NEVER, dtype=np.int64)
+    place = np.searchsorted(plain.ledgers, plain.columns["ledger"][plain.closed])
+    np.minimum.at(since_ns, place, plain.columns["earliest_ns"][plain.closed])
+    known = np.isin(reports.ledger, plain.ledgers)
+    ledger, at_ns = reports.ledger[known], reports.completed_ns[known]
+    early = at_ns < since_ns[np.searchsorted(plain.ledgers, ledger)]
+    return {*ledger[early].tolist(), *metadata.odd_of}
 
 
-def _unwritten(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Finding]:
+def _unwritten(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[Finding]:
     """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
-    for ledger in sorted(_perhaps_unwritten(ends, histories)):
-        if not histories.seen_whole(ledger):
+    for ledger in sorted(_perhaps_unwritten(reports, metadata)):
+        if not metadata.seen_whole(ledger):
             continue
-        closes = [version for version in histories.of[ledger] if version.closed]
+        closes = [version for version in metadata.of[ledger] if version.closed]
         first = min(closes, key=lambda version: version.earliest_ns, default=None)
         since_ns = first.earliest_ns if first else NEVER
-        told = [one for one in ends.told([ledger]) if one[2].completed_ns < since_ns]
-        if told:
-            (_, client, end), how, telling = min(told, key=lambda one: (one[2].completed_ns, one[2].seq))
-            said = f"{client_name(run, client)} {how} {end}"
+        early = [report for report in reports.of([ledger]) if report.completed_ns < since_ns]
+        if early:
+            report = min(early, key=lambda one: (one.completed_ns, one.seq))
+            said = _received(report, run)
             yield Finding(
                 property=Closing.name,
                 kind="closed_unwritten",
@@ -304,7 +332,7 @@ def _unwritten(ends: Ends, histories: Histories, run: RunFacts) -> Iterator[Find
                 count=1,
                 text=f"{ledger_text(run, ledger)}: {said} before CLOSED was written",
                 proof=(
-                    f"{said} by {time_text(run, telling.completed_ns)} ({operation_text(telling.seq)})",
+                    f"{said} by {time_text(run, report.completed_ns)} ({operation_text(report.seq)})",
                     f"metadata version {first.version}: CLOSED at {first.last_entry}, not in force before "
                     f"{time_text(run, first.earliest_ns)}"
                     if first

@@ -17,9 +17,9 @@ from checkers.facts.ledgers import LAST_PASS, histories, last_pass
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.putback import of_one_life
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text
-from checkers.found import Row, ledger_rows, set_rows, span_rows
+from checkers.found import ledger_rows, mark_rows, set_rows
 from checkers.sets.capping import capped
-from checkers.sets.marks import unmarked
+from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
 from evidence.findings import Finding, Judgement, Verdict
@@ -54,12 +54,11 @@ class Content:
         known = returned | rows.once(acked).once(written)
         copies = batch.census.of(pass_number=last_pass(facts), holding=Holding.PRESENT).once(signed)
         writings = known | copies
-        several = writings.among(writings.twice())
         return Found.of(
             *(set_rows(kind, read.of(proof=code).once(entries_of)) for kind, (code, *_) in _BAD.items()),
             set_rows("known_twice", known.twice()),
             set_rows("written_twice", writings.twice()),
-            span_rows("writing", several.ledger, several.first, several.last, proof=[several.mark]),
+            mark_rows("writing", writings.among(writings.twice())),
             ledger_rows("tried", tried["ledger"], tried["entry"]),
             delivered=read.number,
             unrecorded=(returned.spans() - tried.once(entries_of)).count(),
@@ -70,7 +69,7 @@ class Content:
         """Needs at least one delivered entry."""
         bad = {kind: found.spans(kind) for kind in _BAD}
         two = _written_twice(found, facts.once(histories), run)
-        findings = [*_bad(bad, run), *_two_writings(two, found.runs("writing"), run)]
+        findings = [*_bad(bad, run), *_two_writings(two, found.marks("writing"), run)]
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
         lacking = shortcomings(run, _RESTS_ON)
         enough = delivered > 0 and not lacking
@@ -114,13 +113,9 @@ def _bad(bad: Mapping[str, Spans], run: RunFacts) -> Iterator[Finding]:
             )
 
 
-def _two_writings(two: Spans, writings: list[Row], run: RunFacts) -> Iterator[Finding]:
+def _two_writings(two: Spans, writings: Marks, run: RunFacts) -> Iterator[Finding]:
     for ledger, first, last in two:
-        marks = {
-            row.proof[0]
-            for row in writings
-            if row.ledger == ledger and row.first <= last and row.last >= first
-        }
+        marks = {mark for mark, *_ in writings.within(ledger, first, last)}
         entries = entries_text(first, last)
         yield Finding(
             property=Content.name,

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
+from checkers.sets.marks import Marks
 from checkers.sets.spans import Ints, Spans, ints, runs, sweep
 
 FOUND = pa.schema(
@@ -80,6 +81,11 @@ class Found:
         rows = _columns(_spans(kind, loss, *_parts(self._of(kind, loss))))
         return sorted(_as_rows(*rows))
 
+    def marks(self, kind: str) -> Marks:
+        """The entries of the rows of one kind, with their proof as the mark."""
+        ledger, first, last, _, proof = _columns(_spans(kind, "", *_parts(self._of(kind, ""))))
+        return Marks(ledger, proof[0], first, last) if proof else Marks.empty()
+
     def by_ledger(self, kind: str, loss: str = "") -> list[Row]:
         """One row for each ledger: the lowest and highest entry, counts added, and the first proof."""
         return list(_as_rows(*_columns(_ledgers(kind, loss, *_columns(self._of(kind, loss))))))
@@ -112,6 +118,11 @@ def set_rows(kind: str, entries: Spans, *, loss: str = "") -> pa.Table:
     """The entries of a set, a row for each of its spans."""
     last = entries.last
     return _table(kind, loss, entries.ledger, entries.first, last, last - entries.first + 1, ())
+
+
+def mark_rows(kind: str, entries: Marks) -> pa.Table:
+    """Entries with a mark, which is their proof."""
+    return span_rows(kind, entries.ledger, entries.first, entries.last, proof=[entries.mark])
 
 
 def ledger_rows(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
@@ -38,6 +39,24 @@ def _tops(rows: Rows, column: str) -> Rows:
     return rows.where(rows[column] == np.repeat(tops, np.diff(np.append(begin, rows.number))))
 
 
+def operations_fact(
+    name: str,
+    pick: Callable[[Rows], Rows],
+    *,
+    key: tuple[str, ...] = ("ledger",),
+    values: Mapping[str, str] = MappingProxyType({}),
+) -> LedgerFact:
+    """A fact of some operations: those that ``pick`` takes; it may ask for ``_OPERATION`` and the flags."""
+    names = (*key, *values)
+    reads = (*dict.fromkeys((*_OPERATION, "flags", *names)),)
+
+    def rows(batch: Batch) -> Columns:
+        picked = pick(batch.operations)
+        return {column: picked[column] for column in names}
+
+    return LedgerFact(name, {"operations": reads}, rows, key=key, values=values)
+
+
 LAST_PASS = LedgerFact(
     "last_pass",
     {"census": ("ledger", "pass_number")},
@@ -70,12 +89,7 @@ HIGHEST_FORCED = LedgerFact(
 )
 """The highest entry that was acknowledged before an ok force."""
 
-RELEASED = LedgerFact(
-    "released",
-    {"operations": ("ledger", "kind", "outcome", "invoked_ns")},
-    lambda batch: {name: deleted(batch.operations)[name] for name in ("ledger", "invoked_ns")},
-    values={"invoked_ns": "min"},
-)
+RELEASED = operations_fact("released", deleted, values={"invoked_ns": "min"})
 """When a delete of the ledger that did not fail was first invoked."""
 
 

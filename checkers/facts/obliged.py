@@ -9,11 +9,14 @@ that was invoked releases its ledger, unless it failed before anything was sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from checkers.contract import Chunk, RunFacts
+import pyarrow as pa
+
+from checkers.contract import Batch, Chunk, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_FORCED, HIGHEST_LAC, RELEASED
 from checkers.facts.parts import (
     acked,
     deleted,
@@ -28,8 +31,9 @@ from checkers.facts.parts import (
     written,
 )
 from checkers.facts.wording import client_name, entries_text, operation_text
+from checkers.found import mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
-from checkers.sets.peaks import Peaks
+from checkers.sets.peaks import Peaks, peaks
 from checkers.sets.sharing import shared
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
@@ -94,6 +98,52 @@ def merge_earliest(left: Mapping[_Key, int], right: Mapping[_Key, int]) -> dict[
     for key, value in right.items():
         merged[key] = min(merged.get(key, value), value)
     return merged
+
+
+PROMISES = (HIGHEST_LAC, HIGHEST_ACKED, HIGHEST_FORCED, RELEASED)
+"""The facts of ledgers that say what was promised beyond single entries."""
+
+
+def promised_in(batch: Batch, facts: LedgerFacts) -> Spans:
+    """The entries of a batch that were promised: ok adds, deferred ones up to a force, confirmed reads."""
+    promises = promises_of(batch)
+    deferred = promises.deferred.spans()
+    anchored = deferred.up_to_each(facts.at(HIGHEST_FORCED, "entry", deferred.ledger, missing=-1))
+    return promises.acked.spans() | anchored | promises.read
+
+
+def promised_by_lac(facts: LedgerFacts) -> Spans:
+    """Every entry up to the highest LAC that a client received of its ledger."""
+    highest = facts.columns(HIGHEST_LAC)
+    return Spans.of_ranges(highest["ledger"], 0, highest["lac"])
+
+
+def promise_rows(batch: Batch, entries: Spans) -> Iterator[pa.Table]:
+    """Who was promised some entries of a batch, for :func:`promises_found`."""
+    promises = promises_of(batch)
+    if len(entries):
+        yield mark_rows("promise_acked", promises.acked.among(entries))
+        yield mark_rows("promise_deferred", promises.deferred.among(entries))
+        yield set_rows("promise_read", promises.read & entries)
+
+
+def promises_found(found: Found, facts: LedgerFacts) -> Promises:
+    """The promises of which :func:`promise_rows` were found."""
+    released = facts.columns(RELEASED)
+    return Promises(
+        acked=found.marks("promise_acked"),
+        deferred=found.marks("promise_deferred"),
+        read=found.spans("promise_read"),
+        forced=_peaks(facts, HIGHEST_FORCED, "entry"),
+        told=_peaks(facts, HIGHEST_LAC, "lac"),
+        top=_peaks(facts, HIGHEST_ACKED, "entry"),
+        released=dict(zip(released["ledger"].tolist(), released["invoked_ns"].tolist(), strict=True)),
+    )
+
+
+def _peaks(facts: LedgerFacts, fact: LedgerFact, column: str) -> Peaks:
+    columns = facts.columns(fact)
+    return peaks(columns["ledger"], columns[column], columns["client"], columns["seq"])
 
 
 @dataclass(frozen=True, slots=True)

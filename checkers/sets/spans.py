@@ -195,6 +195,14 @@ class Spans:
         begin, end = np.searchsorted(self.ledger, [ledger, ledger + 1])
         return Spans(self.ledger[begin:end], self.first[begin:end], self.last[begin:end])
 
+    def above(self, entry: Ints) -> Spans:
+        """What lies above a number for each span: one of its ledger."""
+        return Spans.of_ranges(self.ledger, np.maximum(self.first, entry + 1), self.last)
+
+    def up_to_each(self, entry: Ints) -> Spans:
+        """What lies up to a number for each span: one of its ledger."""
+        return Spans.of_ranges(self.ledger, self.first, np.minimum(self.last, entry))
+
     def without(self, ledgers: Collection[int]) -> Spans:
         """The set less everything of the ledgers named."""
         keep = ~np.isin(self.ledger, ints(sorted(ledgers)))
