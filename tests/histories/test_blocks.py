@@ -16,10 +16,26 @@ from hypothesis import strategies as st
 
 from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.registry import CHECKERS
+from evidence.codes import Holding, Kind
 from tests.histories.literals_log import LITERALS
 from tests.histories.simulator import simulated
-from tests.histories.story import chunk, run_facts
-from tests.histories.strategies import WHOLE, blocks, cuts, nonsense, steady
+from tests.histories.story import (
+    acked,
+    answered,
+    chunk,
+    closed,
+    created,
+    deferred,
+    deleted,
+    delivered,
+    facts,
+    forced,
+    good_ending,
+    operation,
+    run_facts,
+    told,
+)
+from tests.histories.strategies import WHOLE, blocks, cuts, nonsense, random_cuts, random_nonsense, steady
 
 IN_BLOCKS = tuple(checker for checker in CHECKERS if hasattr(checker, "check"))
 LOSSY = {"losses": True, "flushes": False, "crashes": 5, "steps": 90, "bookies": 4}
@@ -33,15 +49,15 @@ def text(verdict):
 def in_blocks(parts, run):
     """Judged as Spark does it: facts and findings of each batch travel, and meet in any grouping."""
     batches = [chunk(part) for part in parts]
-    facts = combined_facts(
+    known = combined_facts(
         pickle.loads(pickle.dumps([facts_of(batch, checkers=IN_BLOCKS) for batch in batches])),
         checkers=IN_BLOCKS,
     )
     total = None
     for batch in reversed(batches):
-        found = pickle.loads(pickle.dumps(check_all(batch, run, facts, checkers=IN_BLOCKS)))
+        found = pickle.loads(pickle.dumps(check_all(batch, run, known, checkers=IN_BLOCKS)))
         total = merge_all(found, total, checkers=IN_BLOCKS) if total else found
-    return conclude_all(total, run, facts, checkers=IN_BLOCKS)
+    return conclude_all(total, run, known, checkers=IN_BLOCKS)
 
 
 @cache
@@ -62,7 +78,16 @@ def test_a_block_has_all_rows_of_its_entries():
         assert len(set.union(*keys)) == len(keys)
 
 
-@steady(80)
+@pytest.mark.parametrize("part", range(3))
+def test_long_nonsense_is_judged_alike_in_blocks_of_any_size(part):
+    """Long histories, so that facts of ledgers and the rows that need them are in different batches."""
+    for seed in range(80 * part, 80 * part + 80):
+        history, run = random_nonsense(seed), run_facts()
+        expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+        assert text(in_blocks(random_cuts(seed, history), run)) == expected, seed
+
+
+@steady(40)
 @given(st.data())
 def test_nonsense_is_judged_alike_in_blocks_of_any_size(data):
     history, run = data.draw(nonsense()), run_facts()
@@ -75,6 +100,31 @@ def test_nonsense_is_judged_alike_in_blocks_of_any_size(data):
 def test_a_simulated_run_is_judged_alike_in_blocks_of_any_size(data, seed):
     history, run, expected = whole(seed)
     assert text(in_blocks(data.draw(cuts(history)), run)) == expected
+
+
+APART = {
+    "a force above deferred adds": [[deferred(entry) for entry in range(4)], forced(3), created(), closed(1)],
+    "a later census pass over other entries": [
+        *(good_ending(0), acked(0), delivered(0)),
+        answered(0, 1, Holding.PRESENT, number=2, size_bytes=5),
+        answered(1, 1, Holding.PRESENT, number=3),
+    ],
+    "a LAC above acknowledged adds": [acked(0), acked(1), told(5), created(), closed(0)],
+    "a delete": [acked(0), acked(1), deleted(invoked_ns=5), created(), closed(0, earliest_ns=7, latest_ns=9)],
+    "a writer's close and its create": [
+        *(acked(0), operation(Kind.CREATE), operation(Kind.CLOSE, result=3, entry=2)),
+        *(created(), closed(0)),
+    ],
+}
+"""What has to be known of a ledger is in another block than the rows that are judged by it."""
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
+    history, run = facts(*APART[name]), run_facts()
+    assert len(blocks(history, 1)) > 1
+    expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+    assert text(in_blocks(blocks(history, 1), run)) == expected
 
 
 @pytest.mark.parametrize("name", LITERALS)
