@@ -38,7 +38,7 @@ def test_its_story_is_condemned_and_the_neighbour_is_not(page):
     assert convicted(verdict) == {"handles/added_on_closed_handle"}
     assert verdict.judgements["handles"].findings[0].proof == (
         "writer had closed its handle 1 by 20 ns",
-        "writer invoked the add of entry 0 at 21 ns and was told ok",
+        "writer invoked an add at 21 ns, and it was acknowledged",
     )
     assert judged(page, [page["LAWFUL"]]).judgements["handles"].verdict is Verdict.VALID
     assert judged(page, [[]]).judgements["handles"].verdict is Verdict.UNKNOWN
