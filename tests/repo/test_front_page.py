@@ -1,0 +1,60 @@
+"""README stays short enough to read at once, and no link between documents is dead."""
+
+import re
+from pathlib import Path
+
+README_LINES = 150
+CELL_WORDS = 20
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.M | re.S)
+
+
+def long_cells(text: str) -> list[str]:
+    """Table cells with too many words; the target of a link is no word."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [LINK.sub(lambda link: link[0].split("](")[0], cell) for row in rows for cell in row.split("|")]
+    return [cell.strip() for cell in cells if len(cell.split()) > CELL_WORDS]
+
+
+def dead_links(page: Path) -> list[str]:
+    """Relative links to files or headings that do not exist."""
+    links = [link for link in LINK.findall(CODE.sub("", page.read_text())) if "://" not in link]
+    return [link for link in links if not _leads_somewhere(page, link)]
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    name, _, heading = link.partition("#")
+    target = page.parent / name if name else page
+    return target.exists() and (not heading or heading in _anchors(target.read_text()))
+
+
+def _anchors(text: str) -> set[str]:
+    """The names that GitHub gives to headings."""
+    headings = re.findall(r"^#+ +(.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_readme_is_short(root: Path) -> None:
+    text = (root / "README.md").read_text()
+    assert text.count("\n") <= README_LINES
+    assert long_cells(text) == []
+
+
+def test_no_link_is_dead(root: Path) -> None:
+    pages = [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
+    dead = [f"{page.relative_to(root)}: {link}" for page in pages for link in dead_links(page)]
+    assert not dead, "\n".join(dead)
+
+
+def test_every_finding_is_in_the_index(root: Path) -> None:
+    findings = root / "docs" / "findings"
+    index = (findings / "README.md").read_text()
+    pages = {page.name for page in findings.glob("*.md")} - {"README.md"}
+    assert {name for name in pages if f"({name})" not in index} == set()
+
+
+def test_a_long_cell_and_a_dead_link_are_seen(tmp_path: Path) -> None:
+    assert long_cells("| a | " + "word " * 21 + "|") == [" ".join(["word"] * 21)]
+    page = tmp_path / "page.md"
+    page.write_text("# One title\n[a](#one-title) [b](#two) [c](missing.md) `[d](code.md)`\n")
+    assert dead_links(page) == ["#two", "missing.md"]
