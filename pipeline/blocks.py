@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -77,7 +78,7 @@ def write_parts(tables: Path, name: str, rows: pa.Table, part: str, buckets: int
     numbers = bucket_of(np.asarray(rows.column("ledger")), np.asarray(rows.column("entry")), buckets)
     if buckets > 1:
         order = np.argsort(numbers.astype(np.int16), kind="stable")
-        rows, numbers = rows.take(pa.array(order)), numbers[order]
+        rows, numbers = taken(rows.combine_chunks(), order), numbers[order]
     edges = np.searchsorted(numbers, np.arange(buckets + 1))
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema, options=_PACKED) as writer:
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
@@ -133,17 +134,19 @@ def _parts(bucket: Bucket, name: str) -> list[pa.RecordBatch]:
 
 def _in_order(name: str, parts: Sequence[pa.RecordBatch]) -> pa.Table:
     """The rows of all parts, sorted. Those of one entry often come in order: entries are a key then."""
-    rows = pa.Table.from_batches(parts, schema=TABLES[name])
+    rows = pa.Table.from_batches(parts, schema=TABLES[name]).combine_chunks()
     keys = [np.asarray(rows.column(key)) for key in _ORDER[name]]
     order = in_order(keys[0], keys[1])
-    if order is None:
-        order = np.arange(rows.num_rows)
-    if not is_sorted([key[order] for key in keys]):
+    if not is_sorted(keys if order is None else [key[order] for key in keys]):
         order = np.lexsort(tuple(reversed(keys)))
+    return rows if order is None else taken(rows, order)
+
+
+def taken(rows: pa.Table, order: NDArray[np.intp]) -> pa.Table:
+    """The rows at these places, all of them within the table; no column has nulls."""
     places = pa.array(order)
-    return pa.Table.from_arrays(
-        [column.combine_chunks().take(places) for column in rows.columns], schema=rows.schema
-    )
+    columns = (pc.take(column, places, boundscheck=False) for column in rows.columns)
+    return pa.Table.from_arrays(list(columns), schema=rows.schema)
 
 
 def rows_of(bucket: Bucket, name: str) -> int:
