@@ -82,6 +82,11 @@ def client_jar() -> Path:
     return _built(CHECKOUT / "client" / "target" / "fencepost-client.jar", "the client's jar")
 
 
+def agent_jar() -> Path:
+    """The agent's jar as ``scripts/setup`` builds it; ``PrerequisiteError`` when it is not there."""
+    return _built(CHECKOUT / "agent" / "target" / "fencepost-agent.jar", "the agent's jar")
+
+
 def proxy_binary() -> Path:
     """The proxy as ``scripts/setup`` builds it; ``PrerequisiteError`` when it is not there."""
     return _built(CHECKOUT / "proxy" / "bin" / "fencepost-proxy", "the proxy")

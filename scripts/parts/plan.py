@@ -49,7 +49,7 @@ STEPS = {
     ),
     "servers": Step(steps.servers, ("venv",), f"jars of BookKeeper {DEFAULT_VERSION}", 112, 112),
     "client": Step(
-        steps.client, ("venv",), "the client: compiler and jars", 10, 11, 1,
+        steps.client, ("venv",), "client and agent: compiler and jars", 14, 15, 5,
         cached=lambda: (stamp.cache_root() / "compiler").is_dir(),
     ),
     "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 253),

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import stamp
-from stamp import BUILD, CLIENT_JAR, PROXY, VENV
+from stamp import AGENT_JAR, BUILD, CLIENT_JAR, PROXY, VENV
 
 _CACHED = (
     "packages", "packages.lock", "setup.lock", "uv-*", "go-*", ".uv-*", ".go-*", "go", "maven", "bookkeeper",
@@ -19,7 +19,7 @@ _CACHED = (
 def remove() -> list[str]:
     """Remove it all; the lines that say what was removed and how much disk that freed."""
     cache = stamp.cache_root()
-    places = [VENV, BUILD, CLIENT_JAR.parent, PROXY.parent]
+    places = [VENV, BUILD, CLIENT_JAR.parent, AGENT_JAR.parent, PROXY.parent]
     cached = [path for pattern in _CACHED for path in sorted(cache.glob(pattern))]
     seen: set[tuple[int, int]] = set()
     lines = []

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 BUILD = ROOT / ".build"
 CLIENT_JAR = ROOT / "client" / "target" / "fencepost-client.jar"
+AGENT_JAR = ROOT / "agent" / "target" / "fencepost-agent.jar"
 PROXY = ROOT / "proxy" / "bin" / "fencepost-proxy"
 PARTS = ("python", "client", "proxy", "starts")
 _RECORD = BUILD / "setup.json"
@@ -31,7 +32,8 @@ def sources(part: str) -> list[Path]:
     locks = ROOT / "locks"
     python = [locks / "build.txt", locks / "requirements.txt", ROOT / "pyproject.toml"]
     client = [ROOT / "scripts" / "parts" / "client_jar.py", *_below(ROOT / "client" / "src" / "main")]
-    client += [locks / "ecj.sha256", locks / "bookkeeper-4.14.7.sha256"]
+    client += _below(ROOT / "agent" / "src" / "main")
+    client += [locks / name for name in ("agent.sha256", "ecj.sha256", "bookkeeper-4.14.7.sha256")]
     if part == "python":
         return python
     if part == "client":

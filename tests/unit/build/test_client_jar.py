@@ -19,6 +19,7 @@ import client_jar
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(client_jar, "CLIENT_JAR", tmp_path / "target" / "client.jar")
+    monkeypatch.setattr(client_jar, "AGENT_JAR", tmp_path / "agent" / "agent.jar")
     assert client_jar.main() == 0
     return tmp_path / "target" / "client.jar"
 
@@ -35,6 +36,17 @@ def test_the_jar_has_every_class_and_resource_and_starts_with_main(built: Path) 
     assert {path.name for path in (sources / "resources").iterdir()} <= names
     assert b"Main-Class: fencepost.client.Main\n" in zipfile.ZipFile(built).read("META-INF/MANIFEST.MF")
     assert [path.name for path in built.parent.iterdir()] == [built.name]
+
+
+def test_the_agent_has_its_own_jar_with_byte_buddy_beside_it(built: Path) -> None:
+    agent = built.parents[1] / "agent" / "agent.jar"
+    names = set(zipfile.ZipFile(agent).namelist())
+    assert {"fencepost/agent/Agent.class", "fencepost/agent/defects/fence-ignored.properties"} <= names
+    assert not [name for name in zipfile.ZipFile(built).namelist() if name.startswith("fencepost/agent/")]
+    manifest = zipfile.ZipFile(agent).read("META-INF/MANIFEST.MF").decode()
+    (beside,) = agent.parent.glob("byte-buddy-*.jar")
+    assert "Premain-Class: fencepost.agent.Agent\n" in manifest
+    assert f"Class-Path: {beside.name}\n" in manifest
 
 
 def test_the_same_sources_give_the_same_bytes(built: Path) -> None:

@@ -1,0 +1,2 @@
+/** One defect a class, as advice; its declaration is the resource that names the class. */
+package fencepost.agent.defects;
