@@ -14,7 +14,8 @@ class Order:
     """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
 
     ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the plan's own
-    parameters, ``rounds`` its rounds; ``pause_on`` (``anomaly``, ``end``) leaves the cluster up before it is
+    parameters, ``rounds`` its rounds; ``seed_defects`` are added to the plan's;
+    ``pause_on`` (``anomaly``, ``end``) leaves the cluster up before it is
     stopped; the two configuration files are the user's own, in properties form. ``repeat`` is the command
     that repeats the run where it is not ``fencepost run``.
     """
@@ -30,6 +31,7 @@ class Order:
     results: Path = field(default_factory=lambda: default_results())
     settings: tuple[tuple[str, str], ...] = ()
     rounds: int | None = None
+    seed_defects: tuple[str, ...] = ()
     pause_on: str = ""
     repeat: tuple[str, ...] = ()
 

@@ -25,4 +25,6 @@ def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
         words += ["--rounds", str(rounds)]
     for name, value in sorted(facts["plan"].get("vary", {}).items()):
         words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+    for defect in facts["plan"].get("cluster", {}).get("seed_defects", ()):
+        words += ["--seed-defect", str(defect)]
     return shlex.join(words)

@@ -20,6 +20,7 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.record import record
 from harness.reports.page.writing import write_page
+from harness.reports.seeded import seeded_lines
 from harness.reports.summary import summary_markdown
 from harness.reports.text import introduction, mode_title, verdict_lines
 from harness.results import ModeResult, RunResult
@@ -85,6 +86,7 @@ def _told_where(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
 def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
     verdict = judge.verdict(folder)
     comparison = compare_with_plan(verdict, folder)
+    narrator.lines((line, "yellow") for line in seeded_lines(folder))
     narrator.lines(verdict_lines(verdict, comparison, folder))
     return ModeResult(folder.mode, folder, verdict, comparison)
 

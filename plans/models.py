@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_validator, model_validator
 
 from plans.conditions import AnyCondition
+from plans.defects import SeedDefect, assert_once
 from plans.disks import Disks
 from plans.expectations import Expectation, Property
 from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params, ServerName
@@ -59,7 +60,8 @@ class ClusterSpec(Params):
 
     ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
     ``racks`` every write set shall spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
-    bookie takes with it (:mod:`plans.loss`).
+    bookie takes with it (:mod:`plans.loss`). ``seed_defects`` are broken promises of BookKeeper, put into its
+    processes by the agent (:mod:`plans.defects`).
     """
 
     bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
@@ -73,6 +75,13 @@ class ClusterSpec(Params):
     loss: Literal["process", "power"] = "process"
     racks: Racks = Field(default_factory=dict)
     min_racks: int = Field(default=2, ge=1)
+    seed_defects: tuple[SeedDefect, ...] = ()
+
+    @field_validator("seed_defects")
+    @classmethod
+    def _seeded_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        assert_once(value)
+        return value
 
     @model_validator(mode="after")
     def _placed(self) -> ClusterSpec:

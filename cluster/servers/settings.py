@@ -51,6 +51,7 @@ class RunSpec:
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
     ``disks`` gives each bookie file systems of its own. ``autorecovery`` is how many processes repair;
     ``administered`` gives admin commands links of their own.
+    ``seed_defects`` are orders to the agent (:mod:`plans.defects`), for plain processes only.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 
@@ -73,6 +74,7 @@ class RunSpec:
     observed: bool = True
     forget_registrations: bool = True
     administered: bool = False
+    seed_defects: tuple[str, ...] = ()
     unrecorded: frozenset[str] = frozenset()
     client_heap_mb: int = HEAP_MB
     ready_timeout_s: float = READY_TIMEOUT_S

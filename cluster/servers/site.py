@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cluster.keeping import Keeper
 from cluster.servers.jvm import JavaProgram, hosts_file, java_argv, java_environment, prepare_folder
 from cluster.servers.programs import Programs
 from cluster.servers.runner import Launch, Runner
+from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.recorders import Recorder
 from protocol.addresses import ZOOKEEPER, AddressPlan
@@ -39,4 +40,5 @@ class Site:
         hosts = hosts_file(self.addresses, source, spec.bookies, linked=spec.linked, machine=machine)
         prepare_folder(program, hosts)
         java = self.programs.java(program.version, program.role)
+        java = replace(java, options=(*java.options, *agent_options(spec, program)))
         return Launch(java_argv(java, program, arguments), java_environment(), home=java.home)

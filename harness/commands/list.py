@@ -123,6 +123,14 @@ def _versions(_: Path) -> Iterator[str]:
         yield f"{version}{'  (default)' if version == DEFAULT_VERSION else ''}"
 
 
+def _defects(_: Path) -> Iterator[str]:
+    from plans.defects import defects
+
+    yield from _columns(
+        (name, f"{one.title} ({', '.join(one.processes)}; {one.releases})") for name, one in defects().items()
+    )
+
+
 def _runs(results: Path) -> Iterator[str]:
     from evidence.folder import every_run, read_json
 
@@ -151,6 +159,7 @@ _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "admin": _admin,
     "modes": _modes,
     "versions": _versions,
+    "defects": _defects,
     "runs": _runs,
     "schema": _schema,
 }

@@ -38,6 +38,13 @@ from harness.order import DEFAULT_BACKEND, Order, default_results
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Your clients' settings, in the same form.",
 )
+@click.option(
+    "--seed-defect",
+    "seed_defects",
+    multiple=True,
+    metavar="NAME[,KEY=VALUE...]",
+    help="Seeded defect for the processes (repeatable); `fencepost list defects` has the names.",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the plan.")
 @click.option(
     "--pause-on",
@@ -62,6 +69,7 @@ def command(
     jars: Path | None,
     bookie_conf: Path | None,
     client_conf: Path | None,
+    seed_defects: tuple[str, ...],
     settings: tuple[str, ...],
     pause_on: str | None,
     keep: bool,
@@ -91,6 +99,7 @@ def command(
             results=results or default_results(),
             settings=tuple(_setting(text) for text in settings),
             rounds=rounds,
+            seed_defects=seed_defects,
             pause_on=pause_on or "",
         )
         for scenario in scenarios

@@ -16,6 +16,7 @@ from harness.explain.moments import told
 from harness.repeating import repeat_command
 from harness.reports.page.proof import proof_of
 from harness.reports.page.stored import SEVERITY, StoredMode, stored_modes
+from harness.reports.seeded import seeded_lines
 from harness.reports.text import finding_line, rounded
 from protocol.modes import MODES
 
@@ -36,6 +37,8 @@ def issue_markdown(found: FoundRun) -> str:
 
 def _lines(mode: StoredMode, minimal: str | None) -> Iterator[str]:
     run = mode.run
+    for line in seeded_lines(mode.folder):
+        yield from (f"**{line}**", "")
     yield f"# {_safe(mode.verdict['headline'])} (BookKeeper {run['bookkeeper']})"
     yield ""
     about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings"

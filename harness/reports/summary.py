@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evidence.names import ledger_names
 from harness.reports.decisions import decision_table
+from harness.reports.seeded import seeded_lines
 from harness.reports.text import finding_line, rounded
 from harness.results import RunResult
 
@@ -16,6 +17,7 @@ def summary_markdown(result: RunResult) -> str:
         for mode in result.modes
     ]
     parts = [
+        *(f"**{mode.mode}: {line}**\n" for mode in result.modes for line in seeded_lines(mode.folder)),
         f"# {result.scenario}",
         "",
         "| mode | verdict | headline | as expected |",

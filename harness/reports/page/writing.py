@@ -24,6 +24,7 @@ from harness.reports.page.sections import (
 )
 from harness.reports.page.stored import SEVERITY, StoredMode, stored_modes
 from harness.reports.page.timeline import timeline
+from harness.reports.seeded import seeded_lines
 from protocol.modes import MODES
 
 NAME = "report.html"
@@ -47,6 +48,7 @@ def page(modes: Sequence[StoredMode]) -> str:
     repeat = repeat_command([mode.run for mode in modes])
     top = el(
         "header",
+        [el("p", el("b", line), class_="note") for line in _seeded(modes)],
         el("h1", run["scenario"]),
         el("p", cited, class_="muted") if cited else None,
         el("nav", [_card(mode) for mode in modes], class_="cards", aria_label="modes"),
@@ -66,6 +68,10 @@ def page(modes: Sequence[StoredMode]) -> str:
         styles=(CHARTS[1], "base.css", "page.css"),
         scripts=(CHARTS[0], "lanes.js", "page.js"),
     )
+
+
+def _seeded(modes: Sequence[StoredMode]) -> list[str]:
+    return [f"{mode.folder.mode}: {line}" for mode in modes for line in seeded_lines(mode.folder)]
 
 
 def _worst(modes: Sequence[StoredMode]) -> StoredMode:

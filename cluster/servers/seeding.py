@@ -1,0 +1,27 @@
+"""Which processes load the agent: those that a seeded defect of the run is declared for, and no others.
+
+The observer and admin commands are never changed: they supply the evidence.
+"""
+
+from __future__ import annotations
+
+from cluster import artifacts
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.settings import RunSpec
+from plans.defects import ordered
+from protocol.addresses import is_autorecovery, is_bookie
+
+
+def agent_options(spec: RunSpec, program: JavaProgram) -> list[str]:
+    """JVM options for one boot of a program; none in a run without a seeded defect."""
+    kind = _kind(spec, program.folder.name)
+    wanted = [order for order in spec.seed_defects if kind in ordered(order).processes]
+    return [f"-javaagent:{artifacts.agent_jar()}={order},boot={program.boot}" for order in wanted]
+
+
+def _kind(spec: RunSpec, name: str) -> str:
+    if is_bookie(name):
+        return "bookie"
+    if is_autorecovery(name):
+        return "autorecovery"
+    return "client" if name in spec.clients else ""

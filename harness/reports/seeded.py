@@ -1,0 +1,28 @@
+"""The first lines of each report of a run with a seeded defect, so that it is not taken for a release's."""
+
+from __future__ import annotations
+
+from evidence.folder import RunFolder
+from evidence.seeding import MOST_REPORTED, Seeded, seeded
+
+MODIFIED = "MODIFIED BookKeeper, not a release"
+
+
+def seeded_lines(folder: RunFolder) -> list[str]:
+    """One line for each defect of the run, with how often it acted; none for an unchanged BookKeeper."""
+    return [f"{MODIFIED}: seeded defect {one.order} {acts_phrase(one)}" for one in seeded(folder)]
+
+
+def acts_phrase(one: Seeded) -> str:
+    """How often a defect acted, by process, as the logs of the run report it."""
+    acted = {process: count for process, count in sorted(one.acts.items()) if count}
+    if acted:
+        each = ", ".join(f"{process} {_count(count)}" for process, count in acted.items())
+        return f"acted ({each})"
+    if not one.installed:
+        return "was not installed in any process whose log is here; the run says nothing about it"
+    return "never acted; the run says nothing about it"
+
+
+def _count(count: int) -> str:
+    return f"{count} times" if count < MOST_REPORTED else f"{count} times or more"

@@ -1,0 +1,75 @@
+"""A run with a seeded defect: which processes load it, what its reports say, where it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster import artifacts
+from cluster.servers.jvm import JavaProgram
+from cluster.servers.seeding import agent_options
+from cluster.servers.settings import RunSpec
+from evidence.folder import FORMAT, RunFolder, write_json
+from harness.reports.seeded import seeded_lines
+from harness.seeding import require_seedable
+from protocol.errors import IncapableError, UsageError
+from protocol.modes import MODES
+
+DEFECT = "ack-quorum-minus-one"
+ACTED = f'fencepost-agent {{"event":"acted","defect":"{DEFECT}","number":1,"ledger":-1}}'
+INSTALLED = f'fencepost-agent {{"event":"installed","defect":"{DEFECT}"}}'
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSpec:
+    monkeypatch.setattr(artifacts, "agent_jar", lambda: Path("/agent.jar"))
+    folder = RunFolder.create(tmp_path, "protected")
+    write_json(folder.run_json, {"format": FORMAT, "plan": {"cluster": {"seed_defects": [DEFECT]}}})
+    return RunSpec(folder, MODES["protected"], clients=("writer",), seed_defects=(DEFECT, "fence-ignored"))
+
+
+def options(spec: RunSpec, name: str) -> list[str]:
+    return agent_options(spec, JavaProgram("Main", "4.18.0", Path("/run") / name, 2, "role"))
+
+
+def test_only_the_processes_of_a_defect_load_the_agent(spec: RunSpec) -> None:
+    assert options(spec, "writer") == [f"-javaagent:/agent.jar={DEFECT},boot=2"]
+    assert options(spec, "b1") == ["-javaagent:/agent.jar=fence-ignored,boot=2"]
+    assert [options(spec, name) for name in ("observer", "zk1", "ar1", "admin")] == [[], [], [], []]
+
+
+def test_without_a_defect_no_process_loads_the_agent(spec: RunSpec) -> None:
+    plain = replace(spec, seed_defects=())
+    assert [options(plain, name) for name in ("writer", "b1", "ar1")] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("log", "says"),
+    [
+        ([INSTALLED, ACTED, ACTED, "fencepost-agent {cut off"], "acted (writer 2 times)"),
+        ([INSTALLED, f"a client wrote {ACTED}"], "never acted; the run says nothing about it"),
+        (["started"], "was not installed"),
+    ],
+)
+def test_reports_say_how_often_a_defect_acted(spec: RunSpec, log: list[str], says: str) -> None:
+    server = spec.folder.servers / "writer"
+    server.mkdir()
+    (server / "boot-1.log").write_text("\n".join(log) + "\n")
+    (line,) = seeded_lines(spec.folder)
+    assert line.startswith(f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT} {says}")
+
+
+def test_a_run_without_defects_has_no_such_line(spec: RunSpec) -> None:
+    write_json(spec.folder.run_json, {"format": FORMAT, "plan": {"cluster": {}}})
+    assert seeded_lines(spec.folder) == []
+
+
+def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> None:
+    require_seedable((), ["4.14.7"], "docker")
+    require_seedable([DEFECT], ["4.15.0", "4.18.0"], "local")
+    with pytest.raises(IncapableError, match="backend docker"):
+        require_seedable([DEFECT], ["4.18.0"], "docker")
+    with pytest.raises(UsageError, match=r"needs BookKeeper >=4.15, not 4.14.7"):
+        require_seedable([DEFECT], ["4.18.0", "4.14.7"], "local")
