@@ -6,12 +6,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.contract import Chunk
+from checkers.contract import Batch
 from checkers.judge import judge
 from checkers.order import Order
 from checkers.registry import CHECKERS
 from evidence.findings import Verdict
-from evidence.schemas import OPERATIONS
 from tests.histories.lawful import lawful
 from tests.histories.mutations.every import OPERATORS, made
 from tests.histories.mutations.fencing import OURS, five_bookies
@@ -72,8 +71,8 @@ def test_every_operator_says_what_it_does_and_when_that_is_illegal():
 class Blind(Order):
     """Sees nothing out of order."""
 
-    def conclude(self, summary, run):
-        return super().conclude(self.scan(chunk([]), run), run)
+    def check(self, batch, facts, run):
+        return super().check(Batch({}), facts, run)
 
 
 def test_a_checker_that_sees_nothing_lets_mutants_survive_and_they_are_shown_with_their_seeds(monkeypatch):
@@ -100,10 +99,10 @@ def test_a_checker_that_accuses_everybody_is_shown_as_well(monkeypatch):
 class Eager(Order):
     """Takes every add for one out of order."""
 
-    def scan(self, part, run):
-        table = part.tables.get("operations", OPERATIONS.empty_table())
+    def check(self, batch, facts, run):
+        table = batch.table("operations")
         later = table.drop(["expected"]).append_column("expected", pc.add(table["expected"], 1))
-        return super().scan(Chunk({**part.tables, "operations": later}), run)
+        return super().check(Batch({**batch.tables, "operations": later}), facts, run)
 
 
 def test_one_mutant_is_made_again_by_its_operator_and_seed():
