@@ -59,9 +59,6 @@ def _argv(folder: Path) -> list[str]:
         "setpriv", "--pdeathsig", "SIGTERM", "--",
         "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
         "--pidfile", f"{folder}/pid", "--host", f"unix://{folder}/socket",
-        # Containers only talk within their bridge. Without these the engine leaves chains in the machine's
-        # firewall when it ends, and refuses to forward what other programs send through this machine.
-        "--iptables=false", "--ip6tables=false", "--ip-masq=false", "--ip-forward=false",
     ]  # fmt: skip
 
 
