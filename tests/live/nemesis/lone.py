@@ -23,10 +23,8 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
-from harness.acts.booting import said
 from harness.heard import Heard
 from nemesis.active import Active
-from plans.conditions import Said
 from protocol.addresses import bookie_id
 from protocol.modes import MODES
 from tests.unit.nemesis.fault_stories import Lines, inject, start
@@ -106,7 +104,7 @@ class Lone:
         def found() -> tuple[bool, str]:
             if self.process.refusal() is not None:
                 return True, "refused"
-            if said(stage, Said(target="b1", event="journal_failed"))[0]:
+            if any(line.event == "journal_failed" for line in stage.heard("b1")):
                 return True, "failed to replay"
             registered = "b1" in self.cluster.metadata.registered()
             return registered and self.cluster.answer("b1", 0, 0) is not None, "ready"
