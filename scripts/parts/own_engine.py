@@ -1,12 +1,14 @@
 """A Docker engine of one's own: started where none answers, with all that it keeps in one folder, and ended.
 
 Its data, its socket and its runtime files are below a temporary folder, so it meets no engine that is
-started later. It ends with whoever started it, also when that is killed. Needs root and ``dockerd``.
+started later. It ends with whoever started it, also when that is killed. Its rules of the packet filter
+are removed again, unless there were some of another engine before. Needs root and ``dockerd``.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from protocol.errors import NotReadyError
 
 _DISK = "/var/tmp"  # noqa: S108 - a disk, where /tmp may be memory; the folder's name is not guessable
 _BRIDGE = Path("/sys/class/net/docker0")
+_PACKET_FILTERS = ("iptables", "ip6tables")
 _START_TIMEOUT_S, _END_TIMEOUT_S = 120, 60
 
 
@@ -39,7 +42,7 @@ def own_engine() -> Iterator[str]:
     if shutil.which("dockerd") is None:
         raise machine.StopError(f"there is no dockerd: {' '.join(machine.apt_command([engine.ENGINE]))}", 2)
     folder = Path(tempfile.mkdtemp(prefix="fencepost-engine-", dir=_DISK))
-    had_bridge = _BRIDGE.exists()
+    had_bridge, rules = _BRIDGE.exists(), {tool: _saved(tool) for tool in _PACKET_FILTERS}
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(_argv(folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     address = f"unix://{folder}/socket"
@@ -50,6 +53,9 @@ def own_engine() -> Iterator[str]:
         _end(address, process)
         if not had_bridge and _BRIDGE.exists() and shutil.which("ip"):
             subprocess.run(["ip", "link", "delete", _BRIDGE.name], capture_output=True, check=False)
+        for tool, before in rules.items():
+            for arguments in undone(before, _saved(tool)):
+                subprocess.run([tool, "--wait", *arguments], capture_output=True, check=False)
         _remove(folder)
 
 
@@ -60,6 +66,47 @@ def _argv(folder: Path) -> list[str]:
         "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec",
         "--pidfile", f"{folder}/pid", "--host", f"unix://{folder}/socket",
     ]  # fmt: skip
+
+
+def _saved(tool: str) -> str:
+    """What ``iptables-save`` prints of all tables; nothing where the tool is missing or cannot run."""
+    saver = shutil.which(f"{tool}-save")
+    return subprocess.run([saver], capture_output=True, text=True, check=False).stdout if saver else ""
+
+
+def undone(before: str, after: str) -> list[list[str]]:
+    """Give the arguments of ``iptables`` that take away what an engine added between two listings.
+
+    Both are outputs of ``iptables-save``. Nothing is taken away where an engine had chains ``before``:
+    they may be in use. Rules go first, as a chain can be deleted only once nothing refers to it.
+    """
+    if ":DOCKER" in before:
+        return []
+    had = set(_lines(before))
+    added = [(table, line) for table, line in _lines(after) if (table, line) not in had]
+    rules = [
+        ["-t", table, "-D", *shlex.split(line)[1:]]
+        for table, line in added
+        if line.startswith("-A") and ("DOCKER" in line or "docker0" in line or " br-" in line)
+    ]
+    chains = [(table, *line[1:].split()[:2]) for table, line in added if line.startswith(":")]
+    policies = {(table, line[1:].split()[0]): line.split()[1] for table, line in had if line.startswith(":")}
+    return [
+        *rules,
+        *(["-t", table, "-X", name] for table, name, _ in chains if name.startswith("DOCKER")),
+        *(["-t", table, "-P", name, policies.get((table, name), "ACCEPT")]
+          for table, name, policy in chains if policy == "DROP"),
+    ]  # fmt: skip
+
+
+def _lines(saved: str) -> Iterator[tuple[str, str]]:
+    """Give the lines of ``iptables-save``, each with the name of its table, without the packet counts."""
+    table = ""
+    for line in saved.splitlines():
+        if line.startswith("*"):
+            table = line[1:]
+        elif line[:1] in {":", "-"}:
+            yield table, line.split(" [")[0]
 
 
 def _remove(folder: Path) -> None:

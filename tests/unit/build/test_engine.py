@@ -10,6 +10,7 @@ sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
 
 import engine
 import machine
+import own_engine
 import plugin
 
 Says = Callable[[str, int], None]
@@ -107,3 +108,40 @@ def test_where_no_service_can_start_it_the_engine_is_begun_by_hand(
     engine.install_and_start()
     assert engine.lacking() is None
     assert "begun by hand" in capsys.readouterr().out
+
+
+BEFORE = """*filter
+:FORWARD ACCEPT [3:180]
+-A FORWARD -s 10.7.1.0/24 -j ACCEPT
+COMMIT
+"""
+AFTER = """*nat
+:OUTPUT ACCEPT [0:0]
+:DOCKER - [0:0]
+-A OUTPUT ! -d 127.0.0.0/8 -m addrtype --dst-type LOCAL -j DOCKER
+COMMIT
+*filter
+:FORWARD DROP [9:999]
+:DOCKER-USER - [0:0]
+:NEIGHBOUR - [0:0]
+-A FORWARD -o br-0123456789ab -m comment --comment "two words" -j ACCEPT
+-A FORWARD -s 10.7.1.0/24 -j ACCEPT
+-A NEIGHBOUR -s 10.7.2.0/24 -j DROP
+COMMIT
+"""
+
+
+def test_what_an_engine_added_to_the_packet_filter_is_taken_away_and_nothing_else() -> None:
+    assert own_engine.undone(BEFORE, AFTER) == [
+        ["-t", "nat", "-D", "OUTPUT", "!", "-d", "127.0.0.0/8", "-m", "addrtype",
+         "--dst-type", "LOCAL", "-j", "DOCKER"],
+        ["-t", "filter", "-D", "FORWARD", "-o", "br-0123456789ab", "-m", "comment",
+         "--comment", "two words", "-j", "ACCEPT"],
+        ["-t", "nat", "-X", "DOCKER"],
+        ["-t", "filter", "-X", "DOCKER-USER"],
+        ["-t", "filter", "-P", "FORWARD", "ACCEPT"],
+    ]  # fmt: skip
+
+
+def test_the_rules_of_an_engine_that_was_there_before_are_left_alone() -> None:
+    assert own_engine.undone(AFTER, AFTER + BEFORE) == []
