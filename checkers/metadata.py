@@ -8,84 +8,87 @@ what follows from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
-from checkers.facts.histories import Histories, histories_of
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import histories
 from checkers.facts.putback import put_back_notes
-from checkers.facts.versions import Version, Versions, scan_versions
+from checkers.facts.versions import Version
 from checkers.facts.wording import counted, ledger_text
 from checkers.sets.capping import capped
+from checkers.sets.spans import Bools, Ints
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import illegal_move, malformed
 
 
 class Metadata:
-    """Convicts malformed versions, illegal moves, and one version number with two meanings."""
+    """Finds malformed versions, illegal moves, and one version number with two contents."""
 
     name = "metadata"
     tables: tuple[str, ...] = ("ledgers",)
     kinds: tuple[str, ...] = ("malformed", "illegal_move", "two_versions")
+    facts: tuple[LedgerFact, ...] = ()
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Versions:  # noqa: ARG002  # as agreed
-        """The versions of one chunk."""
-        return scan_versions(chunk)
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """Nothing: versions are in no block."""
+        return Found()
 
-    def merge(self, left: Versions, right: Versions) -> Versions:
-        """Both."""
-        return left | right
-
-    def conclude(self, summary: Versions, run: RunFacts) -> Judgement:
-        """Needs at least one version; a version that was not seen convicts nobody."""
-        histories = histories_of(summary)
-        suspects = sorted((*histories.odd_of, *_suspects(histories)))
-        chains = [chain for ledger in suspects for chain in histories.chains[ledger]]
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+        """Needs at least one version; a version that was not seen is no violation."""
+        known = facts.once(histories)
+        suspects = sorted((*known.odd_of, *_suspects(known)))
+        chains = [chain for ledger in suspects for chain in known.chains[ledger]]
         findings = [finding for chain in chains for finding in _judged(chain, run)]
-        gaps = {ledger: unseen for ledger in sorted(histories.odd_of) if (unseen := histories.gaps(ledger))}
+        gaps = {ledger: unseen for ledger in sorted(known.odd_of) if (unseen := known.gaps(ledger))}
         lacking = shortcomings(run, self.tables)
-        enough = bool(histories.of) and not lacking
+        enough = bool(known.of) and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one version of one ledger",
             seen={
-                "ledgers": len(histories.of),
-                "versions": histories.number,
-                **({"put_back": len(histories.put_back)} if histories.put_back else {}),
+                "ledgers": len(known.of),
+                "versions": known.number,
+                **({"put_back": len(known.put_back)} if known.put_back else {}),
                 "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
             },
             findings=capped(findings),
             counts={kind: sum(finding.kind == kind for finding in findings) for kind in self.kinds},
-            notes=(*lacking, *_not_seen(gaps, run), *put_back_notes(histories, run)),
+            notes=(*lacking, *_not_seen(gaps, run), *put_back_notes(known, run)),
         )
 
 
-def _suspects(histories: Histories) -> Iterator[int]:
+def _suspects(known: Histories) -> Iterator[int]:
     """Plain ledgers with a version that is wrong, or that may not follow the one before.
 
-    What is said of a version rests on its kind and on whether its last fragment lies beyond its end, and what
-    of a move on the kinds of both versions and on whether last entry and length are the same: one of each is
-    looked at.
+    Ten thousand ledgers have few different versions and moves: each is judged once. What is wrong with a
+    version rests on its kind and on whether its last fragment lies beyond its end; what is wrong with a move
+    rests on both kinds and on whether last entry and length stay the same.
     """
-    plain = histories.plain
+    plain = known.plain
     kind, last, length = (plain.columns[name] for name in ("kind", "last_entry", "length_bytes"))
     begins = np.array([named[-1][0] if named else 0 for named in plain.named], dtype=np.int64)
-    beyond = begins[plain.columns["fragments"]] > last + 1 if len(kind) else np.zeros(0, dtype=np.bool_)
-    alone = np.stack([kind, beyond], axis=1)
-    _, sample, of = np.unique(alone, axis=0, return_index=True, return_inverse=True)
-    wrong = np.array([_alone(histories.at(row)) is not None for row in sample.tolist()], dtype=np.bool_)
-    suspect = wrong[of.reshape(-1)] if len(kind) else np.zeros(0, dtype=np.bool_)
+    beyond = begins[plain.columns["fragments"]] > last + 1
+    wrong = _once_each((kind, beyond), lambda row: _alone(known.at(row)) is not None)
     new = np.flatnonzero(plain.follows)
-    same_length = length[new - 1] == length[new]
-    moves = np.stack([kind[new - 1], kind[new], last[new - 1] == last[new], same_length], axis=1)
-    _, sample, of = np.unique(moves, axis=0, return_index=True, return_inverse=True)
-    illegal = [_move(histories.at(row - 1), histories.at(row)) is not None for row in new[sample].tolist()]
-    suspect[new] |= np.array(illegal, dtype=np.bool_)[of.reshape(-1)]
-    yield from plain.having(suspect)
+    old = new - 1
+    moves = kind[old], kind[new], last[old] == last[new], length[old] == length[new]
+    illegal = _once_each(moves, lambda at: _move(known.at(int(old[at])), known.at(int(new[at]))) is not None)
+    yield from plain.having(np.union1d(np.flatnonzero(wrong), new[illegal]))
+
+
+def _once_each(columns: Sequence[Ints | Bools], judge: Callable[[int], bool]) -> Bools:
+    """``judge`` of each row's number, asked for the first only of rows that are equal in all columns."""
+    if not len(columns[0]):
+        return np.zeros(0, dtype=np.bool_)
+    _, first, of = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
+    said: Bools = np.array([judge(row) for row in first.tolist()])[of.reshape(-1)]
+    return said
 
 
 def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:

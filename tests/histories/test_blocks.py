@@ -115,6 +115,7 @@ APART = {
         *(acked(0), operation(Kind.CREATE), operation(Kind.CLOSE, result=3, entry=2)),
         *(created(), closed(0)),
     ],
+    "an illegal move of the metadata": [acked(0), acked(1), created(), closed(1), closed(0, 2)],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
 
