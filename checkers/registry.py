@@ -13,7 +13,7 @@ from checkers.lac.checker import Lac
 from checkers.log.property import Log
 from checkers.metadata import Metadata
 from checkers.order import Order
-from checkers.placement.checker import Placement
+from checkers.placement import Placement
 from checkers.recovery.checker import Recovery
 from checkers.replicas.checker import Replicas
 from checkers.servers.checker import Servers

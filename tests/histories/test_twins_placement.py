@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from checkers.judge import judge
-from checkers.placement.checker import Placement
+from checkers.placement import Placement
 from tests.histories import twins_placement as twins
 from tests.histories.story import chunk, closed, created, run_facts, vanished
 from tests.histories.strategies import random_cuts

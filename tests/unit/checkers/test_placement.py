@@ -1,7 +1,7 @@
 """Placement, as stories of ledgers, their bookies and the racks that these stand in."""
 
 from checkers.judge import judge
-from checkers.placement.checker import Placement
+from checkers.placement import Placement
 from tests.histories.story import chunk, closed, created, facts, run_facts, vanished
 
 RACKS = {"b1": "r1", "b2": "r1", "b3": "r1", "b4": "r2", "b5": "r2", "b6": "r3"}

@@ -1,0 +1,133 @@
+"""Placement: every write set spreads over as many failure domains (racks) as the plan demands.
+
+Judged on the last version of each ledger's metadata, so after any repair: each fragment's ensemble gives E
+write sets (one when WQ = E). A write quorum smaller than the demand can only spread over as many racks as it
+has bookies, which is BookKeeper's own rule too (``RackawareEnsemblePlacementPolicyImpl``). Source: BP-31
+(placement).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import NamedTuple
+
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.damage import shortcomings
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import histories
+from checkers.facts.versions import Version
+from checkers.facts.wording import counted, entries_text, ledger_text, listed, some_notes
+from checkers.sets.capping import capped
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.addresses import name_of_id
+from protocol.quorums import Quorums
+
+Names = tuple[str, ...]
+
+
+class Placed(NamedTuple):
+    """One fragment of one ledger: its entries (``last`` -1: none, or still growing) and its bookies."""
+
+    ledger: int
+    version: Version
+    first: int
+    last: int
+    bookies: Names
+
+
+class Placement:
+    """Finds write sets in too few racks."""
+
+    name = "placement"
+    tables: tuple[str, ...] = ("ledgers",)
+    kinds: tuple[str, ...] = ("too_few_racks",)
+    facts: tuple[LedgerFact, ...] = ()
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """Nothing: ensembles are in no block."""
+        return Found()
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+        """Needs the bookies' racks, and a ledger whose metadata was seen and can be understood."""
+        lacking = shortcomings(run, self.tables)
+        if not run.racks:
+            lacking.append("the plan gives no racks")
+        fragments = [] if lacking else list(_fragments(facts.once(histories)))
+        doubts = [(one.ledger, doubt) for one in fragments if (doubt := _doubt(one, run))]
+        tried = [one for one in fragments if not _doubt(one, run)]
+        narrow = cache(partial(_narrow, run))  # ten thousand ledgers have few different ensembles
+        places = ((one, narrow(one.bookies, one.version.shape)) for one in tried)
+        findings = [_finding(one, names, run) for one, names in places if names]
+        judged = bool(run.racks) or self.name in run.required
+        verdict = Verdict.VALID if tried and not doubts else Verdict.UNKNOWN
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if findings else verdict if judged else Verdict.NOT_JUDGED,
+            needed="whole evidence, the bookies' racks, and a ledger whose metadata was seen",
+            seen={
+                "racks": len(set(run.racks.values())),
+                "ledgers": len({one.ledger for one in tried}),
+                "fragments": len(tried),
+            },
+            findings=capped(findings),
+            counts={"too_few_racks": len(findings)},
+            notes=(*(lacking if judged else ()), *some_notes([doubt for _, doubt in doubts])),
+            undecided=tuple(sorted({ledger for ledger, _ in doubts})),
+        )
+
+
+def _fragments(known: Histories) -> Iterator[Placed]:
+    """Every fragment of the last version of each ledger that has not been deleted."""
+    for ledger, versions in known.of.items():
+        if ledger in known.deleted:
+            continue
+        version = versions[-1]
+        end = version.last_entry if version.closed else -1
+        lasts = [*(first - 1 for first, _ in version.fragments[1:]), end]
+        for (first, bookies), last in zip(version.fragments, lasts, strict=False):
+            names = tuple(name_of_id(bookie) for bookie in bookies)
+            yield Placed(ledger, version, first, last if last >= first else -1, names)
+
+
+def _doubt(one: Placed, run: RunFacts) -> str:
+    """Why a fragment cannot be judged; empty when it can."""
+    where = f"{ledger_text(run, one.ledger)}: the fragment from entry {one.first} on"
+    unknown = [name for name in one.bookies if name not in run.racks]
+    if unknown:
+        return f"{where} names {listed(unknown)}, of which no rack is known"
+    try:
+        ensemble = one.version.metadata().quorums.ensemble
+    except ValueError as error:
+        return f"{where}: {error}"
+    return "" if len(one.bookies) == ensemble else f"{where} has {counted(len(one.bookies), 'bookie')}"
+
+
+def _narrow(run: RunFacts, bookies: Names, shape: tuple[int, int, int]) -> Names:
+    """The first write set of an ensemble that is in fewer racks than it has to be in; empty when none is."""
+    quorums = Quorums(*shape)
+    write_sets = (tuple(bookies[at] for at in positions) for positions in quorums.write_sets())
+    wanted = min(quorums.write, run.min_racks)
+    return next((names for names in write_sets if len({run.racks[name] for name in names}) < wanted), ())
+
+
+def _finding(one: Placed, narrow: Names, run: RunFacts) -> Finding:
+    racks = sorted({run.racks[bookie] for bookie in narrow})
+    wanted = min(one.version.shape[1], run.min_racks)
+    which = entries_text(one.first, one.last) if one.last >= 0 else f"the fragment from entry {one.first} on"
+    return Finding(
+        property=Placement.name,
+        kind="too_few_racks",
+        ledger=one.ledger,
+        first_entry=one.first,
+        last_entry=one.last,
+        text=f"{ledger_text(run, one.ledger)}: {which}: a write set in {len(racks)} of {wanted} racks",
+        proof=(
+            f"metadata version {one.version.version}: from entry {one.first} on {_racked(one.bookies, run)}",
+            f"write set {_racked(narrow, run)}: only {listed(racks)}",
+        ),
+    )
+
+
+def _racked(bookies: Names, run: RunFacts) -> str:
+    return listed(f"{bookie} ({run.racks[bookie]})" for bookie in bookies)

@@ -1,1 +1,0 @@
-"""Placement: every write set spreads over enough failure domains."""
