@@ -163,11 +163,12 @@ def _ledgers(
 ) -> pa.Table:
     if not len(ledger):
         return _NOTHING
-    if proof or np.any(ledger[1:] < ledger[:-1]):
-        order = np.lexsort((*reversed(proof), ledger))
+    if np.any(ledger[1:] < ledger[:-1]):
+        order = np.argsort(ledger, kind="stable")
         ledger, first, last, count = (column[order] for column in (ledger, first, last, count))
         proof = tuple(column[order] for column in proof)
     begin = np.flatnonzero(np.diff(ledger, prepend=ledger[0] - 1))
+    least = _least(begin, proof) if proof else begin
     return _table(
         kind,
         loss,
@@ -175,8 +176,19 @@ def _ledgers(
         np.minimum.reduceat(first, begin),
         np.maximum.reduceat(last, begin),
         np.add.reduceat(count, begin),
-        tuple(column[begin] for column in proof),
+        tuple(column[least] for column in proof),
     )
+
+
+def _least(begin: Ints, proof: tuple[Ints, ...]) -> Ints:
+    """Of each group of rows, which ``begin`` there, the one whose proof sorts first."""
+    rows = np.arange(len(proof[0]))
+    for column in proof:
+        values, sizes = column[rows], np.diff(np.append(begin, len(rows)))
+        least = values == np.repeat(np.minimum.reduceat(values, begin), sizes)
+        left = np.add.reduceat(least.astype(np.int64), begin)
+        rows, begin = rows[least], np.cumsum(left) - left
+    return rows[begin]
 
 
 def _table(
