@@ -4,9 +4,11 @@ A row says that something holds of the entries ``first``..``last`` of a ledger; 
 or a name of the checker's own for what its conclusion needs beside. ``proof`` are numbers with a meaning that
 the kind gives them: sentences are only made in the conclusion, of the few findings that are shown.
 
-Two forms are enough. :func:`span_rows` are sets of entries: neighbours join, and an entry that several rows
-name counts once. :func:`ledger_rows` are one row for each ledger: counts add up, and the proof is the one
-that sorts first. Both are combined by the operation that made them, so the number of batches is no matter.
+Two forms are enough for findings. :func:`span_rows` are sets of entries: neighbours join, and an entry that
+several rows name counts once. :func:`ledger_rows` are one row for each ledger: counts add up, and the proof
+is the one that sorts first. Both are combined by the operation that made them, so the number of batches is
+no matter. :func:`whole_rows` are rows of the evidence as they are, for a rule over the rows of many ledgers:
+only the conclusion has them all.
 """
 
 from __future__ import annotations
@@ -90,6 +92,10 @@ class Found:
         """One row for each ledger: the lowest and highest entry, counts added, and the first proof."""
         return list(_as_rows(*_columns(_ledgers(kind, loss, *_columns(self._of(kind, loss))))))
 
+    def columns(self, kind: str) -> tuple[Ints, ...]:
+        """The columns of ``whole_rows``, in the order of their batches; none when there is no row."""
+        return _columns(self._of(kind, ""))[-1]
+
     def _of(self, kind: str, loss: str) -> pa.Table:
         if not self.rows.num_rows:
             return _NOTHING
@@ -144,6 +150,13 @@ def ledger_rows(
     last = first if last is None else ints(last)
     counts = np.ones(len(ledger), dtype=np.int64) if count is None else ints(count)
     return _ledgers(kind, loss, ledger, first, last, counts, tuple(map(ints, proof)))
+
+
+def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
+    """Rows as they are, each by itself; the columns are their proof."""
+    ledger = ints(ledger)
+    none = np.full(len(ledger), -1, dtype=np.int64)
+    return _table(kind, "", ledger, none, none, np.ones_like(none), tuple(map(ints, columns)))
 
 
 def _spans(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts
-from checkers.found import ledger_rows, mark_rows, set_rows, span_rows
+from checkers.found import ledger_rows, mark_rows, set_rows, span_rows, whole_rows
 from checkers.judge import check_all, combined_facts, facts_of, judge
 from checkers.registry import CHECKERS
 from checkers.sets.marks import Marks
@@ -168,3 +168,24 @@ def test_a_check_without_the_facts_it_needs_is_no_pass():
 
 def test_facts_of_no_batch_are_those_of_an_empty_one():
     assert combined_facts([]).tables == combined_facts([facts_of(Batch({}))]).tables
+
+
+def test_whole_rows_are_neither_joined_nor_counted_once():
+    rows = [
+        Found.of(whole_rows("row", [1, 1], [[7, 7], [2, 2]])),
+        Found(),
+        Found.of(whole_rows("row", [1], [[8], [3]])),
+    ]
+    assert [column.tolist() for column in Found.joined(rows).columns("row")] == [[7, 7, 8], [2, 2, 3]]
+    assert Found.joined(rows).columns("other") == ()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_proof_of_a_ledger_is_the_first_of_its_rows_sorted_by_all_columns(seed):
+    dice = Random(seed)
+    rows = [tuple(dice.randint(0, 2) for _ in range(5)) for _ in range(dice.randint(1, 60))]
+    ledger, entry, *proof = (np.array(column) for column in zip(*rows, strict=True))
+    found = Found.of(ledger_rows("here", ledger, entry, proof=proof)).by_ledger("here")
+    assert [(row.ledger, row.proof) for row in found] == [
+        (each, min(row[2:] for row in rows if row[0] == each)) for each in sorted({row[0] for row in rows})
+    ]
