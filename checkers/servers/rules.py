@@ -1,7 +1,7 @@
-"""BP-46's order of events at one boot, a rule a function.
+"""BP-46's order of events at one boot, and its rules on ledgers in limbo: a rule a function.
 
-Each yields one :class:`Case` for every boot (or ledger of a boot) that it could have convicted, with a
-finding where it does. An accusation that rests on order needs precedence of intervals. Sources: BP-46
+Each yields one result for every boot (or ledger of a boot) of which it could have found a violation: the
+finding, or ``KEPT``. A violation that rests on order needs precedence of intervals. Sources: BP-46
 ("Detecting Data Loss On Boot", "Protection Mechanism", "The Full Boot-Up Sequence"); what each step's
 line in a log means, ``DataIntegrityCheckImpl`` and ``BookieServer#start``, 4.15 to 4.18.
 """
@@ -9,244 +9,287 @@ line in a log means, ``DataIntegrityCheckImpl`` and ``BookieServer#start``, 4.15
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
-from checkers.contract import RunFacts
-from checkers.facts.wire import source_name
-from checkers.facts.wording import bookie_name, counted, ledger_text, time_text
-from checkers.servers.ledgers import Ledgers
-from checkers.servers.sayings import Answer, Firsts, Kind
-from checkers.servers.stories import Event, Story
+from checkers.facts.wording import bookie_name, counted
+from checkers.servers.evidence import Evidence, LoggedBoot
 from evidence.codes import NEVER
 from evidence.findings import Finding
 
 PROPERTY = "servers"
+Result = Finding | None
+KEPT: Result = None
+"""The rule applied to the boot and was kept."""
 
 
-class Case(NamedTuple):
-    """A boot that a rule looked at; ``finding`` when it broke the rule."""
-
-    finding: Finding | None = None
+def _finding(kind: str, text: str, proof: list[str], ledger: int = -1) -> Finding:
+    return Finding(property=PROPERTY, kind=kind, ledger=ledger, text=text, proof=tuple(proof))
 
 
-class Court:
-    """What the rules look into."""
-
-    def __init__(self, run: RunFacts, ledgers: Ledgers, firsts: Firsts) -> None:
-        """Of one run."""
-        self.run, self.ledgers, self.firsts = run, ledgers, firsts
-
-    def guarded(self, story: Story) -> bool:
-        """Whether the bookie runs under BP-46's protection."""
-        return bookie_name(self.run, story.boot.bookie) in self.run.guarded
-
-    def denials(self, story: Story) -> list[tuple[int, Answer]]:
-        """(ledger, first explicit negative) of the boot, by ledger."""
-        mine = (int(Kind.DENIED), story.boot.bookie, story.boot.number)
-        return sorted((key[3], answer) for key, answer in self.firsts.items() if key[:3] == mine)
-
-    def at(self, at_ns: int) -> str:
-        """A time in words."""
-        return time_text(self.run, at_ns)
-
-    def told(self, story: Story, event: Event, what: str) -> str:
-        """``b1 boot 2 marked ledger 4 at 3.1 s``."""
-        return f"{story.name} {what} at {self.at(event.latest_ns)}"
-
-    def denied(self, story: Story, ledger: int, answer: Answer) -> str:
-        """An explicit negative in words."""
-        return (
-            f"{story.name} denied entry {answer.entry} of {ledger_text(self.run, ledger)} to "
-            f"{source_name(self.run, answer.source)}, received by {self.at(answer.received_ns)}"
-        )
-
-    def crash(self, story: Story) -> str:
-        """Why the boot had reason to suspect its disk."""
-        event = story.first("unclean_shutdown")
-        if event is not None:
-            return self.told(story, event, "saw an unclean shutdown")
-        mismatch = story.first("cookie_mismatch")
-        return self.told(story, mismatch, "found a cookie that does not match") if mismatch else ""
-
-
-def finding(kind: str, text: str, proof: list[str], ledger: int = -1) -> Case:
-    """A case that convicts."""
-    return Case(Finding(property=PROPERTY, kind=kind, ledger=ledger, text=text, proof=tuple(proof)))
-
-
-def unclean_unseen(court: Court, story: Story) -> Iterator[Case]:
+def unclean_unseen(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """A boot after an unclean end, of a release that sets markers, that did not see it."""
-    crashed = story.crashed
-    if crashed is None or story.altered_since(crashed) or not story.has("dirty_created", "dirty_kept"):
+    crashed = boot.crashed
+    if crashed is None or boot.altered_since(crashed) or not boot.has("dirty_created", "dirty_kept"):
         return
-    if story.has("unclean_shutdown"):
-        yield Case()
+    if boot.has("unclean_shutdown"):
+        yield KEPT
         return
     marker = crashed.all("dirty_created", "dirty_kept")[-1]
-    yield finding(
+    yield _finding(
         "unclean_unseen",
-        f"{story.name} did not see that {crashed.name} had ended uncleanly",
+        f"{boot.name} did not see that {crashed.name} had ended uncleanly",
         [
-            court.told(crashed, marker, "set its marker"),
-            f"{crashed.name} {crashed.boot.how} at {court.at(crashed.boot.ended_ns)}",
-            f"the log of {story.name} tells of no unclean shutdown",
+            evidence.did(crashed, marker, "set its marker"),
+            f"{crashed.name} {crashed.record.how} at {evidence.at(crashed.record.ended_ns)}",
+            f"the log of {boot.name} tells of no unclean shutdown",
         ],
     )
 
 
-def clean_seen_unclean(court: Court, story: Story) -> Iterator[Case]:
+def clean_seen_unclean(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """A boot after an orderly end of one that was up, that saw an unclean shutdown."""
-    if not story.before or story.altered_since(story.before[-1]):
+    if not boot.before or boot.altered_since(boot.before[-1]):
         return
-    last = story.before[-1]
-    reached = story.has("dirty_created", "dirty_kept", "unclean_shutdown")
-    if last.boot.unclean or last.boot.ended_ns == NEVER or not last.has("component_started") or not reached:
+    last = boot.before[-1]
+    reached = boot.has("dirty_created", "dirty_kept", "unclean_shutdown")
+    if (
+        last.record.unclean
+        or last.record.ended_ns == NEVER
+        or not last.has("component_started")
+        or not reached
+    ):
         return
-    seen = story.first("unclean_shutdown")
+    seen = boot.first("unclean_shutdown")
     if seen is None:
-        yield Case()
+        yield KEPT
         return
-    yield finding(
+    yield _finding(
         "clean_seen_unclean",
-        f"{story.name} took the orderly end of {last.name} for an unclean one",
+        f"{boot.name} took the orderly end of {last.name} for an unclean one",
         [
-            f"{last.name} {last.boot.how} at {court.at(last.boot.ended_ns)}",
-            court.told(story, seen, "saw an unclean shutdown"),
+            f"{last.name} {last.record.how} at {evidence.at(last.record.ended_ns)}",
+            evidence.did(boot, seen, "saw an unclean shutdown"),
         ],
     )
 
 
-def unchecked(court: Court, story: Story) -> Iterator[Case]:
+def unchecked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """A guarded bookie that had reason to, and was available without a preboot check that ended well."""
-    if not _suspects(court, story) or story.available_ns == NEVER:
+    if not _suspects(evidence, boot) or boot.available_ns == NEVER:
         return
-    started, failed = story.first("preboot_start"), story.first("preboot_error")
-    if started and not (failed and not story.has("preboot_end")):
-        yield Case()
+    started, failed = boot.first("preboot_start"), boot.first("preboot_error")
+    if started and not (failed and not boot.has("preboot_end")):
+        yield KEPT
         return
-    why = court.told(story, failed, "gave up its preboot check") if failed else "it ran no preboot check"
-    yield finding(
+    why = evidence.did(boot, failed, "gave up its preboot check") if failed else "it ran no preboot check"
+    yield _finding(
         "unchecked",
-        f"{story.name} became available without a preboot check",
-        [court.crash(story), why, f"{story.name} was available by {court.at(story.available_ns)}"],
+        f"{boot.name} became available without a preboot check",
+        [evidence.crash(boot), why, f"{boot.name} was available by {evidence.at(boot.available_ns)}"],
     )
 
 
-def available_unchecked(court: Court, story: Story) -> Iterator[Case]:
+def available_unchecked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """Available while the preboot check went on."""
-    if not _suspects(court, story) or story.available_ns == NEVER or not story.has("preboot_start"):
+    if not _suspects(evidence, boot) or boot.available_ns == NEVER or not boot.has("preboot_start"):
         return
-    if story.available_ns >= story.checked_ns:
-        yield Case()
+    if boot.available_ns >= boot.checked_ns:
+        yield KEPT
         return
-    late = [ledger for ledger, mark in story.marks.items() if mark.earliest_ns > story.available_ns]
-    yield finding(
+    late = [ledger for ledger, mark in boot.marks.items() if mark.earliest_ns > boot.available_ns]
+    yield _finding(
         "available_unchecked",
-        f"{story.name} was available before its preboot check had marked {counted(len(late), 'ledger')}",
+        f"{boot.name} was available before its preboot check had marked {counted(len(late), 'ledger')}",
         [
-            court.crash(story),
-            f"{story.name} was available by {court.at(story.available_ns)}",
-            *(_mark(court, story, ledger) for ledger in late[:1]),
+            evidence.crash(boot),
+            f"{boot.name} was available by {evidence.at(boot.available_ns)}",
+            *(_mark(evidence, boot, ledger) for ledger in late[:1]),
         ],
     )
 
 
-def denied_unchecked(court: Court, story: Story) -> Iterator[Case]:
+def denied_unchecked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """An explicit negative on the wire while the preboot check went on."""
-    if not _suspects(court, story) or not story.has("preboot_start"):
+    if not _suspects(evidence, boot) or not boot.has("preboot_start"):
         return
-    denials = court.denials(story)
-    early = [(ledger, one) for ledger, one in denials if one.received_ns < story.checked_ns]
+    denials = evidence.denials(boot)
+    early = [(ledger, one) for ledger, one in denials.items() if one.received_ns < boot.checked_ns]
     if not early and denials:
-        yield Case()
+        yield KEPT
     for ledger, answer in early:
-        last = max(story.all("preboot_start", "mark_limbo"), key=lambda event: event.earliest_ns)
+        last = max(boot.all("preboot_start", "mark_limbo"), key=lambda event: event.earliest_ns)
         still = "still marked a ledger" if last.ledger >= 0 else "began its preboot check"
-        yield finding(
+        yield _finding(
             "denied_unchecked",
-            f"{ledger_text(court.run, ledger)}: {story.name} denied an entry before its preboot check ended",
+            f"{evidence.ledger_name(ledger)}: {boot.name} denied an entry before its preboot check ended",
             [
-                court.crash(story),
-                court.denied(story, ledger, answer),
-                f"{story.name} {still} not before {court.at(last.earliest_ns)}",
-                *([_mark(court, story, ledger)] if ledger in story.marks else []),
+                evidence.crash(boot),
+                evidence.denied(boot, ledger, answer),
+                f"{boot.name} {still} not before {evidence.at(last.earliest_ns)}",
+                *([_mark(evidence, boot, ledger)] if ledger in boot.marks else []),
             ],
             ledger,
         )
 
 
-def flag_cleared_early(court: Court, story: Story) -> Iterator[Case]:
+def flag_cleared_early(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """The flag was cleared although no full check had ended without a ledger to retry."""
-    for cleared in story.all("clear_integcheck_flag")[:1]:
-        ends = story.all("full_check_end")
+    for cleared in boot.all("clear_integcheck_flag")[:1]:
+        ends = boot.all("full_check_end")
         good = [end for end in ends if end.detail.get("ledgersToRetry") == 0]
         if any(end.earliest_ns <= cleared.latest_ns for end in good):
-            yield Case()
+            yield KEPT
             continue
         before = [end for end in ends if end.earliest_ns <= cleared.latest_ns]
         last = "no full check had ended"
         if before:
             left = int(before[-1].detail.get("ledgersToRetry", -1))
-            last = court.told(
-                story, before[-1], f"ended a full check with {counted(left, 'ledger')} to retry"
+            last = evidence.did(
+                boot, before[-1], f"ended a full check with {counted(left, 'ledger')} to retry"
             )
-        yield finding(
+        yield _finding(
             "flag_cleared_early",
-            f"{story.name} cleared the flag of its integrity check too early",
-            [last, court.told(story, cleared, "cleared the flag")],
+            f"{boot.name} cleared the flag of its integrity check too early",
+            [last, evidence.did(boot, cleared, "cleared the flag")],
         )
 
 
-def full_check_early(court: Court, story: Story) -> Iterator[Case]:
+def full_check_early(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """A full check began while the preboot check went on."""
-    begun = story.first("full_check_init", "full_check_start")
-    if begun is None or not story.has("preboot_start"):
+    begun = boot.first("full_check_init", "full_check_start")
+    if begun is None or not boot.has("preboot_start"):
         return
-    if begun.latest_ns >= story.checked_ns:
-        yield Case()
+    if begun.latest_ns >= boot.checked_ns:
+        yield KEPT
         return
-    yield finding(
+    yield _finding(
         "full_check_early",
-        f"{story.name} began its full check before its preboot check had ended",
+        f"{boot.name} began its full check before its preboot check had ended",
         [
-            court.told(story, begun, "began a full check"),
-            f"its preboot check went on until {court.at(story.checked_ns)} at least",
+            evidence.did(boot, begun, "began a full check"),
+            f"its preboot check went on until {evidence.at(boot.checked_ns)} at least",
         ],
     )
 
 
-def stamped_unchecked(court: Court, story: Story) -> Iterator[Case]:
+def stamped_unchecked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """An invalid cookie was replaced before the preboot check had ended."""
-    stamped = story.first("cookie_stamped")
-    mismatch = story.first("cookie_mismatch")
+    stamped = boot.first("cookie_stamped")
+    mismatch = boot.first("cookie_mismatch")
     if stamped is None or mismatch is None:
         return
-    if story.has("preboot_end") and stamped.latest_ns >= story.checked_ns:
-        yield Case()
+    if boot.has("preboot_end") and stamped.latest_ns >= boot.checked_ns:
+        yield KEPT
         return
-    done = f"its preboot check went on until {court.at(story.checked_ns)} at least"
-    yield finding(
+    done = f"its preboot check went on until {evidence.at(boot.checked_ns)} at least"
+    yield _finding(
         "stamped_unchecked",
-        f"{story.name} stamped its cookie before its preboot check had ended",
+        f"{boot.name} stamped its cookie before its preboot check had ended",
         [
-            court.told(story, mismatch, "found a cookie that does not match"),
-            court.told(story, stamped, "had stamped the cookie in ZooKeeper"),
-            done if story.has("preboot_end") else "its preboot check never ended",
+            evidence.did(boot, mismatch, "found a cookie that does not match"),
+            evidence.did(boot, stamped, "had stamped the cookie in ZooKeeper"),
+            done if boot.has("preboot_end") else "its preboot check never ended",
         ],
     )
 
 
-def _suspects(court: Court, story: Story) -> bool:
-    return court.guarded(story) and story.suspicious
+def unmarked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
+    """A ledger that was open and the bookie's own all through the preboot check, and got no mark."""
+    started, ended = boot.first("preboot_start"), boot.first("preboot_end")
+    if started is None or ended is None or not evidence.guarded(boot):
+        return
+    name = bookie_name(evidence.run, boot.record.bookie)
+    span = started.earliest_ns, ended.latest_ns
+    for ledger in evidence.ledgers.known():
+        due = evidence.ledgers.open_all_the_while(ledger, *span)
+        if not due or not evidence.ledgers.mine_all_the_while(ledger, name, *span):
+            continue
+        if ledger in boot.marks:
+            yield KEPT
+            continue
+        yield _finding(
+            "unmarked",
+            f"{evidence.ledger_name(ledger)}: {boot.name} did not put it in limbo",
+            [
+                f"{evidence.ledger_name(ledger)} was not closed and had {name} in its last ensemble "
+                f"from before {evidence.at(span[0])} until after {evidence.at(span[1])}",
+                evidence.did(boot, started, "began its preboot check"),
+                evidence.did(boot, ended, "ended it"),
+                f"no line of its log marks {evidence.ledger_name(ledger)}",
+            ],
+            ledger,
+        )
 
 
-def _mark(court: Court, story: Story, ledger: int) -> str:
-    mark = story.marks[ledger]
-    return f"{story.name} marked {ledger_text(court.run, ledger)} not before {court.at(mark.earliest_ns)}"
+def cleared_unrecovered(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
+    """A marked ledger was treated as out of limbo before any close of it can have been in force."""
+    denials = evidence.denials(boot)
+    copied = boot.by_ledger("ledger_check_and_copy_start")
+    for ledger, mark in boot.marks.items():
+        signs = []
+        copy, denial = copied.get(ledger), denials.get(ledger)
+        if copy and copy.earliest_ns > mark.latest_ns:
+            signs.append(
+                (copy.latest_ns, evidence.did(boot, copy, "began to check its entries, out of limbo"))
+            )
+        if denial and denial.asked_ns > mark.latest_ns:
+            signs.append((denial.received_ns, evidence.denied(boot, ledger, denial)))
+        early = [said for at_ns, said in signs if evidence.ledgers.surely_open_at(ledger, at_ns)]
+        if signs and not early:
+            yield KEPT
+        if early:
+            yield _finding(
+                "cleared_unrecovered",
+                f"{evidence.ledger_name(ledger)}: {boot.name} ended its limbo before it was recovered",
+                [
+                    evidence.did(boot, mark, f"marked {evidence.ledger_name(ledger)}"),
+                    *early,
+                    f"no version of {evidence.ledger_name(ledger)} was CLOSED by then",
+                ],
+                ledger,
+            )
 
 
-Rule = Callable[[Court, Story], Iterator[Case]]
-OF_BOOTS: Mapping[str, Rule] = {
+def protection_lost(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
+    """After a crash in limbo the next boot denied an entry of a ledger that was still to be in it."""
+    last = boot.before[-1] if boot.before else None
+    if last is None or not last.record.unclean or boot.altered_since(last) or not evidence.guarded(boot):
+        return
+    denials = evidence.denials(boot)
+    name = bookie_name(evidence.run, boot.record.bookie)
+    for ledger, mark in last.marks.items():
+        since, until = mark.latest_ns, boot.record.started_ns
+        if boot.available_ns == NEVER or not evidence.ledgers.surely_open_at(ledger, until):
+            continue
+        denial = denials.get(ledger)
+        still = denial is not None and evidence.ledgers.surely_open_at(ledger, denial.received_ns)
+        if denial is None or not still:
+            yield KEPT
+            continue
+        if not evidence.ledgers.mine_all_the_while(ledger, name, since, denial.received_ns):
+            continue
+        yield _finding(
+            "protection_lost",
+            f"{evidence.ledger_name(ledger)}: {boot.name} denied what {last.name} had put in limbo",
+            [
+                evidence.did(last, mark, f"marked {evidence.ledger_name(ledger)}"),
+                f"{last.name} {last.record.how} at {evidence.at(last.record.ended_ns)}",
+                evidence.denied(boot, ledger, denial),
+                f"no version of {evidence.ledger_name(ledger)} was CLOSED by then",
+            ],
+            ledger,
+        )
+
+
+def _suspects(evidence: Evidence, boot: LoggedBoot) -> bool:
+    return evidence.guarded(boot) and boot.suspicious
+
+
+def _mark(evidence: Evidence, boot: LoggedBoot, ledger: int) -> str:
+    mark = boot.marks[ledger]
+    return f"{boot.name} marked {evidence.ledger_name(ledger)} not before {evidence.at(mark.earliest_ns)}"
+
+
+RULES: Mapping[str, Callable[[Evidence, LoggedBoot], Iterator[Result]]] = {
     "unclean_unseen": unclean_unseen,
     "clean_seen_unclean": clean_seen_unclean,
     "unchecked": unchecked,
@@ -255,4 +298,8 @@ OF_BOOTS: Mapping[str, Rule] = {
     "flag_cleared_early": flag_cleared_early,
     "full_check_early": full_check_early,
     "stamped_unchecked": stamped_unchecked,
+    "unmarked": unmarked,
+    "cleared_unrecovered": cleared_unrecovered,
+    "protection_lost": protection_lost,
 }
+"""By the kind of what each finds."""

@@ -16,10 +16,13 @@ from hypothesis import strategies as st
 
 from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.registry import CHECKERS
-from evidence.codes import Holding, Kind
+from evidence.codes import Holding, Kind, Message, Status
 from tests.histories.literals_log import LITERALS
+from tests.histories.lives import said
+from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
+    READER,
     acked,
     answered,
     chunk,
@@ -115,14 +118,23 @@ APART = {
         *(acked(0), operation(Kind.CREATE), operation(Kind.CLOSE, result=3, entry=2)),
         *(created(), closed(0)),
     ],
+    "the first of a boot's denials": [
+        *boots.HISTORY,
+        *(
+            said(Message.READ, 1, at, entry=at, status=Status.ENOENTRY, boot=2, source=READER)
+            for at in (115, 113, 117)
+        ),
+    ],
     "an illegal move of the metadata": [acked(0), acked(1), created(), closed(1), closed(0, 2)],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
+RUNS = {"the first of a boot's denials": boots.run_of()}
+"""What such a run has beside its history, where it has more."""
 
 
 @pytest.mark.parametrize("name", APART)
 def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
-    history, run = facts(*APART[name]), run_facts()
+    history, run = facts(*APART[name]), RUNS.get(name, run_facts())
     assert len(blocks(history, 1)) > 1
     expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
     assert text(in_blocks(blocks(history, 1), run)) == expected

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, conclude_all, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.servers.checker import Servers
 from evidence.codes import Message, Status
 from tests.histories import twins_servers as twins
@@ -56,12 +56,16 @@ def test_the_histories_have_everything_that_can_be_told():
 def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed):
     history, run = random_boots(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    batches = [chunk(part) for part in parts]
+    known = combined_facts((facts_of(batch, checkers=CHECKERS) for batch in batches), checkers=CHECKERS)
+    found = [check_all(batch, run, known, checkers=CHECKERS) for batch in batches]
+    summaries = pickle.loads(pickle.dumps(found))
     place = data.draw(st.integers(0, len(summaries) - 1))
     merge = lambda left, right: merge_all(left, right, checkers=CHECKERS)  # noqa: E731
     left = reduce(merge, summaries[: place + 1])
     total = reduce(merge, summaries[place + 1 :], left)
-    assert conclude_all(total, run, checkers=CHECKERS).judgements["servers"] == judged([chunk(history)], run)
+    verdict = conclude_all(total, run, known, checkers=CHECKERS)
+    assert verdict.judgements["servers"] == judged([chunk(history)], run)
 
 
 def kinds(run, history=HISTORY):
