@@ -1,20 +1,19 @@
 """Evidence: whether this run can prove anything at all.
 
 A run whose evidence was not closed, whose steps were left out, whose faults were not confirmed, in which
-nothing was acknowledged or nobody looked afterwards is never ``valid``, however clean the rest looks.
-Convicts nobody: its verdict is ``valid`` or ``unknown``.
+nothing was acknowledged or nothing was read afterwards is never ``valid``, however clean the rest looks.
+It finds no anomaly: its verdict is ``valid`` or ``unknown``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import recorded, shortcomings
 from checkers.facts.parts import final
 from checkers.facts.wording import counted
@@ -23,17 +22,7 @@ from evidence.findings import Judgement, Verdict
 from protocol.addresses import OBSERVER, PROXY
 from protocol.faults import UNPLANNED
 
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """How much was seen; ``passes`` are the census passes in which a bookie said whether it has an entry."""
-
-    operations: int
-    acked: int
-    final_opens: int
-    final_entries: int
-    census: int
-    passes: frozenset[int]
+_ANSWERED = "answered_in_census_"
 
 
 class Sufficiency:
@@ -42,34 +31,32 @@ class Sufficiency:
     name = "evidence"
     tables: tuple[str, ...] = ("operations", "census")
     kinds: tuple[str, ...] = ()
+    facts: tuple[LedgerFact, ...] = ()
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Amounts:  # noqa: ARG002  # as agreed
-        """Count."""
-        rows, census = chunk.operations, chunk.census
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """How much was seen, and in which census passes a bookie said whether it has an entry."""
+        rows, census = batch.operations, batch.census
         answered = census.where(census["holding"] != Holding.UNKNOWN)
-        return Amounts(
+        passes = np.unique(answered["pass_number"]).tolist()
+        return Found.of(
             operations=rows.number,
             acked=rows.of(kind=Kind.ADD, outcome=Outcome.OK).number,
             final_opens=rows.of(kind=Kind.OPEN, outcome=Outcome.OK).once(final).number,
             final_entries=rows.of(kind=Kind.ENTRY, outcome=Outcome.OK).once(final).number,
-            census=census.number,
-            passes=frozenset(np.unique(answered["pass_number"]).tolist()),
+            census_answers=census.number,
+            **{f"{_ANSWERED}{number}": 1 for number in passes},
         )
 
-    def merge(self, left: Amounts, right: Amounts) -> Amounts:
-        """Sum."""
-        return Amounts(
-            left.operations + right.operations,
-            left.acked + right.acked,
-            left.final_opens + right.final_opens,
-            left.final_entries + right.final_entries,
-            left.census + right.census,
-            left.passes | right.passes,
-        )
-
-    def conclude(self, summary: Amounts, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Every reason why this run proves too little is a note."""
-        lacking = [*shortcomings(run, recorded(run)), *_left_out(run), *_too_little(summary), *_faults(run)]
+        names = ("operations", "acked", "final_opens", "final_entries", "census_answers")
+        seen = {
+            **{name: found.count(name) for name in names},
+            "census_passes": sum(name.startswith(_ANSWERED) for name in found.counts),
+            "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
+            "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
+        }
+        lacking = [*shortcomings(run, recorded(run)), *_left_out(run), *_too_little(seen), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
@@ -77,16 +64,7 @@ class Sufficiency:
                 "evidence closed and undamaged, all steps of the plan, an acknowledged add, a census, "
                 "final reads, every fault confirmed and healed, the proxy and the observer alive to the end"
             ),
-            seen={
-                "operations": summary.operations,
-                "acked": summary.acked,
-                "final_opens": summary.final_opens,
-                "final_entries": summary.final_entries,
-                "census_answers": summary.census,
-                "census_passes": len(summary.passes),
-                "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
-                "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
-            },
+            seen=seen,
             notes=(*lacking, *_unplanned(run)),
         )
 
@@ -96,12 +74,12 @@ def _left_out(run: RunFacts) -> Iterator[str]:
         yield f"steps of the plan were left out: {run.left_out}"
 
 
-def _too_little(amounts: Amounts) -> Iterator[str]:
-    if not amounts.acked:
+def _too_little(seen: Mapping[str, int]) -> Iterator[str]:
+    if not seen["acked"]:
         yield "no add was acknowledged"
-    if not amounts.passes:
+    if not seen["census_passes"]:
         yield "no census was taken that a bookie answered"
-    if not amounts.final_opens:
+    if not seen["final_opens"]:
         yield "no ledger was opened and read at the end"
 
 
