@@ -1,23 +1,22 @@
 """Log: what was appended to a log made of ledgers stays where it is, for every reader.
 
-The one property of a whole run and not of single ledgers: cycles go through any rows, so the summary is
-the rows themselves, those of the workload ``chain`` only. They become transactions, and the log checker
+The one property of a whole run and not of single ledgers: cycles go through any rows, so a check gives the
+rows themselves, those of the workload ``chain`` only. They become transactions, and the log checker
 judges them as it judges those of any other store. Sources: Elle (see :mod:`checkers.log.checker`);
 *Fencing* ("The scenario that violates persistence"), for what a log of several ledgers is to its readers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
+from checkers.found import whole_rows
 from checkers.log.checker import judge_log
 from checkers.log.findings import PROPERTY
 from evidence.codes import Kind
-from evidence.exchange.chains import NEEDED, Columns, chain_transactions, of_chains
+from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.findings import Judgement, Verdict
 
 _RESTS_ON = ("operations", "ledgers", "chains")
@@ -27,39 +26,29 @@ _NEEDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The summary: columns of the rows that concern logs, in parts as they came."""
-
-    parts: tuple[Columns, ...] = ()
-
-
 class Log:
-    """Convicts what a strictly serializable log does not show its readers."""
+    """Finds what no strictly serializable log shows its readers."""
 
     name = PROPERTY
     tables: tuple[str, ...] = ("operations",)
+    facts: tuple[LedgerFact, ...] = ()
     kinds: tuple[str, ...] = (
         *("duplicate-elements", "garbage-read", "G1a", "incompatible-order", "dirty-update"),
         *("G0-realtime", "G1c-realtime", "G-single-realtime"),
     )
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Kept:
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
         """The rows of a run's logs; nothing of a run without one."""
         if not run.chains:
-            return Kept()
-        rows = chunk.operations
-        mine = of_chains(rows, run.chains)
-        return Kept(({name: rows[name][mine] for name in NEEDED},)) if mine.any() else Kept()
+            return Found()
+        rows = batch.operations.where(of_chains(batch.operations, run.chains))
+        return Found.of(whole_rows("operation", rows["ledger"], [rows[name] for name in NEEDED]))
 
-    def merge(self, left: Kept, right: Kept) -> Kept:
-        """Both."""
-        return Kept((*left.parts, *right.parts))
-
-    def conclude(self, summary: Kept, run: RunFacts) -> Judgement:
-        """Needs, beside what the log checker needs, that somebody read each log whole at the end."""
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+        """Needs, beside what the log checker needs, a read of each log as a whole at the end."""
         required = self.name in run.required
-        if not run.chains or not summary.parts:
+        columns = dict(zip(NEEDED, found.columns("operation"), strict=False))
+        if not run.chains or not columns:
             missing = "no log of ledgers" if not run.chains else "nobody appended to a log or read it"
             judged = required or bool(run.chains)
             return Judgement(
@@ -68,7 +57,6 @@ class Log:
                 needed=_NEEDS,
                 notes=(missing,) if judged else (),
             )
-        columns = {name: np.concatenate([part[name] for part in summary.parts]) for name in NEEDED}
         given, unread = chain_transactions(columns, run.chains)
         known = {number: name for name, number in run.clients.items()}
         given = replace(given, caller_names={**given.caller_names, **known}, began_ns=run.began_ns)

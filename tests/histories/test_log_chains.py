@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from random import Random
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checkers.contract import RunFacts
 from checkers.judge import judge
-from checkers.log.property import Kept, Log
+from checkers.log.property import Log
 from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import Chain, chains_of
 from evidence.findings import Judgement, Verdict
@@ -60,9 +60,11 @@ def lawful(
 
 
 def of(history: list[Fact], chain: Chain) -> Judgement:
-    run = chain_facts(chain)
-    log = Log()
-    return log.conclude(log.scan(chunk(history), run), run)
+    return judged([history], chain_facts(chain))
+
+
+def judged(parts: list[list[Fact]], run: RunFacts) -> Judgement:
+    return judge([chunk(part) for part in parts], run, checkers=(Log(),)).judgements["log"]
 
 
 @steady(60)
@@ -117,12 +119,10 @@ def closes(row: dict[str, Any], gone: dict[str, Any]) -> bool:
 def test_cuts_change_nothing(seed: int) -> None:
     random = Random(seed)
     chain, history, _ = lawful(random)
-    run, log = chain_facts(chain), Log()
     random.shuffle(history)
     cuts = sorted(random.sample(range(len(history) + 1), min(3, len(history))))
     parts = [history[a:b] for a, b in zip([0, *cuts], [*cuts, len(history)], strict=True)]
-    merged = reduce(log.merge, (log.scan(chunk(part), run) for part in parts), Kept())
-    assert log.conclude(merged, run) == of(history, chain)
+    assert judged(parts, chain_facts(chain)) == of(history, chain)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -138,10 +138,9 @@ def test_of_small_logs_the_twin_says_the_same_also_where_reads_lack_something(se
 
 
 def test_a_run_without_a_log_is_not_judged_unless_its_plan_asks_for_it() -> None:
-    log = Log()
     for required, verdict in (((), Verdict.NOT_JUDGED), (("log",), Verdict.UNKNOWN)):
         run = replace(chain_facts(), chains=(), required=required)
-        assert log.conclude(log.scan(chunk([put(7, 0, (1, 2))]), run), run).verdict is verdict
+        assert judged([[put(7, 0, (1, 2))]], run).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -164,10 +163,9 @@ def test_a_log_that_was_not_read_whole_at_the_end_is_never_valid(final: list[Fac
 
 def test_evidence_that_is_damaged_or_open_ended_is_never_valid() -> None:
     history = facts([put(7, 0, (10, 11)), last((7, 0), (8, -1), at=(90, 95))])
-    log = Log()
     for more in ({"complete": False}, {"damage": ("chains: transaction 0x7 cannot be read",)}):
         run = chain_facts(**more)
-        assert log.conclude(log.scan(chunk(history), run), run).verdict is Verdict.UNKNOWN
+        assert judged([history], run).verdict is Verdict.UNKNOWN
 
 
 def test_a_log_is_as_its_last_list_has_it() -> None:
@@ -181,8 +179,7 @@ def test_a_log_is_as_its_last_list_has_it() -> None:
 def test_a_finding_names_clients_entries_and_the_runs_seconds() -> None:
     run = replace(chain_facts(), began_ns=-(10**9))
     late = [put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61)), last((7, 1), (8, 0), at=(90, 95))]
-    log = Log()
-    (told,) = log.conclude(log.scan(chunk(facts(late)), run), run).findings
+    (told,) = judged([facts(late)], run).findings
     assert list(told.proof) == [
         "T1 is writer, operation 701: append events 7:1",
         "T2 is writer, operation 800: append events 8:0",
