@@ -1,10 +1,20 @@
-"""README stays short enough to read at once, and no link between documents is dead."""
+"""README stays short, findings have the form of a bug report, and no link between documents is dead."""
 
 import re
 from pathlib import Path
 
 README_LINES = 150
 CELL_WORDS = 20
+FINDING_ROWS = ["(?:Severity|Kind)", "Component", "Affected", "Not affected", "Known upstream", "Environment"]
+FINDING_SECTIONS = [
+    "What happens",
+    "Settings that are not defaults",
+    "Steps",
+    "Expected and actual",
+    "What was measured",
+    "Cause",
+    "What would fix it",
+]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.M | re.S)
 
@@ -14,6 +24,12 @@ def long_cells(text: str) -> list[str]:
     rows = [line for line in text.splitlines() if line.startswith("|")]
     cells = [LINK.sub(lambda link: link[0].split("](")[0], cell) for row in rows for cell in row.split("|")]
     return [cell.strip() for cell in cells if len(cell.split()) > CELL_WORDS]
+
+
+def missing_parts(text: str) -> list[str]:
+    """Rows of the head and sections that a finding needs and ``text`` lacks."""
+    rows = [row for row in FINDING_ROWS if not re.search(rf"^\| \*\*{row}\*\* \|", text, re.M)]
+    return rows + [section for section in FINDING_SECTIONS if f"## {section}\n" not in text]
 
 
 def dead_links(page: Path) -> list[str]:
@@ -51,6 +67,18 @@ def test_every_finding_is_in_the_index(root: Path) -> None:
     index = (findings / "README.md").read_text()
     pages = {page.name for page in findings.glob("*.md")} - {"README.md"}
     assert {name for name in pages if f"({name})" not in index} == set()
+
+
+def test_every_finding_has_the_form_of_a_bug_report(root: Path) -> None:
+    findings = root / "docs" / "findings"
+    pages = [page for page in findings.glob("*.md") if page.name != "README.md"]
+    assert {page.name: missing for page in pages if (missing := missing_parts(page.read_text()))} == {}
+
+
+def test_a_missing_part_is_seen() -> None:
+    rows = "".join(f"| **{row}** | text |\n" for row in ["Kind", *FINDING_ROWS[1:-1]])
+    text = rows + "".join(f"## {section}\n" for section in FINDING_SECTIONS[1:])
+    assert missing_parts(text) == ["Environment", "What happens"]
 
 
 def test_a_long_cell_and_a_dead_link_are_seen(tmp_path: Path) -> None:
