@@ -38,7 +38,8 @@ CHECKERS: tuple[AnyChecker, ...] = (
 )
 
 SAFETY = (
-    *("durability", "closing", "fencing", "recovery", "content", "order", "metadata", "answers"),
+    *("durability", "closing", "fencing", "recovery", "content", "order", "lac", "metadata"),
+    "answers",
     "availability",  # it reports only what stays out of reach for good
 )
 """Properties that count whenever they are violated, required by the plan or not; the severest first."""
