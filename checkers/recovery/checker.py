@@ -35,6 +35,7 @@ from protocol.addresses import name_of_id
 from protocol.quorums import Quorums
 
 ENDED_TOO_SOON, FENCED_TOO_FEW = Ruling.ENDED_TOO_SOON.value, Ruling.FENCED_TOO_FEW.value
+NOT_WRITTEN_BACK = Ruling.NOT_WRITTEN_BACK.value
 WROTE_BACK_UNREAD = "wrote_back_unread"
 
 
@@ -53,7 +54,7 @@ class Recovery:
 
     name = "recovery"
     tables: tuple[str, ...] = ("frames", "ledgers", "operations")
-    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, WROTE_BACK_UNREAD)
+    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, NOT_WRITTEN_BACK, WROTE_BACK_UNREAD)
 
     def scan(self, chunk: Chunk, run: RunFacts) -> Recoveries:  # noqa: ARG002  # as agreed
         """Frames, metadata and writers' handles of one chunk."""
@@ -97,7 +98,7 @@ class Recovery:
             findings=capped(findings),
             counts={
                 kind: sum(finding.count for finding in findings if finding.kind == kind)
-                for kind in (ENDED_TOO_SOON, FENCED_TOO_FEW, WROTE_BACK_UNREAD)
+                for kind in self.kinds
             },
             notes=(*lacking, *_notes(trial, beside, run)),
             undecided=tuple(
@@ -149,6 +150,8 @@ class _Trial:
                 yield self._ended_too_soon(case)
             elif case.ruling is Ruling.FENCED_TOO_FEW:
                 yield self._fenced_too_few(case)
+            elif case.ruling is Ruling.NOT_WRITTEN_BACK:
+                yield from self._not_written_back(case)
         for writing in self.writings:
             yield from self._unread(writing)
 
@@ -240,6 +243,37 @@ class _Trial:
             f"with answers to fencing from {listed(known) or 'nobody'}; unknown in one write set: "
             f"{listed(unknown)} (AQ {ensemble.quorums.ack})"
         )
+
+    def _not_written_back(self, case: Case) -> Iterator[Finding]:
+        close, ack = case.close, case.close.version.shape[2]
+        closer = next(one for one in case.recoverers if one.ends(close) and one.fences(close))
+        source = source_name(self.run, closer.source)
+        for ledger, first, last in closer.unstored:
+            given, stored = (
+                sorted(self.told.from_bookies(ledger, heard, closer.source, first, close.by_ns))
+                for heard in (Heard.FOUND, Heard.STORED)
+            )
+            yield Finding(
+                property=Recovery.name,
+                kind=NOT_WRITTEN_BACK,
+                ledger=ledger,
+                first_entry=first,
+                last_entry=last,
+                count=last - first + 1,
+                text=(
+                    f"{ledger_text(self.run, ledger)}: closed at {close.version.last_entry} before "
+                    f"{entries_text(first, last)} had been written back to an ack quorum"
+                ),
+                proof=(
+                    *_closed(case, self.run),
+                    f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
+                    f"recovery adds of entry {first} were acknowledged to {source} by "
+                    f"{self._bookies(stored)} (AQ {ack})",
+                ),
+            )
+
+    def _bookies(self, numbers: Iterable[int]) -> str:
+        return listed(bookie_name(self.run, number) for number in numbers) or "no bookie"
 
     def _unread(self, writing: Writing) -> Iterator[Finding]:
         source = source_name(self.run, writing.source)

@@ -15,7 +15,9 @@ import numpy as np
 
 from checkers.recovery.closes import Close
 from checkers.recovery.recoveries import Heard, Told
+from checkers.recovery.writebacks import deep
 from checkers.recovery.writers import Writers
+from checkers.sets.spans import Spans
 from protocol.addresses import MAX_BOOKIES
 
 _LAC = -1
@@ -23,7 +25,7 @@ _LAC = -1
 
 
 class Ruling(Enum):
-    """What became of one close; the first four convict nobody."""
+    """What became of one close; the first four are no anomaly."""
 
     LEGAL = "legal"
     BY_WRITER = "the writer may have closed it itself"
@@ -31,6 +33,7 @@ class Ruling(Enum):
     UNSEEN = "not seen"
     ENDED_TOO_SOON = "ended_too_soon"
     FENCED_TOO_FEW = "fenced_too_few"
+    NOT_WRITTEN_BACK = "not_written_back"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,9 @@ class Grounds:
 
     ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
     ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
-    ``own`` is the recoverer itself where it is a bookie: what it says to itself is seen by nobody.
+    ``own`` is the recoverer itself where it is a bookie: its answers to itself cross no link.
+    ``unstored`` are the entries that it had been given by recovery reads until the close, and whose
+    recovery adds fewer than AQ bookies had acknowledged to it by then.
     """
 
     source: int
@@ -49,6 +54,7 @@ class Grounds:
     fenced: frozenset[int]
     fenced_empty: frozenset[int]
     own: frozenset[int]
+    unstored: Spans
     went_on_ns: int
 
     def ends(self, close: Close) -> bool:
@@ -82,7 +88,8 @@ def decided(close: Close, told: Told, writers: Writers, clients: Collection[int]
         return Case(close, Ruling.UNSEEN)
     recoverers = tuple(_grounds(close, source, told) for source in told.recoverers(close.ledger))
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
-    closer = next((grounds for grounds in ended if grounds.fences(close)), None)
+    fenced = [grounds for grounds in ended if grounds.fences(close)]
+    closer = next((grounds for grounds in fenced if not len(grounds.unstored)), None)
     if closer is not None:
         ruling = Ruling.LEGAL
     elif writers.may_have_closed(
@@ -98,7 +105,8 @@ def decided(close: Close, told: Told, writers: Writers, clients: Collection[int]
     elif not recoverers:
         ruling = Ruling.UNSEEN
     else:
-        ruling = Ruling.FENCED_TOO_FEW if ended else Ruling.ENDED_TOO_SOON
+        fewer = Ruling.FENCED_TOO_FEW if ended else Ruling.ENDED_TOO_SOON
+        ruling = Ruling.NOT_WRITTEN_BACK if fenced else fewer
     return Case(close, ruling, recoverers, closer)
 
 
@@ -115,6 +123,7 @@ def _grounds(close: Close, source: int, told: Told) -> Grounds:
         return frozenset(told.from_bookies(close.ledger, kind, source, entry, by_ns))
 
     went_on_ns = _went_on_ns(close, source, told)
+    own = frozenset({source} if source <= MAX_BOOKIES else ())
     return Grounds(
         source=source,
         denied=heard(Heard.DENIED, close.beyond, close.by_ns),
@@ -122,9 +131,22 @@ def _grounds(close: Close, source: int, told: Told) -> Grounds:
         unsure=heard(Heard.UNSURE, close.beyond, close.by_ns),
         fenced=heard(Heard.FENCED, _LAC, went_on_ns),
         fenced_empty=heard(Heard.FENCED_EMPTY, _LAC, went_on_ns),
-        own=frozenset({source} if source <= MAX_BOOKIES else ()),
+        own=own,
+        unstored=_unstored(close, source, told, close.version.shape[2] - len(own)),
         went_on_ns=went_on_ns,
     )
+
+
+def _unstored(close: Close, source: int, told: Told, number: int) -> Spans:
+    """Entries given to the source and not acknowledged back by ``number`` bookies, up to the end.
+
+    ``LedgerRecoveryOp`` adds each entry that it has read again, and waits for AQ acknowledgements.
+    """
+    found = told.by_bookie(close.ledger, Heard.FOUND, source, close.by_ns)
+    stored = told.by_bookie(close.ledger, Heard.STORED, source, close.by_ns)
+    kept = Spans.of_ranges(*(np.array([one]) for one in (close.ledger, 0, close.version.last_entry)))
+    short = deep(close.ledger, found, 1) & kept
+    return short - deep(close.ledger, stored, number) if number > 0 else Spans.empty()
 
 
 def _went_on_ns(close: Close, source: int, told: Told) -> int:

@@ -16,7 +16,8 @@ import numpy as np
 from checkers.facts.wire import asked, codes, decoded, denies, told
 from checkers.rows import Rows, at_once
 from checkers.sets.moments import Index, Moments, Pieces
-from evidence.codes import FrameFlag, Message, Status
+from checkers.sets.spans import Spans
+from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.addresses import MAX_BOOKIES
 
 
@@ -32,6 +33,7 @@ class Heard(IntEnum):
     DENIED = 7  # an explicit negative to one
     UNSURE = 8  # any other answer to one
     COPIED = 9  # EOK to a plain read, on which replication rests
+    STORED = 10  # EOK to a recovery add
 
 
 _REQUESTS = {
@@ -103,6 +105,8 @@ def _answers(rows: Rows) -> Iterator[_Part]:
                 yield other, unsure, _BY_BOOKIE, "forwarded_ns"
     for part in told(rows, Message.READ):
         yield Heard.COPIED, part.once(_of_ledgers).of(delivered=Status.EOK), ("source",), "forwarded_ns"
+    for part in told(rows, Message.RECOVERY_ADD):
+        yield Heard.STORED, part.once(_of_ledgers).of(delivered=Status.EOK), _BY_BOOKIE, "forwarded_ns"
 
 
 def _of_ledgers(rows: Rows) -> Rows:
@@ -136,6 +140,13 @@ class Told:
         """(bookie, or 0 for requests; when and of which entries), ascending."""
         found = self._known.get((ledger, heard), {}).get(source, ())
         return [(bookie, self._index.of(ledger, who)) for bookie, who in found]
+
+    def by_bookie(self, ledger: int, heard: Heard, source: int, by_ns: int = NEVER) -> dict[int, Spans]:
+        """Bookie -> the entries of which such an answer may have reached the source by that time."""
+        return {
+            bookie: pieces.where(pieces.early <= by_ns).spans(ledger)
+            for bookie, pieces in self.pieces(ledger, heard, source)
+        }
 
     def from_bookies(self, ledger: int, heard: Heard, source: int, entry: int, by_ns: int) -> set[int]:
         """Bookies of which such an answer about the entry may have reached the source by that time."""

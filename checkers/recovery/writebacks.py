@@ -35,11 +35,11 @@ class Writing:
 
     def found_below(self, number: int) -> Spans:
         """Entries that fewer bookies than this, but one at least, answered to its recovery reads."""
-        return self.entries & _deep(self.ledger, self.found, 1) - _deep(self.ledger, self.found, number)
+        return self.entries & deep(self.ledger, self.found, 1) - deep(self.ledger, self.found, number)
 
     def unsure_from(self, number: int) -> Spans:
         """Entries recovered though so many bookies or more answered with an error."""
-        return self.entries & _deep(self.ledger, self.found, 1) & _deep(self.ledger, self.unsure, number)
+        return self.entries & deep(self.ledger, self.found, 1) & deep(self.ledger, self.unsure, number)
 
     def found_by(self, entry: int) -> list[int]:
         """The bookies that answered with the entry."""
@@ -62,8 +62,8 @@ def writings(told: Told, named: Mapping[int, frozenset[int]]) -> Iterator[Writin
                 source=source,
                 entries=entries,
                 unread=unread,
-                found=_by_bookie(told, ledger, Heard.FOUND, source),
-                unsure=_by_bookie(told, ledger, Heard.UNSURE, source),
+                found=told.by_bookie(ledger, Heard.FOUND, source),
+                unsure=told.by_bookie(ledger, Heard.UNSURE, source),
                 first_ns=first,
             )
 
@@ -85,12 +85,8 @@ def _merged(told: Told, ledger: int, heard: Heard, source: int) -> Pieces:
     return Pieces(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
-def _by_bookie(told: Told, ledger: int, heard: Heard, source: int) -> dict[int, Spans]:
-    return {bookie: pieces.spans(ledger) for bookie, pieces in told.pieces(ledger, heard, source)}
-
-
-def _deep(ledger: int, answers: Mapping[int, Spans], number: int) -> Spans:
-    """The entries that ``number`` bookies or more answered."""
+def deep(ledger: int, answers: Mapping[int, Spans], number: int) -> Spans:
+    """The entries that at least ``number`` bookies answered."""
     parts = [spans for spans in answers.values() if len(spans)]
     if not parts:
         return Spans.empty()

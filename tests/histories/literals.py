@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkers.contract import RunFacts
-from evidence.codes import Flag, Holding, Kind, Message, Outcome, Proof, Status
-from tests.histories.asking import ENOENTRY, add, plain_read, recovery
+from evidence.codes import Direction, Flag, Holding, Kind, Message, Outcome, Proof, Status
+from tests.histories.asking import ENOENTRY, add, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
 from tests.histories.lives import boot, copied, fault, fenced, on_disk, server, took
@@ -211,6 +211,16 @@ on_the_wire(
     "recovery/fenced_too_few",
     [recovered_ledger(11), recovery(11, fenced=("b1",))],
     lawful=[recovered_ledger(11), recovery(11)],
+)
+NOT_BACK = [
+    fact
+    for fact in recovery(11, found=(11,))
+    if (fact[1]["kind"], fact[1]["way"]) != (Message.RECOVERY_ADD, Direction.ANSWER)
+]
+on_the_wire(
+    "recovery/not_written_back",
+    [recovered_ledger(11), NOT_BACK, answer("reader", "b1", write_back(11), at=23)],
+    lawful=[recovered_ledger(11), recovery(11, found=(11,))],
 )
 UNREAD = [
     one

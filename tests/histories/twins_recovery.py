@@ -135,14 +135,15 @@ def answered_at_once(history: list[Fact], ledger: int, client: int) -> int:
     )
 
 
-def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> str:
+def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str, list[int]]:
+    """What the close is, and the entries that its first recoverer did not write back."""
     close = versions[-1]
     ledger, entry, by_ns = close["ledger"], close["last_entry"] + 1, close["latest_ns"]
     named = in_recovery(versions)
     if named is None:
-        return "unseen"
+        return "unseen", []
     named = [{**version, "beyond": entry} for version in named]
-    ended_at_all = False
+    ended_at_all, short = False, []
     for source in recoverers(history, ledger):
         own = {source} if source < 100 else set()
         read = reached(history, ledger, source, Message.RECOVERY_READ, entry)
@@ -161,19 +162,39 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> str:
         ended = any(has_ended(version, denied | own, run) for version in named)
         ended_at_all |= ended
         if ended and any(has_fenced(version, known | own, run) for version in named):
-            return "legal"
+            lacking = list(unstored(history, close, source))
+            if not lacking:
+                return "legal", []
+            short = short or lacking
     if by_writer(history, close, min(v["earliest_ns"] for v in named[1:]), run):
-        return "by_writer"
+        return "by_writer", []
     clients = {run.bookies[name] for name in run.guarded}
     clients |= {row["source"] for row in rows(history, "frames") if 0 < row["source"] < 100}
     for bookie in clients:
         if any(has_ended(v, {bookie}, run) for v in named) and any(
             has_fenced(v, {bookie}, run) for v in named
         ):
-            return "by_bookie"
+            return "by_bookie", []
     if not recoverers(history, ledger):
-        return "unseen"
-    return "fenced_too_few" if ended_at_all else "ended_too_soon"
+        return "unseen", []
+    if short:
+        return "not_written_back", short
+    return ("fenced_too_few" if ended_at_all else "ended_too_soon"), []
+
+
+def unstored(history: list[Fact], close: Row, source: int) -> Iterator[int]:
+    """Entries that the source was given, and that too few bookies acknowledged back to it, by the close."""
+    for entry in range(close["last_entry"] + 1):
+        given, stored = (
+            {
+                row["bookie"]
+                for row in reached(history, close["ledger"], source, kind, entry)
+                if row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"]
+            }
+            for kind in (Message.RECOVERY_READ, Message.RECOVERY_ADD)
+        )
+        if given and len(stored) + (source < 100) < close["ack_quorum"]:
+            yield entry
 
 
 def unread(history: list[Fact], ledger: int, run: RunFacts) -> Iterator[int]:
@@ -202,12 +223,14 @@ def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
     rulings: Counter[str] = Counter()
     for ledger in sorted({row["ledger"] for _, row in history if row["ledger"] >= 0}):
         for versions in closes(history, ledger):
-            what = ruling(history, versions, run)
+            what, short = ruling(history, versions, run)
             rulings[what] += 1
             if what == "ended_too_soon":
                 things[what, ledger, versions[-1]["last_entry"] + 1] += 1
             if what == "fenced_too_few":
                 things[what, ledger, -1] += 1
+            for entry in short:
+                things[what, ledger, entry] += 1
         for entry in unread(history, ledger, run):
             things["wrote_back_unread", ledger, entry] += 1
     return things, rulings

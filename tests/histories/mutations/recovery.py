@@ -140,6 +140,29 @@ def what_was_read_is_swallowed(case, dice):
     return history, span("recovery/wrote_back_unread", entry, entry)
 
 
+@operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
+def recovery_adds_are_acknowledged_by_too_few(case, dice):
+    closes = [row for row in case.rows("ledgers") if row["state"] == 3]
+    given = [
+        row["entry"]
+        for row in case.rows("frames")
+        if is_answer(row, Message.RECOVERY_READ)
+        and row["delivered"] == Status.EOK
+        and row["entry"] <= case.end
+    ]
+    if not given:
+        return case.history, set()
+    entry, left = dice.choice(given), closes[0]["ack_quorum"] - 1
+    acks = [row for row in case.rows("frames") if is_answer(row, Message.RECOVERY_ADD, entry=entry)]
+    kept = set(sorted({row["bookie"] for row in acks})[:left])
+    history = edited(
+        case.history,
+        lambda row: is_answer(row, Message.RECOVERY_ADD, entry=entry) and row["bookie"] not in kept,
+        **kept_from_reader(),
+    )
+    return history, span("recovery/not_written_back", entry, entry) if nobody_elses(case) else set()
+
+
 def reads_of_ones_own(case):
     """Answers EOK to reads, by boots that had acknowledged the entry."""
     acks = {

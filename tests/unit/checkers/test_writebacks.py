@@ -1,5 +1,6 @@
 """What recoverers write back, and where BP-46 asks for more than the client does."""
 
+from evidence.codes import Direction
 from evidence.findings import Verdict
 from tests.histories.asking import (
     EIO,
@@ -14,7 +15,7 @@ from tests.histories.asking import (
     swallowed,
     write_back,
 )
-from tests.histories.story import closed, created, judged, kinds
+from tests.histories.story import BOOKIES, closed, created, judged, kinds
 
 
 def told(*parts, **run):
@@ -29,6 +30,36 @@ def test_one_positive_answer_is_enough_to_write_an_entry_back():
     judgement = told(recovered(5), recovery(5, found=(5,)))
     assert judgement.verdict is Verdict.VALID
     assert judgement.seen["written_back"] == 1
+
+
+def test_a_close_before_the_write_back_reached_an_ack_quorum_is_an_anomaly():
+    parts = [recovered(5), *[fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b2", "b3")]]
+    assert found(*parts) == [("not_written_back", 5, 5)]
+    assert told(*parts).findings[0].proof[1:] == (
+        "reader was given entry 5 by b1 in a recovery read",
+        "recovery adds of entry 5 were acknowledged to reader by b1 (AQ 2)",
+    )
+
+
+def test_two_of_three_acknowledgements_of_a_write_back_are_enough():
+    facts = [fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b3")]
+    assert found(recovered(5), *facts) == []
+
+
+def test_another_recoverer_that_wrote_everything_back_may_have_closed():
+    facts = [fact for fact in recovery(5, found=(5,)) if not acknowledges(fact, "b1", "b2", "b3")]
+    assert found(recovered(5), *facts, *recovery(5, found=(5,), source="observer", at=40)) == []
+
+
+def test_an_entry_read_above_the_end_need_not_be_written_back():
+    facts = [fact for fact in recovery(5, found=(7,)) if fact[1]["kind"] != write_back(7)[0]]
+    assert found(recovered(5), *facts) == []
+
+
+def acknowledges(fact, *bookies):
+    row = fact[1]
+    same = (row["kind"], row["way"]) == (write_back(0)[0], Direction.ANSWER)
+    return same and row["bookie"] in {BOOKIES[bookie] for bookie in bookies}
 
 
 def test_an_entry_that_nobody_had_read_is_written_back():
