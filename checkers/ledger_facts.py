@@ -52,6 +52,8 @@ class LedgerFact:
 
     def _aggregated(self, rows: pa.Table) -> pa.Table:
         others = [name for name in rows.column_names if name not in self.key]
+        if not rows.num_rows:  # to aggregate none costs as much as some
+            return rows.select([*self.key, *others])
         order = [(name, "ascending") for name in self.key]
         how = (
             dict.fromkeys(others, "first") if self.first_by else {name: self.values[name] for name in others}

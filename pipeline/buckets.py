@@ -5,8 +5,9 @@ They run in Spark workers; their memory is bounded by the size of a batch, not o
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from checkers.contract import Batch, LedgerFacts, RunFacts
 from checkers.judge import FACTS, Summaries, check_all, combined_facts, facts_of, merge_all
@@ -26,8 +27,9 @@ class BucketTask:
 
 
 def facts_of_bucket(task: BucketTask) -> LedgerFacts:
-    """What one bucket contributes to the facts of ledgers."""
-    return combined_facts(facts_of(batch) for batch in batches(task.bucket, task.rows, read_for_facts()))
+    """What one bucket contributes to the facts of ledgers, which take less than half of a row."""
+    parts = batches(task.bucket, 2 * task.rows, read_for_facts())
+    return combined_facts(facts_of(batch) for batch in parts)
 
 
 def read_for_facts() -> Columns:
@@ -39,10 +41,18 @@ def read_for_facts() -> Columns:
     return {table: [name for name in TABLES[table].names if name in asked[table]] for table in asked}
 
 
-def check_bucket(run: RunFacts, facts: LedgerFacts, task: BucketTask) -> Summaries:
-    """What every checker finds in one bucket."""
+def check_bucket(known: bytes, task: BucketTask) -> Summaries:
+    """What every checker finds in one bucket; ``known`` are the run and its facts, pickled."""
+    run, facts = _unpacked(known)
     checked = (check_all(batch, run, facts) for batch in batches(task.bucket, task.rows, asked(run)))
     return reduce(merge_all, checked, check_all(Batch({}), run, facts))
+
+
+@lru_cache(maxsize=1)
+def _unpacked(known: bytes) -> tuple[RunFacts, LedgerFacts]:
+    """Once for all tasks of a worker, and so is what follows from them (``once``)."""
+    unpacked: tuple[RunFacts, LedgerFacts] = pickle.loads(known)  # noqa: S301  # our own driver's
+    return unpacked
 
 
 def asked(run: RunFacts) -> Columns:

@@ -6,6 +6,7 @@ property: that is the checkers' affair. The same tables give the same verdict, b
 
 from __future__ import annotations
 
+import pickle
 from functools import partial, reduce
 
 from checkers.contract import Batch
@@ -35,7 +36,8 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     metadata = Batch({"ledgers": read_table(folder.tables, "ledgers")})
     parts = session.map(f"judging ledgers of {folder.mode}", facts_of_bucket, tasks)
     facts = combined_facts([facts_of(metadata), *parts])
-    checked = session.map(f"judging {folder.mode}", partial(check_bucket, run, facts), tasks)
+    check = partial(check_bucket, pickle.dumps((run, facts)))
+    checked = session.map(f"judging {folder.mode}", check, tasks)
     in_order = dict(sorted(zip((task.bucket.number for task in tasks), checked, strict=True)))
     found = reduce(merge_all, in_order.values(), check_all(metadata, run, facts))
     verdict = conclude_all(found, run, facts)
