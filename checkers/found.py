@@ -4,11 +4,12 @@ A row says that something holds of the entries ``first``..``last`` of a ledger; 
 or a name of the checker's own for what its conclusion needs beside. ``proof`` are numbers with a meaning that
 the kind gives them: sentences are only made in the conclusion, of the few findings that are shown.
 
-Two forms are enough for findings. :func:`span_rows` are sets of entries: neighbours join, and an entry that
-several rows name counts once. :func:`ledger_rows` are one row for each ledger: counts add up, and the proof
-is the one that sorts first. Both are combined by the operation that made them, so the number of batches is
-no matter. :func:`whole_rows` are rows of the evidence as they are, for a rule over the rows of many ledgers:
-only the conclusion has them all.
+Three forms are enough for findings. :func:`span_rows` are sets of entries: neighbours join, and an
+entry that several rows name counts once. :func:`first_rows` are rows about single entries: neighbours
+join, counts add up, and the proof is that of the first. :func:`ledger_rows` are one row for each ledger:
+counts add up, and the proof is the one that sorts first. All are combined by the operation that made
+them, so the number of batches is no matter. :func:`whole_rows` are rows of the evidence as they are,
+for a rule over the rows of many ledgers: only the conclusion has them all.
 """
 
 from __future__ import annotations
@@ -83,6 +84,14 @@ class Found:
         rows = _columns(_spans(kind, loss, *_parts(self._of(kind, loss))))
         return sorted(_as_rows(*rows))
 
+    def firsts(self, kind: str, like: int = 0) -> list[Row]:
+        """Rows of :func:`first_rows` as they were made, with so many columns ``like``; sorted by these."""
+        ledger, first, last, count, proof = _columns(self._of(kind, ""))
+        return sorted(
+            _as_rows(*_columns(_firsts(kind, ledger, first, last, count, proof[:like], proof[like:]))),
+            key=lambda row: (row.ledger, row.proof[:like], row.first),
+        )
+
     def marks(self, kind: str) -> Marks:
         """The entries of the rows of one kind, with their proof as the mark."""
         ledger, first, last, _, proof = _columns(_spans(kind, "", *_parts(self._of(kind, ""))))
@@ -131,6 +140,19 @@ def mark_rows(kind: str, entries: Marks) -> pa.Table:
     return span_rows(kind, entries.ledger, entries.first, entries.last, proof=[entries.mark])
 
 
+def first_rows(
+    kind: str, ledger: ArrayLike, entry: ArrayLike, *, like: Columns = (), proof: Columns
+) -> pa.Table:
+    """Rows about entries: one for each run of neighbours that are ``like``, with the proof of its first.
+
+    Arrays of equal length, in any order; each row counts. Of several rows about one entry the first is that
+    with the least proof by its columns from left to right. All rows of an entry must be in one batch.
+    """
+    ledger, entry = ints(ledger), ints(entry)
+    ones = np.ones(len(entry), dtype=np.int64)
+    return _firsts(kind, ledger, entry, entry, ones, tuple(map(ints, like)), tuple(map(ints, proof)))
+
+
 def ledger_rows(
     kind: str,
     ledger: ArrayLike,
@@ -169,6 +191,30 @@ def _spans(
         ones = np.ones(len(first), dtype=np.int64)
         (ledger, *proofs), first, last = sweep(groups, first, last, ones, lambda depth: depth > 0)
     return _table(kind, loss, ledger, first, last, last - first + 1, tuple(proofs))
+
+
+def _firsts(
+    kind: str,
+    ledger: Ints,
+    first: Ints,
+    last: Ints,
+    count: Ints,
+    like: tuple[Ints, ...],
+    proof: tuple[Ints, ...],
+) -> pa.Table:
+    if not len(ledger):
+        return _NOTHING
+    order = np.lexsort((*reversed(proof), first, *reversed(like), ledger))
+    columns = (column[order] for column in (ledger, first, last, count, *like, *proof))
+    ledger, first, last, count, *proofs = columns
+    new = np.ones(len(ledger), dtype=np.bool_)
+    new[1:] = first[1:] > last[:-1] + 1
+    for column in (ledger, *proofs[: len(like)]):
+        new[1:] |= column[1:] != column[:-1]
+    begin = np.flatnonzero(new)
+    end = np.append(begin[1:], len(new)) - 1
+    count = np.add.reduceat(count, begin)
+    return _table(kind, "", ledger[begin], first[begin], last[end], count, tuple(c[begin] for c in proofs))
 
 
 def _ledgers(

@@ -98,12 +98,7 @@ class LedgerFacts:
     def at(self, fact: LedgerFact, column: str, ledger: NDArray[Any], missing: int) -> Ints:
         """One column of a fact by ledger, for each of these ledgers; ``missing`` where it has no row."""
         columns = self.columns(fact)
-        known = columns["ledger"]
-        if not len(known):
-            return np.full(len(ledger), missing, dtype=np.int64)
-        place = np.minimum(np.searchsorted(known, ledger), len(known) - 1)
-        found: Ints = np.where(known[place] == ledger, columns[column][place], missing)
-        return found
+        return value_at(columns["ledger"], columns[column], ledger, missing)
 
     def of(self, fact: LedgerFact, *key: int) -> list[tuple[int, ...]]:
         """The rows whose key begins so, whole, in order."""
@@ -116,6 +111,15 @@ class LedgerFacts:
     @cached_property
     def _arrays(self) -> dict[str, Mapping[str, Ints]]:
         return {}
+
+
+def value_at(known: Ints, values: Ints, ledger: NDArray[Any], missing: int) -> Ints:
+    """Of ``known`` ledgers, ascending, with a value each: that of each of some ledgers, else ``missing``."""
+    if not len(known):
+        return np.full(len(ledger), missing, dtype=np.int64)
+    place = np.minimum(np.searchsorted(known, ledger), len(known) - 1)
+    found: Ints = np.where(known[place] == ledger, values[place], missing)
+    return found
 
 
 def _int64(column: NDArray[Any]) -> pa.Array:

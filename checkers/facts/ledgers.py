@@ -11,7 +11,7 @@ from checkers.contract import Batch, LedgerFact, LedgerFacts
 from checkers.facts.histories import Histories
 from checkers.facts.parts import acked, deleted, identified, told_lac
 from checkers.ledger_facts import Columns
-from checkers.rows import Rows
+from checkers.rows import Bools, Rows
 from evidence.codes import Kind, Outcome
 
 _OPERATION = ("ledger", "entry", "client", "seq", "kind", "outcome")
@@ -52,9 +52,20 @@ def operations_fact(
 
     def rows(batch: Batch) -> Columns:
         picked = pick(batch.operations)
+        if not values:
+            picked = picked.where(_new(picked, key))
         return {column: picked[column] for column in names}
 
     return LedgerFact(name, {"operations": reads}, rows, key=key, values=values)
+
+
+def _new(rows: Rows, names: tuple[str, ...]) -> Bools:
+    """Which rows are not like the row before: of many adds of one client to one ledger the first."""
+    new = np.zeros(rows.number, dtype=np.bool_)
+    new[:1] = True
+    for name in names:
+        new[1:] |= rows[name][1:] != rows[name][:-1]
+    return new
 
 
 LAST_PASS = LedgerFact(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from checkers.found import Row
 from evidence.findings import Finding
 
 KEPT = 100
@@ -27,3 +28,9 @@ def room_for(kind_and_ledger: tuple[str, int], taken: Counter[tuple[str, int]]) 
     """Whether one more of this (kind, ledger) would be kept; counts it. Spares making the others."""
     taken[kind_and_ledger] += 1
     return taken[kind_and_ledger] <= KEPT
+
+
+def kept(rows: Iterable[Row]) -> Iterator[Row]:
+    """The first ``KEPT`` rows of each ledger, for findings of one kind and class."""
+    taken: Counter[tuple[str, int]] = Counter()
+    return (row for row in rows if room_for(("", row.ledger), taken))

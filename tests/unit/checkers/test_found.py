@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts
-from checkers.found import ledger_rows, mark_rows, set_rows, span_rows, whole_rows
+from checkers.found import first_rows, ledger_rows, mark_rows, set_rows, span_rows, whole_rows
 from checkers.judge import check_all, combined_facts, facts_of, judge
 from checkers.registry import CHECKERS
 from checkers.sets.marks import Marks
@@ -70,6 +70,20 @@ def test_neighbours_join_where_their_proof_is_the_same():
         (2, 3, 2, (8,)),
     ]
     assert list(found.spans("here")) == [(1, 0, 3)]
+
+
+def of_entries(rows):
+    ledger, entry, who, at_ns = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return Found.of(first_rows("here", ledger, entry, like=[who], proof=[at_ns]))
+
+
+def test_of_neighbours_with_one_name_the_proof_is_that_of_the_first_and_each_row_counts():
+    low = [(1, 3, 7, 30), (1, 1, 7, 12), (1, 1, 7, 11), (1, 2, 8, 20), (1, 2, 7, 40)]
+    high = [(1, 4, 7, 5), (1, 6, 7, 6), (2, 4, 7, 1)]
+    expected = [(1, 1, 4, 5, (7, 11)), (1, 6, 6, 1, (7, 6)), (1, 2, 2, 1, (8, 20)), (2, 4, 4, 1, (7, 1))]
+    assert of_entries(low + high).firsts("here", 1) == expected
+    assert Found.joined([of_entries(high), of_entries(low)]).firsts("here", 1) == expected
+    assert not of_entries(low).firsts("there", 1)
 
 
 def test_overlapping_ranges_count_once():
