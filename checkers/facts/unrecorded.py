@@ -11,38 +11,55 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from checkers.contract import Chunk, RunFacts
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
+from checkers.facts.parts import acked, entries_of
 from checkers.facts.wire import UNPROVEN, asked
 from checkers.facts.wording import client_name, entries_text, ledger_text
-from checkers.sets.peaks import NO_PEAKS, Peaks, peaks
+from checkers.found import set_rows
+from checkers.ledger_facts import Columns
 from checkers.sets.spans import Spans
 from evidence.codes import FrameFlag, Message
 
 _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 
-def sent_lacs(chunk: Chunk) -> Peaks:
-    """The highest LAC that was sent for each ledger, with the source and the frame's number."""
-    sent = NO_PEAKS
-    for kind in (Message.ADD, Message.WRITE_LAC):
-        rows = asked(chunk.frames, kind)
-        rows = rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
-        sent |= peaks(rows["ledger"], rows["lac"], rows["source"], rows["seq"])
-    return sent
+def _sent(batch: Batch) -> Columns:
+    kinds = (asked(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
+    parts = [
+        rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
+        for rows in kinds
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in _SENT}
 
 
-def unrecorded(sent: Peaks, acked: Spans, run: RunFacts) -> Iterator[str]:
+_SENT = ("ledger", "lac", "source", "seq")
+SENT_LAC = LedgerFact(
+    "sent_lac",
+    {"frames": (*_SENT, "way", "kind", "flags")},
+    _sent,
+    first_by=(("lac", "descending"),),
+)
+"""The highest LAC that was sent for each ledger, with the source and the frame's number."""
+
+
+def acked_below_sent(batch: Batch, facts: LedgerFacts) -> pa.Table:
+    """The ok adds up to the highest LAC that was sent, for :func:`unrecorded`."""
+    ok = batch.operations.once(acked).once(entries_of)
+    return set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1)))
+
+
+def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
     """A sentence of damage to ``operations`` where a LAC was sent beyond what the histories have as ok."""
     if not run.wire or shortcomings(run, ("operations", "frames")):
         return
-    ended = set(_ended_early(run))
-    due = {
-        ledger: peak.value - (peak.client in ended)
-        for ledger, peak in sent.items()
-        if peak.client in run.clients.values()
-    }
-    missing = Spans.up_to(due) - acked
+    ended, clients = set(_ended_early(run)), set(run.clients.values())
+    sent = {ledger: row for ledger, *row in facts.of(SENT_LAC) if row[1] in clients}
+    due = {ledger: lac - (source in ended) for ledger, (lac, source, _) in sent.items()}
+    missing = Spans.up_to(due) - found.spans("acked")
     for ledger, first, last in list(missing)[:1]:
         lac, source, frame = sent[ledger]
         yield (

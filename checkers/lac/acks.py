@@ -1,26 +1,33 @@
-"""Adds that were told ok, and the bookies whose acknowledgements can have reached their writer by then.
+"""Acknowledgements on the wire, held against what clients were told: ok for an add, and a LAC.
 
-The client tells ok once AQ bookies of the write set have answered EOK (``PendingAddOp#writeComplete``). Here
-any AQ bookies will do, for ensembles change while an add is under way; recovery's adds count as normal ones,
-and a status that nobody knows counts as EOK. What counts is what was passed on to the writer, by a rule of
-ours too, and when: nobody had a frame before its ``forwarded_ns`` (``proxy/wirelog/record.go``). So whoever
-is convicted was told ok when fewer than AQ bookies can have told him anything. An id that was acknowledged
-twice counts as acknowledged at the later time.
+The client tells ok once AQ bookies of the write set have answered EOK (``PendingAddOp#writeComplete``), and
+moves the LAC then (the replication protocol, "Writing to the ledger"). Here any AQ bookies will do, for
+ensembles change while an add is under way; recovery's adds count as normal ones, and a status that nobody
+knows counts as EOK. What counts is what was passed on, by a rule of ours too, and when: nobody had a frame
+before its ``forwarded_ns`` (``proxy/wirelog/record.go``).
+
+``acked_too_soon``: a writer was told ok when fewer than AQ bookies can have told it anything. An id that was
+acknowledged twice counts as acknowledged at the later time.
+``covers_unacked``: a client received a LAC when fewer than AQ acknowledgements of an entry that it covers can
+have reached any client. Left out are LACs received once a recovery may have begun (a bookie that recovers
+tells itself what no link carries), ids that no client sent (``covers_unsent`` has them), and a writer's own
+LAC up to the add that told it (``acked_too_soon`` has that).
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
-from checkers.facts.histories import Histories
-from checkers.facts.parts import acked
+from checkers.facts.ledgers import histories, operations_fact
+from checkers.facts.parts import acked, identified, told_lac
 from checkers.facts.versions import DELETED
 from checkers.facts.wire import answers
 from checkers.facts.wording import (
@@ -32,46 +39,57 @@ from checkers.facts.wording import (
     operation_text,
     time_text,
 )
+from checkers.found import Row, first_rows, span_rows
+from checkers.ledger_facts import Columns, value_at
 from checkers.rows import Rows
-from checkers.sets.capping import room_for
-from checkers.sets.earliest import Earliest
-from checkers.sets.spans import Spans, ints
-from checkers.sets.turnout import LARGEST_ENTRY, Columns, Enough, Turnout
-from evidence.codes import NEVER, Message, Status
+from checkers.sets.capping import kept
+from checkers.sets.spans import Bools, Ints, ints
+from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
+from protocol.metadata import LedgerState
 
-KIND = "acked_too_soon"
 TABLES = ("operations", "ledgers", "frames")
+TOO_SOON, UNACKED = "acked_too_soon", "covers_unacked"
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
+_TELLING = ("ledger", "lac", "completed_ns", "client", "seq")
+_UNACKED = ("lac", "due_ns", "client", "seq")
+"""What proves that an entry was not acknowledged: the LAC that covered it first."""
+_NOBODY_KNOWS = 2**62
+"""More bookies than there are."""
 
 
-@dataclass(frozen=True, eq=False)
-class Acks:
-    """The summary: by client its adds that were told ok, and the answers that were passed on to it.
+def tried(rows: Rows) -> Rows:
+    """Adds with an id that may have been sent."""
+    adds = rows.of(kind=Kind.ADD).once(identified)
+    return adds.where(adds["outcome"] != Outcome.FAIL)
 
-    ``sources`` are all whose frames are in the log; ``quorums`` is the AQ of each ledger; ``earliest`` has
-    the answers passed on to any client.
-    """
 
-    by_client: Mapping[int, Turnout]
-    quorums: Enough
-    sources: frozenset[int]
-    earliest: Earliest
+def _told(batch: Batch) -> Columns:
+    """Who received which LAC; of a writer's adds only those whose LAC lies beyond the add."""
+    told = batch.operations.once(told_lac)
+    parts = [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
+    none = np.empty(0, dtype=np.int64)
+    return {name: np.concatenate([none, *(part[name] for part in parts)]) for name in _TELLING}
 
-    def __or__(self, other: Acks) -> Acks:
-        quorums, mine = self.quorums | other.quorums, dict(self.by_client)
-        for client, theirs in other.by_client.items():
-            mine[client] = mine[client].joined(theirs, quorums) if client in mine else theirs
-        return Acks(mine, quorums, self.sources | other.sources, self.earliest | other.earliest)
 
-    def decided(self) -> Acks:
-        """The same with all settled that can be."""
-        by_client = {client: turnout.decided(self.quorums) for client, turnout in self.by_client.items()}
-        return Acks(by_client, self.quorums, self.sources, self.earliest)
+def _sources(batch: Batch) -> Columns:
+    sources = np.flatnonzero(np.bincount(batch.frames["source"]))
+    return {"ledger": np.full(len(sources), -1), "source": sources}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Summaries travel: without what can be settled."""
-        return Acks, (self.decided().by_client, self.quorums, self.sources, self.earliest)
+
+WRITERS = operations_fact("writers", lambda rows: rows.once(tried), key=("ledger", "client"))
+"""Who may have sent adds to each ledger."""
+LOGGED = LedgerFact("logged", {"frames": ("source",)}, _sources, key=("ledger", "source"))
+"""Whose frames are in the wire log, of any ledger (-1)."""
+FIRST_TOLD = LedgerFact(
+    "first_told",
+    {"operations": ("ledger", "entry", "kind", "outcome", "lac", "completed_ns", "client", "seq")},
+    _told,
+    key=("ledger", "lac"),
+    first_by=(("completed_ns", "ascending"),),
+)
+"""Who received each LAC first, and when."""
+FACTS = (WRITERS, LOGGED, FIRST_TOLD)
 
 
 def unjudged(run: RunFacts) -> list[str]:
@@ -80,160 +98,287 @@ def unjudged(run: RunFacts) -> list[str]:
     return lacking + shortcomings(run, TABLES)
 
 
-def scan_acks(chunk: Chunk, run: RunFacts) -> Acks:
-    """The adds, answers and ack quorums of one chunk; nothing of a run in which nobody can be convicted."""
-    if unjudged(run):
-        return Acks({}, _quorums(chunk, 0), frozenset(), _earliest({}, run))
-    due = dict(_by("client", chunk.operations.once(acked).once(_small), "completed_ns", "seq"))
-    votes: dict[int, tuple[Columns, ...]] = {}
-    for kind in (Message.ADD, Message.RECOVERY_ADD):
-        told = answers(chunk.frames, kind).once(_told)
-        for source, rows in _by("source", told, "forwarded_ns", "bookie"):
-            votes[source] = (*votes.get(source, ()), rows)
-    by_client = {
-        client: Turnout(Spans.empty(), (due[client],) if client in due else (), votes.get(client, ()))
-        for client in sorted(run.clients.values())
-        if client in due or client in votes
-    }
-    sources = chunk.frames.once(_sources)
-    return Acks(by_client, _quorums(chunk, run.most_acks), sources, _earliest(votes, run))
+def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+    """Adds and LACs that came too soon, and the acknowledgements of the first of each run of neighbours."""
+    if not run.wire:
+        return Found()
+    votes = _votes(batch.frames, run)
+    told_ok = _last_told_ok(batch.operations.once(acked))
+    in_time = _voters(told_ok, votes) >= _enough(facts, _ledgers(told_ok), run.most_acks)
+    early = told_ok.filter(pa.array(~in_time & _known(facts, _ledgers(told_ok))))
+    covered = _covered(batch.operations.once(tried), facts)
+    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _enough(facts, _ledgers(covered), 0)
+    ledger, entry, client, *proof = _columns(early, "ledger", "entry", "client", "due_ns", "seq")
+    too_soon = first_rows(TOO_SOON, ledger, entry, like=[client], proof=proof)
+    ledger, entry, *proof = _columns(covered.filter(pa.array(late)), "ledger", "entry", *_UNACKED)
+    unacked = span_rows(UNACKED, ledger, entry, proof=proof)
+    shown = pa.concat_tables([rows.select(["ledger", "first"]) for rows in (too_soon, unacked)])
+    shown = shown.rename_columns(["ledger", "entry"])
+    shown = votes.join(shown, ["ledger", "entry"], join_type="left semi", use_threads=False)
+    ledger, entry, *proof = _columns(shown, "ledger", "entry", "at_ns", "bookie", "client")
+    vote = span_rows("vote", ledger, entry, proof=proof)
+    return Found.of(too_soon, unacked, vote, acked_in_time=int(in_time.sum()))
 
 
-def _earliest(votes: Mapping[int, tuple[Columns, ...]], run: RunFacts) -> Earliest:
-    """The answers passed on to clients."""
-    clients = set(run.clients.values())
-    parts = [part for client, parts in votes.items() if client in clients for part in parts]
-    none: Columns = (_NONE, _NONE, _NONE, _NONE)
-    ledger, entry, at_ns, bookie = (np.concatenate(column) for column in zip(none, *parts, strict=True))
-    return Earliest.of_rows(ledger, entry, bookie, at_ns)
+def _columns(rows: pa.Table, *names: str) -> list[Ints]:
+    return [np.asarray(rows.column(name)) for name in names]
 
 
-def _told(rows: Rows) -> Rows:
-    """The answers that reached somebody and are no refusal."""
-    reached = rows["forwarded_ns"] != NEVER
-    refused = rows["delivered"] != Status.EOK
-    if refused.any():
-        reached &= ~(refused & np.isin(rows["delivered"], _REFUSALS))
-    return rows.where(reached & (rows["ledger"] >= 0) & (rows["entry"] >= 0)).once(_small)
+def _votes(frames: Rows, run: RunFacts) -> pa.Table:
+    """When each bookie's first acknowledgement of an entry reached a client: answers that are no refusal."""
+    parts = [answers(frames, kind).once(_reached) for kind in (Message.ADD, Message.RECOVERY_ADD)]
+    names = {"ledger": "ledger", "entry": "entry", "client": "source", "bookie": "bookie"}
+    columns = {name: np.concatenate([part[source] for part in parts]) for name, source in names.items()}
+    votes = _table(at_ns=np.concatenate([part["forwarded_ns"] for part in parts]), **columns)
+    votes = votes.filter(pc.is_in(votes.column("client"), pa.array(sorted(run.clients.values()), pa.int64())))
+    return _first(votes, *names)
 
 
-def _small(rows: Rows) -> Rows:
-    return rows.where(rows["entry"] <= LARGEST_ENTRY)
+def _first(votes: pa.Table, *keys: str) -> pa.Table:
+    """The first vote of each key."""
+    first = votes.group_by([*keys], use_threads=False).aggregate([("at_ns", "min")])
+    return first.rename_columns([*keys, "at_ns"])
 
 
-def _sources(rows: Rows) -> frozenset[int]:
-    return frozenset(_numbers(rows, "source"))
+def _reached(rows: Rows) -> Rows:
+    reached = (rows["forwarded_ns"] != NEVER) & ~np.isin(rows["delivered"], _REFUSALS)
+    return rows.where(reached & (rows["ledger"] >= 0) & (rows["entry"] >= 0))
 
 
-def _numbers(rows: Rows, column: str) -> list[int]:
-    """The small numbers in a column, each once."""
-    found: list[int] = np.flatnonzero(np.bincount(rows[column])).tolist()
-    return found
+def _last_told_ok(adds: Rows) -> pa.Table:
+    """The adds that were told ok, of several under one id of a client the last, sorted."""
+    names = ("client", "ledger", "entry")
+    order = np.lexsort((adds["seq"], adds["completed_ns"], *(adds[name] for name in reversed(names))))
+    keys = [adds[name][order] for name in names]
+    last = np.ones(adds.number, dtype=np.bool_)
+    last[:-1] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+    at = order[last]
+    return _table(due_ns=adds["completed_ns"][at], **{name: adds[name][at] for name in (*names, "seq")})
 
 
-def _by(who: str, rows: Rows, at_ns: str, number: str) -> Iterator[tuple[int, Columns]]:
-    """The rows of each client; there are few."""
-    for client in _numbers(rows, who):
-        mine = rows.of(**{who: client})
-        yield client, (ints(mine["ledger"]), ints(mine["entry"]), ints(mine[at_ns]), ints(mine[number]))
+def _voters(due: pa.Table, votes: pa.Table) -> Ints:
+    """How many bookies' votes came by the time at which each row was due; to its client, if they name one."""
+    keys = [name for name in ("ledger", "entry", "client") if name in votes.column_names]
+    wanted = due.select([*keys, "due_ns"]).append_column("row", pa.array(np.arange(due.num_rows)))
+    both = wanted.join(votes, keys, join_type="inner", use_threads=False)
+    early = both.filter(pc.less_equal(both.column("at_ns"), both.column("due_ns")))
+    return np.bincount(np.asarray(early.column("row")), minlength=due.num_rows)
 
 
-def _quorums(chunk: Chunk, most: int) -> Enough:
-    table = chunk.tables.get("ledgers")
-    if table is None:
-        return Enough.of_rows(_NONE, _NONE, most)
-    there = np.asarray(table["state"]) != DELETED
-    return Enough.of_rows(np.asarray(table["ledger"])[there], np.asarray(table["ack_quorum"])[there], most)
+def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
+    """The entries of adds that a LAC covers, each once, with the LAC that was received first and when."""
+    ledger, entry = adds["ledger"], adds["entry"]
+    once = np.ones(adds.number, dtype=np.bool_)
+    once[1:] = (ledger[1:] != ledger[:-1]) | (entry[1:] != entry[:-1])
+    ledger, entry = ledger[once], entry[once]
+    told = facts.once(_tellings)
+    at = told.covering(ledger, entry)
+    ledger, entry, at = ledger[at >= 0], entry[at >= 0], at[at >= 0]
+    _, lac, due_ns, client, seq = (column[at] for column in told.columns)
+    return _table(ledger=ledger, entry=entry, lac=lac, due_ns=due_ns, client=client, seq=seq)
 
 
-_NONE = np.empty(0, dtype=np.int64)
+@dataclass(frozen=True, eq=False)
+class _Tellings:
+    """LACs that were received, sorted by ledger and LAC, as columns of ``_TELLING``.
+
+    ``first`` is for each row the row that was received first of those with its LAC or a higher one.
+    """
+
+    columns: tuple[Ints, ...]
+    first: Ints
+    ledgers: Ints
+    lacs: Ints
+    places: Ints
+
+    @classmethod
+    def of(cls, *columns: Ints) -> _Tellings:
+        ledger, lac, at_ns, *_ = columns
+        order = np.lexsort((-lac, at_ns, ledger))
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        first = order[np.minimum.accumulate(rank[::-1])[::-1]]  # ranks of lower ledgers are lower
+        ledgers, lacs = np.unique(ledger), np.unique(lac)
+        places = np.searchsorted(ledgers, ledger) * (len(lacs) + 1) + np.searchsorted(lacs, lac)
+        return cls(columns, first, ledgers, lacs, places)
+
+    def covering(self, ledger: Ints, entry: Ints) -> Ints:
+        """For each entry the row of the LAC that covered it first; -1 where none does."""
+        if not len(self.places):
+            return np.full(len(ledger), -1, dtype=np.int64)
+        place = np.searchsorted(self.ledgers, ledger) * (len(self.lacs) + 1)
+        place += np.searchsorted(self.lacs, entry)
+        at = np.minimum(np.searchsorted(self.places, place), len(self.places) - 1)
+        covered = (self.columns[0][at] == ledger) & (self.columns[1][at] >= entry)
+        return np.where(covered, self.first[at], -1)
 
 
-@dataclass(frozen=True, slots=True)
-class TooSoon:
-    """What is to be said: findings (enough of them), how many entries they are, how many were in time."""
+def _tellings(facts: LedgerFacts) -> _Tellings:
+    """The LACs that acknowledgements are held against.
+
+    They are those received before any recovery began, of ledgers whose metadata was seen whole and all whose
+    writers are in the wire log.
+    """
+    columns = [facts.columns(FIRST_TOLD)[name] for name in _TELLING]
+    ledger, writers = columns[0], facts.columns(WRITERS)
+    unlogged = writers["ledger"][~np.isin(writers["client"], facts.columns(LOGGED)["source"])]
+    held = columns[2] < value_at(*facts.once(_recovery_began), ledger, missing=-1)
+    held &= _known(facts, ledger) & ~np.isin(ledger, unlogged)
+    return _Tellings.of(*(column[held] for column in columns))
+
+
+def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
+    metadata = facts.once(histories)
+    plain = metadata.plain
+    state = plain.columns["state"]
+    since_ns = np.where(state == LedgerState.IN_RECOVERY, plain.columns["earliest_ns"], NEVER)
+    rows = [(plain.columns["ledger"], since_ns)]
+    odd = [one for ledger, chain in metadata.odd_of.items() if metadata.seen_whole(ledger) for one in chain]
+    odd_ns = [one.earliest_ns if one.state == LedgerState.IN_RECOVERY else NEVER for one in odd]
+    rows.append((ints([one.ledger for one in odd]), ints(odd_ns)))
+    ledger, at_ns = (np.concatenate(column) for column in zip(*rows, strict=True))
+    return _least(ledger, at_ns)
+
+
+def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    """The ledgers whose metadata was seen and not put back, and how many bookies must have acknowledged."""
+    there = facts.ledgers.filter(pc.not_equal(facts.ledgers.column("state"), DELETED))
+    ledger, number = (np.asarray(there.column(name)).astype(np.int64) for name in ("ledger", "ack_quorum"))
+    return _least(ledger, number)
+
+
+def _least(ledger: Ints, value: Ints) -> tuple[Ints, Ints]:
+    """The ledgers, ascending, and the least value of each."""
+    order = np.lexsort((value, ledger))
+    ledgers, first = np.unique(ledger[order], return_index=True)
+    return ledgers, value[order][first]
+
+
+def _known(facts: LedgerFacts, ledger: Ints) -> Bools:
+    """Whether the ack quorum of each ledger is known: not where an id may have been given twice."""
+    put_back = ints(sorted(facts.once(histories).put_back))
+    known: Bools = np.isin(ledger, facts.once(_quorums)[0]) & ~np.isin(ledger, put_back)
+    return known
+
+
+def _enough(facts: LedgerFacts, ledger: Ints, otherwise: int) -> Ints:
+    """So many bookies are enough for each ledger; ``otherwise`` where its quorum is not known (0: never)."""
+    return value_at(*facts.once(_quorums), ledger, missing=otherwise or _NOBODY_KNOWS)
+
+
+def _ledgers(rows: pa.Table) -> Ints:
+    return np.asarray(rows.column("ledger"))
+
+
+def _table(**columns: Ints) -> pa.Table:
+    return pa.table({name: pa.array(column.astype(np.int64, copy=False)) for name, column in columns.items()})
+
+
+class AcksJudged(NamedTuple):
+    """Findings, the exact number of entries of each kind, how many adds were in time, and notes."""
 
     findings: tuple[Finding, ...]
-    count: int
+    counts: dict[str, int]
     in_time: int
     notes: tuple[str, ...]
 
 
-def too_soon(acks: Acks, histories: Histories, run: RunFacts) -> TooSoon:
-    """The adds whose writers were told ok too soon.
-
-    Nothing is said of ledgers whose metadata nobody saw, or was put back (an id may have been given twice),
-    nor of a writer of whose links the log has no frame. ``acks`` are decided.
-    """
-    known = acks.quorums.known.columns[0]
-    findings: list[Finding] = []
-    notes, count, room = [], 0, Counter[tuple[str, int]]()
-    for client, turnout in sorted(acks.by_client.items()):
-        rows = turnout.undecided()
-        judged = np.isin(rows[0], known) & ~np.isin(rows[0], ints(sorted(histories.put_back)))
-        number = int(judged.sum())
-        if not number:
-            continue
-        if client not in acks.sources:
-            notes.append(f"{client_name(run, client)}: no frame of its links is in the wire log, so {_WHAT}")
-            continue
-        count += number
-        ledger, entry, at_ns, seq = (column[judged] for column in rows)
-        begin = np.flatnonzero(np.diff(ledger, prepend=-1) | (np.diff(entry, prepend=-2) != 1))
-        for first, last in zip(begin.tolist(), [*(begin[1:] - 1).tolist(), number - 1], strict=True):
-            if room_for((KIND, int(ledger[first])), room):
-                add = _Add(client, *(int(column[first]) for column in (ledger, entry, at_ns, seq)))
-                findings.append(_finding(add, int(entry[last]), turnout, acks.quorums, run))
-    in_time = sum(turnout.settled.count() for turnout in acks.by_client.values())
-    return TooSoon(tuple(findings), count, in_time, tuple(notes))
-
-
-_WHAT = "whether AQ bookies had acknowledged what it was told ok for was not judged"
-
-
-@dataclass(frozen=True, slots=True)
-class _Add:
-    client: int
-    ledger: int
-    entry: int
-    completed_ns: int
-    seq: int
-
-
-def _finding(add: _Add, last: int, turnout: Turnout, quorums: Enough, run: RunFacts) -> Finding:
-    """Of an add and its neighbours up to ``last``; the proof is of that add."""
-    number, who = int(quorums.of(ints(add.ledger))[0]), client_name(run, add.client)
-    return Finding(
-        property="lac",
-        kind=KIND,
-        ledger=add.ledger,
-        first_entry=add.entry,
-        last_entry=last,
-        count=last - add.entry + 1,
-        text=(
-            f"{ledger_text(run, add.ledger)}: {who} was told ok for {entries_text(add.entry, last)} "
-            f"before {counted(number, 'bookie')} had acknowledged {'it' if last == add.entry else 'them'}"
-        ),
-        proof=(
-            f"metadata: the ack quorum is {number}",
-            f"{who} was told ok for entry {add.entry} at {time_text(run, add.completed_ns)} "
-            f"({operation_text(add.seq)})",
-            *_answers(add, turnout, run),
+def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged:
+    """What is wrong; nothing where nobody can be convicted, and of writers whose links the log lacks."""
+    if unjudged(run):
+        return AcksJudged((), {TOO_SOON: 0, UNACKED: 0}, 0, ())
+    logged = set(facts.columns(LOGGED)["source"].tolist())
+    early = sorted(found.firsts(TOO_SOON, 1), key=lambda row: (row.proof[0], row))
+    unacked = found.runs(UNACKED)
+    unlogged = sorted({row.proof[0] for row in early} - logged)
+    early = [row for row in early if row.proof[0] in logged]
+    said = _Said(found, facts, run)
+    return AcksJudged(
+        findings=(*map(said.too_soon, kept(early)), *map(said.unacked, kept(unacked))),
+        counts={TOO_SOON: sum(row.number for row in early), UNACKED: sum(row.number for row in unacked)},
+        in_time=found.count("acked_in_time"),
+        notes=tuple(
+            f"{client_name(run, client)}: no frame of its links is in the wire log, so whether AQ bookies "
+            "had acknowledged what it was told ok for was not judged"
+            for client in unlogged
         ),
     )
 
 
-def _answers(add: _Add, turnout: Turnout, run: RunFacts) -> Iterator[str]:
-    none = True
-    for at_ns, bookie in turnout.votes_for(add.ledger, add.entry):
-        late = at_ns > add.completed_ns
-        if late and none:
-            yield "until then no acknowledgement had been passed on to it"
-        none = False
-        when = "not before" if late else "at"
-        yield (
-            f"{bookie_name(run, bookie)}'s acknowledgement was passed on to it {when} {time_text(run, at_ns)}"
-            f"{', too late' if late else ''}"
+class _Said:
+    """Makes findings of rows; the proof is of the first entry of each."""
+
+    def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
+        self._facts, self._run = facts, run
+        self._votes: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+        for row in found.runs("vote"):
+            for entry in range(row.first, row.last + 1):
+                self._votes.setdefault((row.ledger, entry), []).append(row.proof)
+
+    def too_soon(self, row: Row) -> Finding:
+        (client, due_ns, seq), run = row.proof, self._run
+        who, number = client_name(run, client), self._quorum(row.ledger)
+        return self._finding(
+            TOO_SOON,
+            row,
+            f"{who} was told ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
+            f"had acknowledged {'it' if row.first == row.last else 'them'}",
+            f"{who} was told ok for entry {row.first} at {time_text(run, due_ns)} ({operation_text(seq)})",
+            *self._answers(row.ledger, row.first, client, due_ns),
         )
-    if none:
-        yield "no bookie's acknowledgement was ever passed on to it"
+
+    def _answers(self, ledger: int, entry: int, client: int, due_ns: int) -> Iterator[str]:
+        """When bookies' acknowledgements were passed on to the writer, by time."""
+        votes = sorted(vote[:2] for vote in self._votes.get((ledger, entry), ()) if vote[2] == client)
+        if not votes:
+            yield "no bookie's acknowledgement was ever passed on to it"
+        elif votes[0][0] > due_ns:
+            yield "until then no acknowledgement had been passed on to it"
+        for at_ns, bookie in votes:
+            when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
+            yield (
+                f"{bookie_name(self._run, bookie)}'s acknowledgement was passed on to it {when} "
+                f"{time_text(self._run, at_ns)}{late}"
+            )
+
+    def unacked(self, row: Row) -> Finding:
+        (lac, due_ns, client, seq), run = row.proof, self._run
+        what = f"{client_name(run, client)} received LAC {lac}"
+        return self._finding(
+            UNACKED,
+            row,
+            f"{what} before {counted(self._quorum(row.ledger), 'bookie')} had acknowledged "
+            f"{entries_text(row.first, row.last)}",
+            f"{what} by {time_text(run, due_ns)} ({operation_text(seq)})",
+            *self._acknowledged(row.ledger, row.first, due_ns),
+        )
+
+    def _acknowledged(self, ledger: int, entry: int, due_ns: int) -> Iterator[str]:
+        """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
+        first: dict[int, int] = {}
+        for at_ns, bookie, _ in sorted(self._votes.get((ledger, entry), ())):
+            first.setdefault(bookie, at_ns)
+        for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
+            late = ", too late" if at_ns > due_ns else ""
+            yield (
+                f"{bookie_name(self._run, bookie)}'s acknowledgement of entry {entry} was passed on not "
+                f"before {time_text(self._run, at_ns)}{late}"
+            )
+        if not first:
+            yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
+
+    def _quorum(self, ledger: int) -> int:
+        return int(value_at(*self._facts.once(_quorums), ints(ledger), missing=0)[0])
+
+    def _finding(self, kind: str, row: Row, text: str, *proof: str) -> Finding:
+        return Finding(
+            property="lac",
+            kind=kind,
+            ledger=row.ledger,
+            first_entry=row.first,
+            last_entry=row.last,
+            count=row.number,
+            text=f"{ledger_text(self._run, row.ledger)}: {text}",
+            proof=(f"metadata: the ack quorum is {self._quorum(row.ledger)}", *proof),
+        )

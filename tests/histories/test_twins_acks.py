@@ -1,19 +1,17 @@
-"""``lac/acked_too_soon`` against its naive twin, cut at random places, and what its summary leaves."""
+"""``lac/acked_too_soon`` and ``lac/covers_unacked`` against their naive twins, in blocks of any size."""
 
 import json
 import pickle
-import random
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from checkers.contract import Chunk
-from checkers.judge import check_all, conclude_all, judge, merge_all
-from checkers.lac import covered
+from checkers.contract import Batch
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.lac.checker import Lac
-from checkers.sets import earliest, turnout
 from evidence.codes import Kind, Outcome
 from evidence.schemas import FRAMES, OPERATIONS
 from tests.histories.lives import took
@@ -45,10 +43,7 @@ def told(verdict, kind="acked_too_soon"):
 
 
 @pytest.mark.parametrize("block", range(3))
-@pytest.mark.parametrize("room", [0, 3, turnout.ROOM])
-def test_adds_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block, room, monkeypatch):
-    """With little room nearly everything is settled as it comes, with much of it in the end."""
-    monkeypatch.setattr(turnout, "ROOM", room)
+def test_adds_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block):
     for seed in range(30 * block, 30 * block + 30):
         history, run = random_acks(seed)
         whole = judged([chunk(history)], run)
@@ -56,41 +51,6 @@ def test_adds_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block, ro
         assert told(whole, "covers_unacked") == Counter(covers_unacked(history, run)), seed
         parts = [chunk(part) for part in random_cuts(seed, history)]
         assert as_text(judged(parts, run)) == as_text(whole), seed
-
-
-@pytest.mark.parametrize("few", [0, 2])
-def test_of_full_blocks_no_more_is_found_than_there_is_and_wherever_they_are_cut(few, monkeypatch):
-    """Of settled adds in full blocks only the block's earliest acknowledgement is known."""
-    monkeypatch.setattr(earliest, "FEW", few)
-    monkeypatch.setattr(earliest, "BLOCK", 4)
-    monkeypatch.setattr(covered, "BLOCK", 4)
-    found = Counter()
-    for seed in range(90):
-        history, run = random_acks(seed)
-        whole = judged([chunk(history)], run)
-        mine, all_of_them = set(told(whole, "covers_unacked")), covers_unacked(history, run)
-        assert mine <= all_of_them, seed
-        found.update(found=len(mine), missed=len(all_of_them) - len(mine))
-        parts = [chunk(part) for part in random_cuts(seed, history)]
-        assert as_text(judged(parts, run)) == as_text(whole), seed
-    assert found["found"] > 10, found
-    assert found["missed"], found
-
-
-@pytest.mark.parametrize("room", [0, turnout.ROOM])
-def test_no_finding_depends_on_how_batches_were_merged(room, monkeypatch):
-    monkeypatch.setattr(turnout, "ROOM", room)
-    for seed in range(1000, 1040):
-        history, run = random_acks(seed)
-        dice = random.Random(seed)
-        parts = [chunk(part) for part in random_cuts(seed, history)]
-        summaries = [check_all(part, run, checkers=ONLY) for part in parts]
-        while len(summaries) > 1:
-            at = dice.randrange(len(summaries) - 1)
-            both = merge_all(*summaries[at : at + 2], checkers=ONLY)
-            summaries[at : at + 2] = [pickle.loads(pickle.dumps(both)) if dice.random() < 0.5 else both]
-        whole = judged([chunk(history)], run)
-        assert as_text(conclude_all(summaries[0], run, checkers=ONLY)) == as_text(whole), seed
 
 
 def test_the_histories_have_everything_that_can_be_told():
@@ -125,32 +85,22 @@ def answers(entry, bookie):
     return table(FRAMES, blank, entry=entry, bookie=bookie, received_ns=at_ns, forwarded_ns=at_ns)
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_of_many_adds_in_time_only_spans_are_left(together):
-    """Without metadata at hand, as in most buckets of a long ledger; tables come one after the other."""
-    number, run = 300_000, run_facts(wire=True, most_acks=2)
-    entry = np.arange(number)
-    three, bookie = np.repeat(entry, 3), np.tile([1, 2, 3], number)
-    slices = [slice(at, at + 75_000) for at in range(0, number, 75_000)]
-    asked = [Chunk({"operations": adds(entry[part])}) for part in slices]
-    slices = [slice(at, at + 75_000) for at in range(0, 3 * number, 75_000)]
-    said = [Chunk({"frames": answers(three[part], bookie[part])}) for part in slices]
-    total = check_all(Chunk({}), run, checkers=ONLY)
-    for part in [*asked, *said] if together else [*said, *asked]:
-        total = merge_all(total, check_all(part, run, checkers=ONLY), checkers=ONLY)
-    left = pickle.dumps(total)
-    assert len(left) < 20_000
-    assert (
-        conclude_all(pickle.loads(left), run, checkers=ONLY).judgements["lac"].seen["acked_in_time"] == number
+@pytest.mark.parametrize("number", [1_000, 300_000])
+def test_of_many_adds_in_time_hardly_anything_is_left(number):
+    """Without metadata of the ledger, in batches of 75,000 adds."""
+    run = run_facts(wire=True, most_acks=2)
+    parts = [np.arange(at, min(at + 75_000, number)) for at in range(0, number, 75_000)]
+    batches = [
+        Batch(
+            {"operations": adds(part), "frames": answers(np.repeat(part, 3), np.tile([1, 2, 3], len(part)))}
+        )
+        for part in parts
+    ]
+    known = combined_facts([facts_of(batch, checkers=ONLY) for batch in batches], checkers=ONLY)
+    found = reduce(
+        lambda left, batch: merge_all(left, check_all(batch, run, known, checkers=ONLY), checkers=ONLY),
+        batches,
+        None,
     )
-
-
-def test_what_can_be_settled_does_not_travel():
-    entry = np.arange(1_000)
-    said = answers(np.repeat(entry, 3), np.tile([1, 2, 3], 1_000))
-    total = check_all(
-        Chunk({"operations": adds(entry), "frames": said}), run_facts(wire=True, most_acks=2), checkers=ONLY
-    )
-    [turnout_of_writer] = pickle.loads(pickle.dumps(total))["lac"].acks.by_client.values()
-    assert (turnout_of_writer.due, turnout_of_writer.votes) == ((), ())
-    assert turnout_of_writer.settled.count() == 1_000
+    assert len(pickle.dumps(found)) < 20_000
+    assert conclude_all(found, run, known, checkers=ONLY).judgements["lac"].seen["acked_in_time"] == number

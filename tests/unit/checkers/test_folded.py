@@ -7,7 +7,6 @@ import pytest
 
 from checkers.rows import Rows, at_once
 from checkers.sets.folded import FIRST, LEAST, MOST, Folded
-from checkers.sets.fronts import Fronts
 from checkers.sets.sharing import shared
 from evidence.schemas import TABLES
 
@@ -50,36 +49,6 @@ def test_rows_are_found_among_the_keys_of_others():
     keys = Folded.of_rows([np.array([1, 2, 5]), np.array([7, 8, 7])])
     assert of(ROWS).among(keys).tolist() == [True, False, True]
     assert not of([]).among(keys).any() and not of(ROWS).among(of([])).any()
-
-
-def naive(points):
-    """The points that exceed all that were asked for later, ascending."""
-    kept = []
-    for point in sorted(points, key=lambda p: (-p[0], -p[1], p[2], p[3])):
-        if not kept or point[1] > kept[-1][1]:
-            kept.append(point)
-    return kept[::-1]
-
-
-def fronts(rows):
-    return Fronts.of_rows(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_front_is_the_highest_that_was_told_later(seed):
-    dice = np.random.default_rng(seed)
-    rows = dice.integers(0, 6, size=(40, 5)).tolist()
-    total = fronts([])
-    for part in np.array_split(dice.permutation(len(rows)), 4):
-        total = pickle.loads(pickle.dumps(total | fronts([rows[at] for at in part])))
-    for ledger in range(6):
-        assert total.of(ledger) == naive(tuple(row[1:]) for row in rows if row[0] == ledger)
-
-
-def test_only_what_was_told_later_and_higher_is_beyond():
-    told = fronts([(1, 10, 5, 0, 0), (2, 10, 5, 0, 0), (3, 10, 5, 0, 0), (4, 10, 5, 0, 0)])
-    closes = np.array([[1, 2, 3, 9], [9, 10, 9, 0], [4, 4, 5, 0]])  # ledgers, times, ends
-    assert told.beyond(*closes) == [1]
 
 
 def test_what_two_summaries_share_is_joined_once():

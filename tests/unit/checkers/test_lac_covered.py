@@ -127,7 +127,7 @@ def test_a_ledger_that_no_client_wrote_is_not_held_against_the_log():
     assert not unacked(created(), took(0, 1, 10, ledger=2), told(3, completed_ns=70))
 
 
-def test_of_long_ledgers_a_lac_before_every_acknowledgement_of_its_block_is_found():
+def test_of_long_ledgers_every_entry_that_a_lac_covers_too_soon_is_found():
     history = [
         created(),
         [both(entry, 100 + entry) for entry in range(300)],
@@ -135,8 +135,11 @@ def test_of_long_ledgers_a_lac_before_every_acknowledgement_of_its_block_is_foun
     ]
     assert unacked(*history, told(299, completed_ns=90)) == [(0, 299)]
     verdict = judged(*history, told(299, completed_ns=150), wire=True)
-    assert kinds(verdict, "lac") == [("covers_unacked", 256, 299)]
+    assert kinds(verdict, "lac") == [("covers_unacked", 51, 299)]
     proof = verdict.judgements["lac"].findings[0].proof
-    assert proof[2] == "no acknowledgement of entries 256..511 was passed on before 0.000000355 s"
+    assert proof[2:] == (
+        "b1's acknowledgement of entry 51 was passed on not before 0.000000150 s",
+        "b2's acknowledgement of entry 51 was passed on not before 0.000000151 s, too late",
+    )
     assert not unacked(*history, told(299, completed_ns=399))
     assert unacked(*history, unsure(300), told(300, completed_ns=399)) == [(300, 300)]
