@@ -8,18 +8,19 @@ Sources: *Fencing*; *Closing Ledgers Safely* ("fencing is a local one-way idempo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import life_name
 from checkers.facts.damage import damage_to, shortcomings
-from checkers.facts.obliged import merge_earliest
-from checkers.facts.parts import acked, deleted, earliest
-from checkers.facts.versions import Versions, scan_versions
-from checkers.facts.wire import source_name
+from checkers.facts.holders import lives
+from checkers.facts.ledgers import RELEASED
+from checkers.facts.parts import acked
+from checkers.facts.wire import said, source_name
 from checkers.facts.wording import (
     client_name,
     counted,
@@ -29,24 +30,26 @@ from checkers.facts.wording import (
     some_notes,
     time_text,
 )
-from checkers.fencing.ends import Close, Closes, scan_ends
-from checkers.fencing.fences import Fences, Stories, fence_text, merge_fences, scan_fences, status_name
-from checkers.sets.capping import capped
-from checkers.sets.folded import Folded
-from checkers.sets.lately import Columns, Lately
-from evidence.codes import EXPLICIT_NEGATIVES, Status
+from checkers.fencing.fences import (
+    ANSWERED,
+    RECOVERED,
+    answered_with,
+    answers_of,
+    closes_of,
+    dated_closes,
+    status_name,
+    story,
+)
+from checkers.found import Row, first_rows, span_rows
+from checkers.ledger_facts import value_at
+from checkers.rows import Bools, Rows
+from checkers.sets.capping import kept
+from checkers.sets.spans import LAST_ENTRY, Ints, ints
+from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The summary. ``added`` are ok adds by their invocation, ``released`` first invocations of deletes."""
-
-    added: Lately
-    told: Folded
-    released: Mapping[int, int]
-    versions: Versions
-    fences: Fences
+_AFTER, _TAKEN = "added_after_close", "accepted_when_fenced"
+_DENIED = {f"took after {status.name}": status for status in EXPLICIT_NEGATIVES}
 
 
 class Fencing:
@@ -54,197 +57,180 @@ class Fencing:
 
     name = "fencing"
     tables: tuple[str, ...] = ("operations", "ledgers", "frames")
-    kinds: tuple[str, ...] = ("added_after_close", "accepted_when_fenced")
+    kinds: tuple[str, ...] = (_AFTER, _TAKEN)
+    facts: tuple[LedgerFact, ...] = (ANSWERED, RECOVERED, RELEASED)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
-        """Adds, ends, deletes and what the wire says of fences, of one chunk."""
-        rows = chunk.operations
-        added = rows.once(acked)
-        return Facts(
-            added=Lately.of_rows(
-                ledger=added["ledger"],
-                who=np.zeros(added.number, dtype=np.int64),
-                at_ns=added["invoked_ns"],
-                seq=added["seq"],
-                entry=added["entry"],
-                by=added["client"],
-                until_ns=added["completed_ns"],
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
+        added = batch.operations.once(acked)
+        taken = said(batch.frames, Message.ADD).of(status=Status.EOK)
+        late = added.where(_after_a_close(added, facts))
+        after = _rows(_AFTER, late, "invoked_ns", "completed_ns", "client")
+        return Found.of(
+            after,
+            *([_took(after, taken)] if after.num_rows else ()),
+            *(
+                _rows(kind, rows, "asked_ns", "received_ns", "source", [lives(rows)])
+                for kind, status in ((_TAKEN, Status.EOK), *_DENIED.items())
+                for rows in [_taken_after(taken, status, facts)]
             ),
-            told=scan_ends(rows),
-            released=earliest(deleted(rows)),
-            versions=scan_versions(chunk),
-            fences=scan_fences(chunk.frames),
+            acknowledged=added.number,
+            taken=taken.number,
         )
 
-    def merge(self, left: Facts, right: Facts) -> Facts:
-        """Both."""
-        return Facts(
-            left.added | right.added,
-            left.told | right.told,
-            merge_earliest(left.released, right.released),
-            left.versions | right.versions,
-            merge_fences(left.fences, right.fences),
-        )
-
-    def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a close or a fence to have been seen, and the wire log for the second rule."""
-        closes = Closes(summary.versions, summary.told, run)
-        after = list(_added_after_close(summary, closes, run))
+        after = list(_added_after_close(found, facts, run))
         lives_known = not damage_to(run, ("servers",))
-        taken = list(_accepted_when_fenced(summary, run)) if lives_known else []
+        taken = list(_accepted_when_fenced(found, facts, run)) if lives_known else []
         lacking = shortcomings(run, (*self.tables, "servers"))
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
-        fenced = sum(status == Status.EOK for _, _, status in summary.fences.answered)
-        uncounted = list(_uncounted(summary, closes, run))
-        enough = not lacking and not uncounted and bool(closes or fenced)
+        fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
+        closed = len(np.unique(facts.once(dated_closes)[0]))
+        enough = not lacking and closed + fenced > 0
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if after or taken else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence with a wire log, and a ledger that was seen closed or fenced",
             seen={
-                "acknowledged": summary.added.number,
-                "closed_ledgers": len(closes),
+                "acknowledged": found.count("acknowledged"),
+                "closed_ledgers": closed,
                 "fenced": fenced,
-                "taken": summary.fences.taken.number,
+                "taken": found.count("taken"),
             },
-            findings=capped([*after, *taken]),
+            findings=(*after, *taken),
             counts={
-                "added_after_close": sum(finding.count for finding in after),
-                "accepted_when_fenced": sum(finding.count for finding in taken),
+                _AFTER: sum(row.number for row in found.firsts(_AFTER)),
+                _TAKEN: sum(row.number for row in found.firsts(_TAKEN, 1)) if lives_known else 0,
             },
-            notes=(*lacking, *some_notes([*_denied_and_took(summary, run), *uncounted])),
+            notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
         )
 
 
-def _added_after_close(facts: Facts, closes: Closes, run: RunFacts) -> Iterator[Finding]:
-    stories = Stories(facts.fences, run)
-    for ledger, known in closes.before(*facts.added.latest):
-        late = facts.added.after((ledger, 0), [(close.at_ns, close.last_entry) for close in known])
-        for rows in _neighbours(late.rows):
-            first, last = int(rows["entry"][0]), int(rows["entry"][-1])
-            yield _finding(
-                "added_after_close",
-                ledger,
-                (first, last, len(rows["seq"])),
-                run,
-                proof=tuple(_added_proof(ledger, rows, known, stories)),
-            )
-        if late.more:
-            span = late.more.lowest, late.more.highest, late.more.number
-            proof = tuple(_preceding(known, late.more.first_ns, late.more.lowest))
-            yield _finding("added_after_close", ledger, span, run, proof=proof)
+def _after_a_close(added: Rows, facts: LedgerFacts) -> Bools:
+    """Which adds were invoked after a close of their ledger that ends below them; a ledger has few ends."""
+    late = np.zeros(added.number, dtype=np.bool_)
+    for ledger, last_entry, at_ns in facts.once(_closes_in_turn):
+        since_ns = value_at(ledger, at_ns, added["ledger"], missing=NEVER)
+        end = value_at(ledger, last_entry, added["ledger"], missing=LAST_ENTRY)
+        late |= (added["invoked_ns"] > since_ns) & (added["entry"] > end)
+    return late
 
 
-def _preceding(known: tuple[Close, ...], at_ns: int, entry: int) -> Iterator[str]:
-    """The closes that came before a time and end below an entry."""
-    return (close.text for close in known if close.at_ns < at_ns and close.last_entry < entry)
+def _closes_in_turn(facts: LedgerFacts) -> list[tuple[Ints, Ints, Ints]]:
+    """The first close of each ledger that has one, then the second of each, and so on."""
+    ledger, last_entry, at_ns = facts.once(dated_closes)
+    _, begin, sizes = np.unique(ledger, return_index=True, return_counts=True)
+    turn = np.arange(len(ledger)) - np.repeat(begin, sizes)
+    return [
+        (ledger[mine], last_entry[mine], at_ns[mine])
+        for number in range(int(sizes.max(initial=0)))
+        for mine in [turn == number]
+    ]
 
 
-def _added_proof(ledger: int, rows: Columns, known: tuple[Close, ...], stories: Stories) -> Iterator[str]:
-    """The close, the first add of a run of neighbours, and how its acknowledgement came together."""
-    entry, invoked_ns = int(rows["entry"][0]), int(rows["at_ns"][0])
-    yield from _preceding(known, invoked_ns, entry)
-    client = client_name(stories.run, int(rows["by"][0]))
-    yield (
-        f"{client} invoked the add of entry {entry} at {time_text(stories.run, invoked_ns)} and was told ok "
-        f"at {time_text(stories.run, int(rows['until_ns'][0]))} ({operation_text(int(rows['seq'][0]))})"
-    )
-    yield from stories.of(ledger, entry)
+def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
+    """The adds that lives took which were asked after these had answered so to fencing."""
+    answered, life = answered_with(facts, status), lives(taken)
+    since_ns = np.full(taken.number, NEVER, dtype=np.int64)
+    for one, (ledger, at_ns) in answered.items():
+        mine = np.flatnonzero(life == one)
+        since_ns[mine] = value_at(ledger, at_ns, taken["ledger"][mine], missing=NEVER)
+    return taken.where((taken["asked_ns"] > since_ns) & (taken["entry"] >= 0))
 
 
-def _accepted_when_fenced(facts: Facts, run: RunFacts) -> Iterator[Finding]:
-    for spoken, answer in sorted(facts.fences.answered.items()):
-        ledger, life, status = spoken
-        if status != Status.EOK:
-            continue
-        late = facts.fences.taken.after((ledger, life), [(answer.received_ns, -1)])
-        proof = (fence_text(spoken, answer, run), *_released(facts, run, ledger, answer.received_ns))
-        for rows in _neighbours(late.rows):
-            span = int(rows["entry"][0]), int(rows["entry"][-1]), len(rows["seq"])
-            taken = _taken_text(life, rows, run)
-            yield _finding("accepted_when_fenced", ledger, span, run, life=life, proof=(*proof, taken))
-        if late.more:
-            span = late.more.lowest, late.more.highest, late.more.number
-            yield _finding("accepted_when_fenced", ledger, span, run, life=life, proof=proof)
+def _rows(kind: str, late: Rows, began: str, ended: str, by: str, like: Sequence[Ints] = ()) -> pa.Table:
+    """Late adds: the proof of neighbours is their first one, by when it began, its number, whose it was."""
+    proof = [late[name] for name in (began, "seq", by, ended)]
+    return first_rows(kind, late["ledger"], late["entry"], like=like, proof=proof)
 
 
-def _taken_text(life: int, rows: Columns, run: RunFacts) -> str:
-    return (
-        f"{life_name(run, life)} answered EOK to the add of entry {int(rows['entry'][0])} by "
-        f"{source_name(run, int(rows['by'][0]))}, asked at {time_text(run, int(rows['at_ns'][0]))} at the "
-        f"earliest and answered at {time_text(run, int(rows['until_ns'][0]))} (frame {int(rows['seq'][0])})"
-    )
+def _took(after: pa.Table, taken: Rows) -> pa.Table:
+    """Who took the first of neighbouring adds that came after the close."""
+    columns = {name: ints(taken[name]) for name in ("ledger", "entry", "received_ns", "seq")}
+    rows = pa.table({name: pa.array(column) for name, column in (columns | {"life": lives(taken)}).items()})
+    first = after.select(["ledger", "first"]).rename_columns(["ledger", "entry"])
+    rows = rows.join(first, ["ledger", "entry"], join_type="left semi", use_threads=False)
+    names = ("ledger", "entry", "life", "received_ns", "seq")
+    ledger, entry, *proof = (np.asarray(rows.column(name)) for name in names)
+    return span_rows("took", ledger, entry, proof=proof)
 
 
-def _released(facts: Facts, run: RunFacts, ledger: int, by_ns: int) -> Iterator[str]:
-    at_ns = facts.released.get(ledger)
-    if at_ns is not None:
+def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    took: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for row in found.runs("took"):
+        for entry in range(row.first, row.last + 1):
+            took.setdefault((row.ledger, entry), []).append(row.proof)
+    for span in kept(found.firsts(_AFTER)):
+        invoked_ns, seq, client, completed_ns = span.proof
+        ledger, entry = span.ledger, span.first
+        closes = closes_of(ledger, facts, run)
+        added = (
+            f"{client_name(run, client)} invoked the add of entry {entry} at {time_text(run, invoked_ns)} "
+            f"and was told ok at {time_text(run, completed_ns)} ({operation_text(seq)})"
+        )
+        yield _finding(
+            _AFTER,
+            span,
+            f"{entries_text(entry, span.last)} acknowledged after the close",
+            run,
+            *(close.text for close in closes if close.at_ns < invoked_ns and close.last_entry < entry),
+            added,
+            *story(took.get((ledger, entry), ()), ledger, entry, facts, run),
+        )
+
+
+def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    for span in kept(found.firsts(_TAKEN, 1)):
+        life, asked_ns, seq, source, received_ns = span.proof
+        [answer] = answers_of(facts, span.ledger, life, Status.EOK)
+        name = life_name(run, life)
+        taken = (
+            f"{name} answered EOK to the add of entry {span.first} by {source_name(run, source)}, asked at "
+            f"{time_text(run, asked_ns)} at the earliest and answered at {time_text(run, received_ns)} "
+            f"(frame {seq})"
+        )
+        yield _finding(
+            _TAKEN,
+            span,
+            f"{name} took {entries_text(span.first, span.last)} after it had been fenced",
+            run,
+            answer.text(run),
+            *_released(span.ledger, answer.received_ns, facts, run),
+            taken,
+        )
+
+
+def _released(ledger: int, by_ns: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
+    for _, at_ns in facts.of(RELEASED, ledger):
         order = "before" if at_ns < by_ns else "after"
         yield f"a delete of the ledger was invoked at {time_text(run, at_ns)}, {order} that answer"
 
 
-def _finding(
-    kind: str,
-    ledger: int,
-    span: tuple[int, int, int],
-    run: RunFacts,
-    *,
-    proof: tuple[str, ...],
-    life: int = 0,
-) -> Finding:
-    first, last, count = span
-    what = f"{entries_text(first, last)} acknowledged after the close"
-    if kind == "accepted_when_fenced":
-        what = f"{life_name(run, life)} took {entries_text(first, last)} after it had been fenced"
+def _finding(kind: str, span: Row, what: str, run: RunFacts, *proof: str) -> Finding:
     return Finding(
         property=Fencing.name,
         kind=kind,
-        ledger=ledger,
-        first_entry=first,
-        last_entry=last,
-        count=count,
-        text=f"{ledger_text(run, ledger)}: {what}",
+        ledger=span.ledger,
+        first_entry=span.first,
+        last_entry=span.last,
+        count=span.number,
+        text=f"{ledger_text(run, span.ledger)}: {what}",
         proof=proof,
     )
 
 
-def _neighbours(rows: Columns) -> Iterator[Columns]:
-    """Rows in runs of neighbouring entries; the first row of each is the earliest add of its first entry."""
-    if not len(rows["seq"]):
-        return
-    order = np.lexsort((rows["by"], rows["seq"], rows["at_ns"], rows["entry"]))
-    cuts = np.flatnonzero(np.diff(rows["entry"][order]) > 1) + 1
-    for part in np.split(order, cuts):
-        yield {name: column[part] for name, column in rows.items()}
-
-
-def _denied_and_took(facts: Facts, run: RunFacts) -> Iterator[str]:
+def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:
     """Explicit negatives to fencing: the client counts them as fences, though no EOK was said."""
-    for spoken, answer in sorted(facts.fences.answered.items()):
-        ledger, life, status = spoken
-        if status in EXPLICIT_NEGATIVES and (ledger, life, int(Status.EOK)) not in facts.fences.answered:
-            late = facts.fences.taken.after((ledger, life), [(answer.received_ns, -1)])
-            number = len(late.rows["seq"]) + (late.more.number if late.more else 0)
-            if number:
-                yield (
-                    f"{ledger_text(run, ledger)}: {life_name(run, life)} answered {status_name(status)} to a "
-                    f"fencing read and took {counted(number, 'add')} that were asked later; a client counts "
-                    "such an answer as a fence"
-                )
-
-
-def _uncounted(facts: Facts, closes: Closes, run: RunFacts) -> Iterator[str]:
-    """Where the latest adds that are kept one by one were too few to count all."""
-    for ledger, known in closes.before(*facts.added.latest):
-        if facts.added.after((ledger, 0), [(close.at_ns, close.last_entry) for close in known]).perhaps:
-            yield f"{ledger_text(run, ledger)}: perhaps more adds than those counted came after the close"
-    for (ledger, life, status), answer in sorted(facts.fences.answered.items()):
-        if (
-            status == Status.EOK
-            and facts.fences.taken.after((ledger, life), [(answer.received_ns, -1)]).perhaps
-        ):
-            yield (
-                f"{ledger_text(run, ledger)}: perhaps {life_name(run, life)} took more adds than those "
-                "counted after it had been fenced"
-            )
+    numbers = Counter[tuple[int, int, int]]()
+    for kind, status in _DENIED.items():
+        for row in found.firsts(kind, 1):
+            numbers[row.ledger, row.proof[0], status] += row.number
+    return [
+        f"{ledger_text(run, ledger)}: {life_name(run, life)} answered {status_name(status)} to a fencing "
+        f"read and took {counted(number, 'add')} that were asked later; a client counts such an answer as a "
+        "fence"
+        for (ledger, life, status), number in sorted(numbers.items())
+        if not facts.of(ANSWERED, ledger, life, int(Status.EOK))
+    ]

@@ -1,107 +1,166 @@
-"""What the wire tells about fencing: what bookies answered to it, and which adds they took.
+"""Facts of fencing: what bookies answered to it, when ledgers were known to be closed; and words for both.
 
-Answers count as the bookie gave them, in one known boot. Summaries only; what follows from them is
-:mod:`checkers.fencing.checker`. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is
-sent when the fence is done, an explicit negative without waiting for it).
+Two things date a close: a CLOSED version of the metadata that somebody saw, and an open with recovery
+that returned ok. What nobody dated precedes nothing. A bookie's answers count as it gave them, in one known
+boot. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is done,
+an explicit negative without waiting for it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import RunFacts
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.holders import lives
-from checkers.facts.wire import said, source_name
-from checkers.facts.wording import bookie_name, time_text
-from checkers.rows import Rows, at_once
-from checkers.sets.lately import Lately
-from evidence.codes import FrameFlag, Message, Status
+from checkers.facts.ledgers import histories
+from checkers.facts.parts import flagged
+from checkers.facts.wire import is_sure, source_name
+from checkers.facts.wording import bookie_name, client_name, operation_text, time_text
+from checkers.ledger_facts import Columns
+from checkers.sets.spans import Ints
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
+
+_TOLD = ("ledger", "result", "completed_ns", "client", "seq")
+_ANSWER = ("ledger", "status", "received_ns", "seq", "source", "entry")
+
+
+def _answered(batch: Batch) -> Columns:
+    answers = batch.frames.of(way=Direction.ANSWER)
+    fencing = answers.where((answers["flags"] & int(FrameFlag.FENCING)) != 0)
+    sure = fencing.where(is_sure(fencing))
+    return {"life": lives(sure), **{name: sure[name] for name in _ANSWER}}
+
+
+def _recovered(batch: Batch) -> Columns:
+    opens = batch.operations.of(kind=Kind.OPEN, outcome=Outcome.OK)
+    opens = opens.where(flagged(opens, Flag.RECOVERY) & (opens["completed_ns"] != NEVER))
+    return {name: opens[name] for name in _TOLD}
+
+
+ANSWERED = LedgerFact(
+    "answered_fencing",
+    {"frames": (*_ANSWER, "way", "flags", "bookie", "boot", "asked_ns")},
+    _answered,
+    key=("ledger", "life", "status"),
+    first_by=(("received_ns", "ascending"), ("seq", "ascending")),
+)
+"""What each life of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
+RECOVERED = LedgerFact(
+    "told_closed",
+    {
+        "operations": (
+            "ledger",
+            "result",
+            "completed_ns",
+            "client",
+            "seq",
+            "kind",
+            "outcome",
+            "flags",
+            "entry",
+        )
+    },
+    _recovered,
+    key=("ledger", "result"),
+    first_by=(("completed_ns", "ascending"),),
+)
+"""Who was first told by an open with recovery that a ledger is closed, by last entry."""
+
+
+class Close(NamedTuple):
+    """Proof that a ledger was closed at ``last_entry`` by ``at_ns``."""
+
+    at_ns: int
+    last_entry: int
+    text: str
+
+
+def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
+    """(ledger, last entry, by when it was closed there first), sorted.
+
+    Of a ledger whose metadata a fault of ours put back nobody can say that it stayed closed: it has none.
+    """
+    metadata, told = facts.once(histories), facts.columns(RECOVERED)
+    plain = metadata.plain
+    odd = [
+        (version.ledger, version.last_entry, version.latest_ns)
+        for chain in metadata.odd_of.values()
+        for version in chain
+        if version.closed
+    ]
+    rows = np.concatenate(
+        [
+            np.stack([plain.columns[name][plain.closed] for name in ("ledger", "last_entry", "latest_ns")]),
+            np.array(odd, dtype=np.int64).reshape(-1, 3).T,
+            np.stack([told[name] for name in ("ledger", "result", "completed_ns")]),
+        ],
+        axis=1,
+    )
+    rows = rows[:, (rows[2] != NEVER) & ~np.isin(rows[0], np.array([*metadata.put_back], dtype=np.int64))]
+    rows = rows[:, np.lexsort(rows[::-1])]
+    new = np.ones(rows.shape[1], dtype=np.bool_)
+    new[1:] = np.any(rows[:2, 1:] != rows[:2, :-1], axis=0)
+    ledger, last_entry, at_ns = rows[:, new]
+    return ledger, last_entry, at_ns
+
+
+def closes_of(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[Close]:
+    """The closes of one ledger that have a date, the earliest first."""
+    closes = [
+        Close(
+            version.latest_ns,
+            version.last_entry,
+            f"metadata version {version.version}: CLOSED at {version.last_entry}, "
+            f"in force by {time_text(run, version.latest_ns)}",
+        )
+        for version in facts.once(histories).of.get(ledger, ())
+        if version.closed and version.latest_ns != NEVER
+    ]
+    for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
+        told = f"was told its end {last_entry} ({operation_text(seq)})"
+        text = f"{client_name(run, client)} had recovered it by {time_text(run, at_ns)} and {told}"
+        closes.append(Close(at_ns, last_entry, text))
+    return sorted(closes)
 
 
 class Answer(NamedTuple):
-    """An answer to a fencing read of the LAC (``entry`` -1) or of an entry, as it was received."""
+    """A row of ``ANSWERED``."""
 
+    ledger: int
+    life: int
+    status: int
     received_ns: int
     seq: int
     source: int
     entry: int
 
-
-Spoken = tuple[int, int, int]
-"""(ledger, life, status)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fences:
-    """``answered`` are first answers to fencing; ``taken`` the normal adds that got EOK, by when asked."""
-
-    answered: Mapping[Spoken, Answer]
-    taken: Lately
+    def text(self, run: RunFacts) -> str:
+        """``b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer at 7 ns (frame 3)``."""
+        what = "the LAC" if self.entry < 0 else f"entry {self.entry}"
+        return (
+            f"{life_name(run, self.life)} answered {status_name(self.status)} to the fencing read of {what} "
+            f"by {source_name(run, self.source)} at {time_text(run, self.received_ns)} (frame {self.seq})"
+        )
 
 
-@at_once
-def scan_fences(rows: Rows) -> Fences:
-    """The fences and normal adds in some rows of ``frames``."""
-    added = said(rows, Message.ADD).of(status=Status.EOK)
-    answered: dict[Spoken, Answer] = {}
-    for kind in Message:
-        sure = said(rows, kind)
-        answered = _first(answered, _answered(sure.where((sure["flags"] & int(FrameFlag.FENCING)) != 0)))
-    return Fences(
-        answered=answered,
-        taken=Lately.of_rows(
-            ledger=added["ledger"],
-            who=lives(added),
-            at_ns=added["asked_ns"],
-            seq=added["seq"],
-            entry=added["entry"],
-            by=added["source"],
-            until_ns=added["received_ns"],
-        ),
-    )
+def answers_of(facts: LedgerFacts, *key: int) -> list[Answer]:
+    """The first answers to fencing, of (ledger, life, status), or of all whose key begins so."""
+    return [Answer(*row) for row in facts.of(ANSWERED, *key)]
 
 
-def merge_fences(left: Fences, right: Fences) -> Fences:
-    """Both."""
-    return Fences(_first(left.answered, right.answered), left.taken | right.taken)
-
-
-def _first(left: Mapping[Spoken, Answer], right: Mapping[Spoken, Answer]) -> dict[Spoken, Answer]:
-    """The first of both."""
-    answered = dict(left)
-    for key, theirs in right.items():
-        answered[key] = min(answered.get(key, theirs), theirs)
-    return answered
-
-
-def _answered(rows: Rows) -> dict[Spoken, Answer]:
-    """The first answer of each kind, without a look at each row: recovery may read a whole ledger."""
-    if not rows.number:
-        return {}
-    at = np.lexsort((rows["seq"], rows["received_ns"], rows["status"], lives(rows), rows["ledger"]))
-    keys = np.stack([rows["ledger"][at], lives(rows)[at], rows["status"][at]])
-    new = np.any(np.diff(keys, axis=1, prepend=keys[:, :1] - 1) != 0, axis=0)
-    columns = (rows[name][at[new]].tolist() for name in ("received_ns", "seq", "source", "entry"))
-    first = (Answer(*answer) for answer in zip(*columns, strict=True))
+def answered_with(facts: LedgerFacts, status: int) -> Mapping[int, tuple[Ints, Ints]]:
+    """Life -> the ledgers, ascending, to whose fencing it answered so, and when first."""
+    columns = facts.columns(ANSWERED)
+    such = columns["status"] == status
     return {
-        (ledger, life, status): answer
-        for (ledger, life, status), answer in zip(keys[:, new].T.tolist(), first, strict=True)
+        life: (columns["ledger"][mine], columns["received_ns"][mine])
+        for life in np.unique(columns["life"][such]).tolist()
+        for mine in [such & (columns["life"] == life)]
     }
-
-
-def fence_text(spoken: Spoken, answer: Answer, run: RunFacts) -> str:
-    """``b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer at 7 ns (frame 3)``."""
-    _, life, status = spoken
-    what = "the LAC" if answer.entry < 0 else f"entry {answer.entry}"
-    return (
-        f"{life_name(run, life)} answered {status_name(status)} to the fencing read of {what} by "
-        f"{source_name(run, answer.source)} at {time_text(run, answer.received_ns)} (frame {answer.seq})"
-    )
 
 
 def status_name(status: int) -> str:
@@ -112,38 +171,26 @@ def status_name(status: int) -> str:
         return f"status {status}"
 
 
-class Stories:
-    """How acknowledgements came together, for proofs: what a restart made a bookie forget shows here."""
+def story(
+    taken: Iterable[tuple[int, ...]], ledger: int, entry: int, facts: LedgerFacts, run: RunFacts
+) -> list[str]:
+    """In order of time: who took the add of an entry, what they had answered to fencing, their deaths.
 
-    def __init__(self, fences: Fences, run: RunFacts) -> None:
-        self.run = run
-        self._taken = fences.taken
-        self._boots = {boot.life: boot for boots in boots_of(run).values() for boot in boots}
-        self._answered: dict[tuple[int, int], list[tuple[Spoken, Answer]]] = {}
-        for spoken, answer in fences.answered.items():
-            mine = self._answered.setdefault((spoken[0], bookie_of(spoken[1])), [])
-            mine.append((spoken, answer))
-
-    def of(self, ledger: int, entry: int) -> list[str]:
-        """In order of time: who took the add of an entry, what they had answered to fencing, their deaths."""
-        taken = self._taken.of_entry(ledger, entry)
-        events: set[tuple[int, str]] = set()
-        acks = zip(*(taken[name].tolist() for name in ("who", "until_ns", "seq")), strict=True)
-        for life, at_ns, seq in acks:
-            when = f"at {time_text(self.run, at_ns)} (frame {seq})"
-            events.add((at_ns, f"{life_name(self.run, life)} acknowledged entry {entry} {when}"))
-            events |= self._before(ledger, bookie_of(life), at_ns)
-        return [said for _, said in sorted(events)]
-
-    def _before(self, ledger: int, bookie: int, at_ns: int) -> set[tuple[int, str]]:
-        mine = self._answered.get((ledger, bookie), [])
-        if not mine:
-            return {(at_ns, f"{bookie_name(self.run, bookie)} answered no fencing read of this ledger")}
-        events = set()
-        for spoken, answer in mine:
-            events.add((answer.received_ns, fence_text(spoken, answer, self.run)))
-            boot = self._boots.get(spoken[1])
+    What a restart made a bookie forget shows here. ``taken`` are (life, when it acknowledged, frame).
+    """
+    boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
+    events: set[tuple[int, str]] = set()
+    for life, at_ns, seq in taken:
+        when = f"at {time_text(run, at_ns)} (frame {seq})"
+        events.add((at_ns, f"{life_name(run, life)} acknowledged entry {entry} {when}"))
+        before = [one for one in answers_of(facts, ledger) if bookie_of(one.life) == bookie_of(life)]
+        if not before:
+            name = bookie_name(run, bookie_of(life))
+            events.add((at_ns, f"{name} answered no fencing read of this ledger"))
+        for answer in before:
+            events.add((answer.received_ns, answer.text(run)))
+            boot = boots.get(answer.life)
             if boot is not None and answer.received_ns <= boot.ended_ns <= at_ns:
-                ended = f"{life_name(self.run, boot.life)} {boot.how} at {time_text(self.run, boot.ended_ns)}"
+                ended = f"{life_name(run, boot.life)} {boot.how} at {time_text(run, boot.ended_ns)}"
                 events.add((boot.ended_ns, ended))
-        return events
+    return [said for _, said in sorted(events)]

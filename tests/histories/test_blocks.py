@@ -18,7 +18,7 @@ from checkers.judge import check_all, combined_facts, conclude_all, facts_of, ju
 from checkers.registry import CHECKERS
 from evidence.codes import Holding, Kind, Message, Status
 from tests.histories.literals_log import LITERALS
-from tests.histories.lives import said
+from tests.histories.lives import fenced, said, took
 from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
@@ -114,6 +114,20 @@ APART = {
     ],
     "a LAC above acknowledged adds": [acked(0), acked(1), told(5), created(), closed(0)],
     "a delete": [acked(0), acked(1), deleted(invoked_ns=5), created(), closed(0, earliest_ns=7, latest_ns=9)],
+    "a close and adds that were invoked later": [
+        *(created(), closed(-1, 2, latest_ns=100)),
+        *(acked(entry, invoked_ns=101 + entry, completed_ns=110) for entry in range(3)),
+    ],
+    "a bookie's answer to fencing and adds that it took later": [
+        *(created(), fenced(2, 20)),
+        *(took(entry, 2, 22 + entry) for entry in (5, 6, 9)),
+    ],
+    "a LAC over entries of which one was never sent": [created(), acked(0), acked(2), told(2)],
+    "a LAC over adds that too few bookies had acknowledged": [
+        *(created(), told(2, completed_ns=70)),
+        *(acked(entry, completed_ns=910) for entry in range(3)),
+        *(took(entry, bookie, 900) for entry in range(3) for bookie in (1, 2)),
+    ],
     "a writer's close and its create": [
         *(acked(0), operation(Kind.CREATE), operation(Kind.CLOSE, result=3, entry=2)),
         *(created(), closed(0)),
@@ -134,7 +148,7 @@ RUNS = {"the first of a boot's denials": boots.run_of()}
 
 @pytest.mark.parametrize("name", APART)
 def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
-    history, run = facts(*APART[name]), RUNS.get(name, run_facts())
+    history, run = facts(*APART[name]), RUNS.get(name, run_facts(wire=True))
     assert len(blocks(history, 1)) > 1
     expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
     assert text(in_blocks(blocks(history, 1), run)) == expected

@@ -238,15 +238,21 @@ def test_of_many_adds_the_late_ones_are_counted_wherever_the_rows_are_cut():
         assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(4_501, 4_999), (4_802, 4_999)]
 
 
-def test_more_late_adds_than_are_kept_one_by_one_are_a_lower_bound_and_all_is_all():
+def test_all_late_adds_are_counted_however_many_there_are():
     history = facts(created(), closed(-1, 1, latest_ns=10), flood(3_000))
     judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
-    assert judgement.counts["added_after_close"] == 1024
-    assert "ledger 1: perhaps more adds than those counted came after the close" in judgement.notes
+    assert judgement.counts["added_after_close"] == 2_989
+    assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(11, 2_999)]
     history = facts(created(), closed(-1, 1, latest_ns=-1), flood(3_000))
     judgement = judge(in_pieces(history, 1_000), run_facts(wire=True)).judgements["fencing"]
     assert judgement.counts["added_after_close"] == 3_000
-    assert sorted((f.first_entry, f.last_entry) for f in judgement.findings) == [(0, 1_975), (1_976, 2_999)]
+    assert [(f.first_entry, f.last_entry) for f in judgement.findings] == [(0, 2_999)]
+
+
+def test_an_entry_that_was_added_twice_after_the_close_counts_twice():
+    history = [CLOSED, late(0, 101), late(1, 103, seq=2), late(1, 102, seq=3)]
+    (finding,) = fencing(*history).findings
+    assert (finding.first_entry, finding.last_entry, finding.count) == (0, 1, 3)
 
 
 def test_an_anomaly_that_went_with_the_wire_log_leaves_no_valid_run():
@@ -258,10 +264,7 @@ def test_an_anomaly_that_went_with_the_wire_log_leaves_no_valid_run():
     assert "lost; unknown: evidence, fencing" in gone.headline
 
 
-def test_where_only_older_adds_may_have_come_after_the_close_nothing_is_valid():
-    """The adds that are kept one by one lie within the end; some of the older ones may not."""
+def test_older_adds_beyond_the_end_are_found_behind_later_ones_within_it():
     backwards = [late(2_999 - at, at) for at in range(3_000)]
-    judgement = fencing(backwards, created(), closed(1_500, 1, latest_ns=500))
-    assert not judgement.findings
-    assert judgement.verdict is Verdict.UNKNOWN
-    assert "ledger 1: perhaps more adds than those counted came after the close" in judgement.notes
+    (finding,) = fencing(backwards, created(), closed(1_500, 1, latest_ns=500)).findings
+    assert (finding.first_entry, finding.last_entry, finding.count) == (1_501, 2_498, 998)
