@@ -19,8 +19,8 @@ import click
 
 from harness.verbs import VERBS, typed
 from protocol.errors import FencepostError
+from protocol.exit_codes import ExitCode
 
-EXIT_HARNESS, EXIT_USAGE, EXIT_UNKNOWN, EXIT_ANOMALY = 1, 2, 3, 4
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -86,7 +86,7 @@ def main() -> NoReturn:
 def _run() -> int:
     if not (Path(__file__).resolve().parent.parent / "pyproject.toml").is_file():
         print("fencepost: runs only from a checkout; use scripts/setup there", file=sys.stderr)
-        return EXIT_USAGE
+        return ExitCode.USAGE
     try:
         code = fencepost.main(standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -96,7 +96,7 @@ def _run() -> int:
         return _interrupted(error if isinstance(error, Interrupted) else error.__cause__)
     except click.ClickException as error:
         error.show()
-        return EXIT_USAGE
+        return ExitCode.USAGE
     except FencepostError as error:
         print(typed(f"fencepost: {error}"), file=sys.stderr)
         if error.remedy:
@@ -109,7 +109,7 @@ def _run() -> int:
         where = f"{Path(last.filename).name}:{last.lineno}"
         print(f"fencepost: internal error at {where}: {type(error).__name__}: {error}", file=sys.stderr)
         print("  next: set FENCEPOST_DEBUG=1 for the full trace and report it", file=sys.stderr)
-        return EXIT_HARNESS
+        return ExitCode.HARNESS
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:

@@ -19,10 +19,10 @@ from checkers.log.models import MODELS, STRONGEST
 from evidence.exchange.jepsen import read_jepsen
 from evidence.exchange.operations import read_operations
 from evidence.findings import Judgement, Verdict
-from harness.series import EXIT_ANOMALY, EXIT_AS_EXPECTED, EXIT_UNKNOWN
 from protocol.errors import UsageError
+from protocol.exit_codes import ExitCode
 
-_CODES = {Verdict.VALID: EXIT_AS_EXPECTED, Verdict.ANOMALY: EXIT_ANOMALY}
+_CODES = {Verdict.VALID: ExitCode.AS_EXPECTED, Verdict.ANOMALY: ExitCode.ANOMALY}
 
 
 def check_history(path: Path, *, model: str | None, quiet: bool, as_json: bool) -> int:
@@ -34,7 +34,7 @@ def check_history(path: Path, *, model: str | None, quiet: bool, as_json: bool) 
     """
     against = model or STRONGEST
     judgement = _judged(path, against)
-    code = _CODES.get(judgement.verdict, EXIT_UNKNOWN)
+    code = _CODES.get(judgement.verdict, ExitCode.UNKNOWN)
     if as_json:
         json.dump({"exit": code, "model": against, **asdict(judgement)}, sys.stdout, indent=1)
         print()

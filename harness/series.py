@@ -24,8 +24,7 @@ from harness.results import ModeResult, RunResult
 from harness.run import judge_again, run
 from harness.trials import Tally, tallies, trials
 from protocol.errors import FencepostError
-
-EXIT_AS_EXPECTED, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 3, 4
+from protocol.exit_codes import ExitCode
 
 
 def run_series(
@@ -88,7 +87,7 @@ def _each(
     return results
 
 
-def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
+def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:
     """The exit code for what came out, and the reason as a phrase.
 
     An anomaly that nothing states, or a decision other than stated, before unknown before as
@@ -97,11 +96,11 @@ def exit_code(modes: Sequence[ModeResult]) -> tuple[int, str]:
     """
     wrong = [mode for mode in modes if not mode.comparison.met]
     if not wrong:
-        return EXIT_AS_EXPECTED, "as expected"
+        return ExitCode.AS_EXPECTED, "as expected"
     for mode in wrong:
         if mode.comparison.unexpected or mode.comparison.contradicted:
-            return EXIT_ANOMALY, f"{mode.mode}: {mode.comparison.reasons[0]}"
-    return EXIT_UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
+            return ExitCode.ANOMALY, f"{mode.mode}: {mode.comparison.reasons[0]}"
+    return ExitCode.UNKNOWN, f"{wrong[0].mode}: {wrong[0].comparison.reasons[0]}"
 
 
 def _finish(results: Sequence[RunResult], narrator: Narrator, *, as_json: bool) -> int:

@@ -24,6 +24,8 @@ which exit code the command line gives it.
 
 from __future__ import annotations
 
+from protocol.exit_codes import ExitCode
+
 
 class FencepostError(Exception):
     """Base of every error raised on purpose by this project.
@@ -31,7 +33,7 @@ class FencepostError(Exception):
     ``remedy`` is the next step for the user, one sentence, or empty.
     """
 
-    exit_code = 1
+    exit_code: ExitCode = ExitCode.HARNESS
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -41,7 +43,7 @@ class FencepostError(Exception):
 class UsageError(FencepostError):
     """The user asked for something that cannot be done as asked."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class PlanError(UsageError):

@@ -20,8 +20,8 @@ from checkers.log.checker import judge_log
 from checkers.log.models import STRONGEST
 from evidence.exchange.jepsen import read_jepsen
 from evidence.findings import Verdict
-from harness.cli import EXIT_ANOMALY, EXIT_UNKNOWN
 from protocol.errors import FencepostError, JudgementError, UsageError
+from protocol.exit_codes import ExitCode
 
 _SAID = {True: Verdict.VALID, False: Verdict.ANOMALY}
 _SHOWN = 200
@@ -127,9 +127,9 @@ def compare(histories: Sequence[Path], jar: Path | None, java: str, heap: str, m
         for row in rows(history, mine, elle):
             print(row, flush=True)
         if mine.verdict is not elle.verdict:
-            code = EXIT_ANOMALY
+            code = ExitCode.ANOMALY
         elif mine.classes != elle.classes:
-            code = code or EXIT_UNKNOWN
+            code = code or ExitCode.UNKNOWN
     return code
 
 

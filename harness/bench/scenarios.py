@@ -34,8 +34,8 @@ from plans.load import find, load
 from plans.models import Plan
 from plans.names import bookie_names
 from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
+from protocol.exit_codes import ExitCode
 
-EXIT_AS_STATED, EXIT_OTHERWISE = 0, 4
 _OURS = (PrerequisiteError, EvidenceError, JudgementError)
 """Errors that say nothing of a scenario: the series ends and can be taken up again."""
 
@@ -94,7 +94,7 @@ def command(
             click.echo(line)
     except FencepostError as error:
         raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
-    sys.exit(EXIT_AS_STATED if all(one.as_stated == one.rounds for one in found) else EXIT_OTHERWISE)
+    sys.exit(ExitCode.AS_EXPECTED if all(one.as_stated == one.rounds for one in found) else ExitCode.ANOMALY)
 
 
 def _plans(names: Iterable[str]) -> Iterator[Plan]:

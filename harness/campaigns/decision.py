@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from checkers.facts.wording import counted
 from harness.campaigns.outcomes import Came, Outcome, counts
+from protocol.exit_codes import ExitCode
 
-EXIT_AS_EXPECTED, EXIT_HARNESS, EXIT_UNKNOWN, EXIT_ANOMALY = 0, 1, 3, 4
 _CODES = (
-    (Came.ANOMALY, EXIT_ANOMALY),
-    (Came.ERROR, EXIT_HARNESS),
-    (Came.HUNG, EXIT_HARNESS),
-    (Came.UNKNOWN, EXIT_UNKNOWN),
+    (Came.ANOMALY, ExitCode.ANOMALY),
+    (Came.ERROR, ExitCode.HARNESS),
+    (Came.HUNG, ExitCode.HARNESS),
+    (Came.UNKNOWN, ExitCode.UNKNOWN),
 )
 
 
 def decision(
     outcomes: Sequence[Outcome], *, left: int, unfinished_fails: bool, unknown_warns: bool = False
-) -> tuple[int, str]:
+) -> tuple[ExitCode, str]:
     """The exit code and why; ``left`` runs were not carried out for want of time.
 
     Unknown is never a pass, unless the user said that it shall only warn; nor is a campaign in which nothing
@@ -31,7 +31,7 @@ def decision(
             said = "not proven" if came is Came.UNKNOWN else came.value
             return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
     if left and unfinished_fails:
-        return EXIT_UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
+        return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
     if Came.AS_EXPECTED not in found:
-        return EXIT_UNKNOWN, "not proven: no run reached its end"
-    return EXIT_AS_EXPECTED, "as expected"
+        return ExitCode.UNKNOWN, "not proven: no run reached its end"
+    return ExitCode.AS_EXPECTED, "as expected"

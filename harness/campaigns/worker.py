@@ -25,8 +25,9 @@ from harness.order import Order
 from harness.preparing import prepare
 from harness.results import RunResult
 from harness.run import run
-from harness.series import EXIT_ANOMALY, exit_code
+from harness.series import exit_code
 from protocol.errors import FencepostError, IncapableError
+from protocol.exit_codes import ExitCode
 
 _GRACE_S = 60
 
@@ -79,7 +80,7 @@ def _carry_out(tree: dict[str, Any], results: Path, judge: Judge) -> dict[str, A
 
 def _told(result: RunResult) -> dict[str, Any]:
     code, why = exit_code(result.modes)
-    came = Came.AS_EXPECTED if code == 0 else Came.ANOMALY if code == EXIT_ANOMALY else Came.UNKNOWN
+    came = Came.AS_EXPECTED if code == 0 else Came.ANOMALY if code == ExitCode.ANOMALY else Came.UNKNOWN
     return {
         "came": came,
         "why": "" if code == 0 else why,

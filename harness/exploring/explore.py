@@ -21,7 +21,6 @@ from harness.exploring.status import Status
 from harness.judging import Judge, judging
 from harness.order import Order
 from harness.preparing import Prepared, prepared
-from harness.series import EXIT_ANOMALY, EXIT_AS_EXPECTED, EXIT_UNKNOWN
 from harness.vocabulary import loads, words
 from plans.exploring.generate import Asked, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
@@ -31,6 +30,7 @@ from plans.models import Plan
 from plans.rounds import every
 from plans.steps import faults_in
 from protocol.errors import EvidenceError, FencepostError
+from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 
 _SEED_LIMIT = 2**31
@@ -247,11 +247,11 @@ def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
 
 
 def _code(found: Found) -> tuple[int, str]:
-    for code, verdict in ((EXIT_ANOMALY, Verdict.ANOMALY), (EXIT_UNKNOWN, Verdict.UNKNOWN)):
+    for code, verdict in ((ExitCode.ANOMALY, Verdict.ANOMALY), (ExitCode.UNKNOWN, Verdict.UNKNOWN)):
         for one in found.ended:
             if one.news and one.verdict == verdict:
                 return code, f"found {', '.join(sorted(one.news))} in {one.path}"
     silent = sum(one.verdict != "valid" for one in found.ended)
     if silent or not found.ended:
-        return EXIT_UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"
-    return EXIT_AS_EXPECTED, "nothing was found"
+        return ExitCode.UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"
+    return ExitCode.AS_EXPECTED, "nothing was found"

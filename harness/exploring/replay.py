@@ -15,7 +15,7 @@ from harness.exploring.running import ERROR, Ended, carry_out
 from harness.exploring.showing import duration
 from harness.exploring.status import Status
 from harness.judging import judging
-from harness.series import EXIT_ANOMALY, EXIT_AS_EXPECTED, EXIT_UNKNOWN
+from protocol.exit_codes import ExitCode
 
 
 def replay(
@@ -122,8 +122,8 @@ def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
     what = "failed in the same way" if again.kinds else "failed"
     told = f"{what} {rate(seen, len(tried))}"
     if seen:
-        return EXIT_ANOMALY, told
-    return (EXIT_AS_EXPECTED if len(tried) == len(ended) else EXIT_UNKNOWN), told
+        return ExitCode.ANOMALY, told
+    return (ExitCode.AS_EXPECTED if len(tried) == len(ended) else ExitCode.UNKNOWN), told
 
 
 def _json(again: Again, ended: Sequence[Ended]) -> dict[str, Any]:

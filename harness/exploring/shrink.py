@@ -25,7 +25,6 @@ from harness.exploring.showing import duration
 from harness.exploring.status import Status
 from harness.judging import Judge, judging
 from harness.sequential import SequentialTest, sequential_test
-from harness.series import EXIT_AS_EXPECTED, EXIT_UNKNOWN
 from harness.vocabulary import loads, words
 from plans.load import load_tree
 from plans.models import Plan
@@ -36,6 +35,7 @@ from plans.shrinking.passes import PASSES, only_about
 from plans.shrinking.units import Tree
 from plans.writing import plan_text
 from protocol.errors import PlanError, UsageError
+from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 
 _FIRST_TRIES = 5
@@ -312,7 +312,7 @@ def _conclude(
     shrinker: Shrinker, output: Path, confirmed: list[Ended], status: Status, *, as_json: bool
 ) -> int:
     failed = sum(shrinker.kind in one.kinds for one in confirmed)
-    code = EXIT_AS_EXPECTED if failed else EXIT_UNKNOWN
+    code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN
     told = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
     if as_json:
         tree: dict[str, Any] = {"exit": code, "scenario": str(output), "runs": shrinker.runs}

@@ -17,8 +17,8 @@ from harness.reports.marks import put
 from harness.run import run
 from harness.trackrecord.bugs import Bug
 from harness.trackrecord.counting import Showing, Side, showing, table
+from protocol.exit_codes import ExitCode
 
-EXIT_AS_RECORDED, EXIT_UNKNOWN, EXIT_OTHERWISE = 0, 3, 4
 MARK = "track record"
 
 
@@ -60,9 +60,9 @@ def _shown(bug: Bug, prepared: Prepared, judge: Judge, narrator: Narrator) -> Sh
 def _concluded(sides: Sequence[Side]) -> int:
     wrong = [side for side in sides if not side.as_recorded]
     if not wrong:
-        click.echo(f"{len(sides)} of {len(sides)} as recorded; exit {EXIT_AS_RECORDED}")
-        return EXIT_AS_RECORDED
-    code = EXIT_UNKNOWN if all(side.unknown for side in wrong) else EXIT_OTHERWISE
+        click.echo(f"{len(sides)} of {len(sides)} as recorded; exit {ExitCode.AS_EXPECTED}")
+        return ExitCode.AS_EXPECTED
+    code = ExitCode.UNKNOWN if all(side.unknown for side in wrong) else ExitCode.ANOMALY
     told = "; ".join(f"{side.bug.name} on {side.text()}" for side in wrong)
     click.echo(f"{len(sides) - len(wrong)} of {len(sides)} as recorded; exit {code}: {told}")
     return code

@@ -14,6 +14,7 @@ from harness.vocabulary import loads, words
 from plans.expectations import Breaks, Defect, applicable
 from plans.load import find, load
 from protocol.errors import UsageError
+from protocol.exit_codes import ExitCode
 
 BUG = Bug(
     name="b",
@@ -79,11 +80,11 @@ def test_the_table_has_a_row_for_each_bug() -> None:
 @pytest.mark.parametrize(
     ("bad", "good", "code"),
     [
-        (Showing.FOUND, Showing.ABSENT, carrying.EXIT_AS_RECORDED),
-        (Showing.ABSENT, Showing.ABSENT, carrying.EXIT_OTHERWISE),
-        (Showing.FOUND, Showing.FOUND, carrying.EXIT_OTHERWISE),
-        (Showing.FOUND, Showing.UNKNOWN, carrying.EXIT_UNKNOWN),
-        (Showing.ABSENT, Showing.UNKNOWN, carrying.EXIT_OTHERWISE),
+        (Showing.FOUND, Showing.ABSENT, ExitCode.AS_EXPECTED),
+        (Showing.ABSENT, Showing.ABSENT, ExitCode.ANOMALY),
+        (Showing.FOUND, Showing.FOUND, ExitCode.ANOMALY),
+        (Showing.FOUND, Showing.UNKNOWN, ExitCode.UNKNOWN),
+        (Showing.ABSENT, Showing.UNKNOWN, ExitCode.ANOMALY),
     ],
 )
 def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showing, code: int) -> None:
