@@ -21,6 +21,31 @@ def clock() -> dict[str, int]:
     return {"wall_ns": time.time_ns(), "monotonic_ns": time.monotonic_ns()}
 
 
+def waited_ns() -> int | None:
+    """For how long since boot some process of this machine waited for a core; None where Linux does not say.
+
+    Source: the line ``some`` of ``/proc/pressure/cpu`` (Documentation/accounting/psi.rst).
+    """
+    try:
+        some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
+        return int(some.rpartition("total=")[2]) * 1000
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float | None]:
+    """The machine's load average, and the share of the time since then in which a process waited for a core.
+
+    Both arguments are in nanoseconds, of ``time.monotonic_ns`` and :func:`waited_ns`. The share is from 0 to
+    1, None where it is not known.
+    """
+    waited = waited_ns()
+    share = None
+    if waited is not None and waited_before_ns is not None:
+        share = round((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns), 3)
+    return {"average": round(os.getloadavg()[0], 2), "cpu_pressure": share}
+
+
 def commit() -> tuple[str, bool]:
     """The checkout's commit and whether its tree differs from it; ``("unknown", True)`` without git."""
     try:

@@ -29,7 +29,7 @@ from harness.order import properties_of
 from harness.otherwise import by_itself
 from harness.pausing import pause
 from harness.preparing import Prepared
-from harness.provenance import clock, provenance
+from harness.provenance import clock, load_since, provenance, waited_ns
 from harness.rounds import carry_out
 from harness.space import full_disk
 from harness.stage import Ledgers, Stage, told
@@ -42,13 +42,19 @@ from protocol.errors import LinkError, UnplannedDeathError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES
 
+_BUSY = 0.5
+"""The share of a run's time with a wait for a core from which on the run says that the machine was busy."""
 
-def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> None:
+
+def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
     """Run the plan in the folder's mode and close its evidence.
+
+    ``judge`` is None where another process judges, which then sees to it that its session is idle.
 
     Raises the fault of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
     process died that is not under test although every step went through.
     """
+    began_ns, waited_before_ns = time.monotonic_ns(), waited_ns()
     plan = prepared.resolved(folder.mode)
     spec = _spec(prepared, plan, folder)
     folder.write_run(_facts(prepared, plan, spec))
@@ -59,13 +65,14 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
         narrator.event(_starting(spec))
         with backend(prepared.order.backend).cluster(spec) as cluster:
             narrator.event("all processes are ready")
-            judge.wait_warm()
+            if judge is not None:
+                judge.wait_warm()
             ledgers = Ledgers(steps, rounds=plan.plan.rounds)
             active = Active(cluster, faults.write, ledger=ledgers.id, random=plan.stream)
             stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
             try:
                 finals = _play(stage)
-                if prepared.order.pause_on:
+                if prepared.order.pause_on and judge is not None:
                     pause(stage, judge, on=prepared.order.pause_on)
             finally:
                 wire = _wire(cluster, narrator)
@@ -76,7 +83,9 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrat
                 stage.otherwise += [told(death) for death in stage.unnoted()]
             narrator.event("stopping everything")
         transactions(folder)
-        folder.write_end(_end(stage, finals, wire, unplanned))
+        load = load_since(began_ns, waited_before_ns)
+        _tell_busy(load, narrator)
+        folder.write_end({**_end(stage, finals, wire, unplanned), "load": load})
     foreign = [death for death in unplanned if not by_itself(death)]
     if foreign:
         raise UnplannedDeathError(
@@ -151,6 +160,13 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
                 f"your {whose} setting {key}={values['theirs']} is overridden by {values['ours']}",
                 style="yellow",
             )
+
+
+def _tell_busy(load: Mapping[str, float | None], narrator: Narrator) -> None:
+    """Say when the machine was so busy that time-outs of the run may come from that."""
+    if (load["cpu_pressure"] or 0) > _BUSY:
+        text = f"the machine was busy: processes waited for a core {load['cpu_pressure']:.0%} of the time"
+        narrator.event(text, style="yellow")
 
 
 def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, Any]:

@@ -59,6 +59,30 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
         return _concluded(result, narrator) if found.modes == modes_of(found.path) else result
 
 
+def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
+    """Record one order in the folder ``path``, of which another process judges every mode."""
+    point_latest(prepared.order.results, path)
+    for mode in prepared.modes:
+        folder = RunFolder.create(path, mode)
+        with at_work(folder), narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
+            narrator.restart_clock()
+            record(prepared, folder, None, narrator)
+
+
+def judge_recorded(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
+    """Judge and conclude what another process just recorded, as :func:`run` would have."""
+    modes = []
+    with ExitStack() as work:
+        for folder in found.modes:
+            work.enter_context(at_work(folder))
+            with narrator.logging_to(folder.harness_log):
+                modes.append(_judged(folder, judge, narrator))
+            if modes[-1].comparison.met:
+                drop_directories(folder)
+        facts = found.modes[0].run()
+        return _concluded(RunResult(facts["scenario"], int(facts["seed"]), found.path, modes), narrator)
+
+
 def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
     narrator.restart_clock()
     began = time.monotonic()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import read_json, write_json
+from harness.experiments.experiment import Experiment
 from harness.trials import Trial, from_json
-from harness.units import Unit
 from protocol.errors import UsageError
 
 STATE = "series.json"
@@ -42,23 +42,23 @@ class Kept:
                 ) from None
             yield
 
-    def has(self, unit: Unit) -> bool:
+    def has(self, unit: Experiment) -> bool:
         """Whether the unit was carried out already."""
         return unit.key in self._units
 
-    def add(self, unit: Unit, trial: Trial) -> None:
+    def add(self, unit: Experiment, trial: Trial) -> None:
         """Keep what a unit showed; on disk when it returns."""
         self._units[unit.key] = {"version": unit.version, "trial": trial.as_json()}
         write_json(self._path, {"units": self._units})
 
-    def drop(self, units: Iterable[Unit]) -> int:
+    def drop(self, units: Iterable[Experiment]) -> int:
         """Forget these units, so that they are carried out again; how many there were."""
         dropped = [self._units.pop(unit.key) for unit in units if self.has(unit)]
         if dropped:
             write_json(self._path, {"units": self._units})
         return len(dropped)
 
-    def measured(self, units: Iterable[Unit]) -> list[tuple[Unit, Trial]]:
+    def measured(self, units: Iterable[Experiment]) -> list[tuple[Experiment, Trial]]:
         """Those of these units that are kept, in their order, and what they showed."""
         return [(unit, from_json(self._units[unit.key]["trial"])) for unit in units if self.has(unit)]
 

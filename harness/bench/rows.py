@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.experiments.experiment import V2, Experiment
 from harness.trials import Tally, Trial
-from harness.units import V2, Unit
 from plans.comparison import Shown
 
 Key = tuple[str, str, str, str, str]
@@ -49,13 +49,13 @@ class Row:
         return (self.scenario, self.mode, self.protocol, self.release, self.settings)
 
 
-def key_of(unit: Unit) -> Key:
+def key_of(unit: Experiment) -> Key:
     """The key of the row that a unit is counted in."""
     others = (f"{name}={value}" for name, value in unit.settings if name != V2)
     return (unit.scenario, unit.mode, unit.protocol, unit.version, " ".join(others))
 
 
-def rows_of(measured: Iterable[tuple[Unit, Trial]]) -> list[Row]:
+def rows_of(measured: Iterable[tuple[Experiment, Trial]]) -> list[Row]:
     """One row for all trials of a kind, in the order in which the first of each came."""
     groups: dict[tuple[Key, str], list[Trial]] = {}
     for unit, trial in measured:

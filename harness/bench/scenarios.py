@@ -20,6 +20,7 @@ from harness.bench.rows import Row, merged, read_rows, rows_of, write_rows
 from harness.bench.table import PART, series_table
 from harness.bench.units import stated_units
 from harness.controls import control_lines
+from harness.experiments.experiment import Experiment
 from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import default_results
@@ -28,7 +29,6 @@ from harness.provenance import CHECKOUT
 from harness.reports.marks import put
 from harness.run import run
 from harness.trials import ENDED_EARLY, Trial, settings_text, trials
-from harness.units import Unit
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.models import Plan
@@ -39,7 +39,7 @@ from protocol.exit_codes import ExitCode
 _OURS = (PrerequisiteError, EvidenceError, JudgementError)
 """Errors that say nothing of a scenario: the series ends and can be taken up again."""
 
-CarryOut = Callable[[Unit], Trial]
+CarryOut = Callable[[Experiment], Trial]
 
 
 @click.command("scenarios")
@@ -112,7 +112,9 @@ def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
 
 
 def run_units(
-    units: Sequence[Unit], kept: Kept, carrying: Callable[[Sequence[Unit]], Iterator[tuple[Unit, Trial]]]
+    units: Sequence[Experiment],
+    kept: Kept,
+    carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
 ) -> Iterator[str]:
     """Carry out what is not kept yet, scenario by scenario; a line for each run."""
     waiting = [unit for unit in units if not kept.has(unit)]
@@ -126,7 +128,7 @@ def run_units(
             yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
 
 
-def carrying_out(units: Sequence[Unit], results: Path) -> Iterator[tuple[Unit, Trial]]:
+def carrying_out(units: Sequence[Experiment], results: Path) -> Iterator[tuple[Experiment, Trial]]:
     """Run and judge units one after the other on one Spark session; an error of a run is its result.
 
     Of runs that came out as stated only the first of each kind keeps its folder.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.bench.rows import Key, Row, key_of
+from harness.experiments.experiment import Experiment
 from harness.reports.series import bound, rate
-from harness.units import Unit
 
 PART = "series"
 _HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as stated", "bound or rate", "median s")
 EARLIER = "earlier plan"
 
 
-def series_table(rows: Iterable[Row], stated: Iterable[Unit]) -> list[str]:
+def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]:
     """The lines of the table, then what went wrong, then what of the ``stated`` units has no row.
 
     A row is marked where its plan is not the one that is stated now: what was measured is another plan.

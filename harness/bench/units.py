@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
 from harness.controls import Settings, control_runs
-from harness.units import V2, Unit, digest_of
+from harness.experiments.experiment import V2, Experiment, digest_of
 from harness.vocabulary import loads, words
 from plans.load import SCENARIOS, find, load, scenarios
 from plans.models import Plan
@@ -25,7 +25,7 @@ def stated_units(
     protocol: str | None = None,
     quick: bool = False,
     root: Path = SCENARIOS,
-) -> list[Unit]:
+) -> list[Experiment]:
     """Every run that the scenarios' ``series`` ask for, controls included, each once.
 
     Raises ``UsageError`` for a scenario that states no series.
@@ -48,7 +48,7 @@ def stated_units(
 
 def _of_scenario(
     name: str, versions: Sequence[str], quick: bool, root: Path, *, asked: bool
-) -> Iterator[Unit]:
+) -> Iterator[Experiment]:
     plan = load(find(name, root=root), words(), workloads=loads())
     if plan.series is None:
         if asked:
@@ -63,11 +63,11 @@ def _of_scenario(
     def varied(settings: Settings) -> Plan:
         return load(find(name, root=root), words(), workloads=loads(), settings=dict(settings))
 
-    def units(one: Plan, version: str, settings: Settings, modes: Sequence[str]) -> Iterator[Unit]:
+    def units(one: Plan, version: str, settings: Settings, modes: Sequence[str]) -> Iterator[Experiment]:
         digest = digest_of(with_rounds(one, rounds))
         for mode in modes:
             for number in range(1, times + 1):
-                yield Unit(name, mode, version, settings, rounds, number, digest)
+                yield Experiment(name, mode, version, settings, rounds, number, digest)
 
     own = plan.cluster.version or DEFAULT_VERSION
     for settings in _protocols(plan):

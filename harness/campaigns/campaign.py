@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from checkers.facts.wording import counted
 from evidence.folder import write_text
-from harness.campaigns.carrying import Pass, carry_out
+from harness.campaigns.carrying import carry_out
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.decision import decision
 from harness.campaigns.differences import changes
 from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
-from harness.campaigns.night import Night, begin, nights, unfinished
-from harness.campaigns.outcomes import Came, Outcome
 from harness.campaigns.page import NAME as PAGE
 from harness.campaigns.page import page
 from harness.campaigns.pruning import prune
 from harness.campaigns.summary import markdown, notices
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.running import Policy
+from harness.experiments.store import Store, begin, nights, unfinished
 from harness.narrator import Narrator
-from harness.units import Unit
 from plans.campaign import Campaign
 
 _STYLES = {Came.AS_EXPECTED: "green", Came.IMPOSSIBLE: "yellow"}
@@ -39,6 +41,7 @@ class Asked:
     version: str | None = None
     part: tuple[int, int] = (1, 1)
     total_s: float | None = None
+    parallel: int = 1
     new: bool = False
     unknown_warns: bool = False
     junit: Path | None = None
@@ -59,10 +62,16 @@ def run_campaign(campaign: Campaign, asked: Asked) -> int:
         f"campaign {campaign.name}: {counted(len(units), 'run')}, {len(units) - waiting} done already"
     )
     narrator.line(f"  folder {night.path}")
-    limit = Pass(asked.total_s if asked.total_s is not None else campaign.limits.total_s)
+    policy = Policy(
+        total_s=asked.total_s if asked.total_s is not None else campaign.limits.total_s,
+        parallel=asked.parallel,
+        unknown_again=campaign.unknown_again,
+        begins=lambda one: narrator.line(f"  begins {one}") if asked.parallel > 1 else None,
+    )
     try:
-        for number, outcome in enumerate(carry_out(campaign, night, units, limit), start=1):
-            _tell(narrator, f"{number} of {waiting}", outcome)
+        with closing(carry_out(campaign, night, units, policy)) as outcomes:
+            for number, outcome in enumerate(outcomes, start=1):
+                _tell(narrator, f"{number} of {waiting}", outcome)
     finally:
         code = _conclude(campaign, asked, night, units, before, narrator)
     for path in prune(place, campaign.keep.nights):
@@ -75,22 +84,22 @@ def _name(campaign: Campaign, asked: Asked) -> str:
     return campaign.name if of == 1 else f"{campaign.name}-{number}-of-{of}"
 
 
-def _night(campaign: Campaign, asked: Asked, place: Path, units: Sequence[Unit]) -> Night:
+def _night(campaign: Campaign, asked: Asked, place: Path, units: Sequence[Experiment]) -> Store:
     found = unfinished(place, units) if campaign.resume and not asked.new else None
     return found or begin(place, campaign.name, units)
 
 
-def _last(place: Path, night: Night) -> list[Outcome]:
+def _last(place: Path, night: Store) -> list[Outcome]:
     """What came out in the night before this one."""
-    others: Iterator[Night] = (other for other in nights(place) if other.path != night.path)
+    others: Iterator[Store] = (other for other in nights(place) if other.path != night.path)
     return [outcome for other in islice(others, 1) for outcome in other.outcomes]
 
 
 def _conclude(
     campaign: Campaign,
     asked: Asked,
-    night: Night,
-    units: Sequence[Unit],
+    night: Store,
+    units: Sequence[Experiment],
     before: Sequence[Outcome],
     narrator: Narrator,
 ) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from checkers.facts.wording import counted
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Measured
-from harness.campaigns.outcomes import Came, Outcome, counts
+from harness.experiments.outcomes import Came, Outcome, counts
 from plans.campaign import Campaign
 
 

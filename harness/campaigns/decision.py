@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checkers.facts.wording import counted
-from harness.campaigns.outcomes import Came, Outcome, counts
+from harness.experiments.outcomes import Came, Outcome, counts
 from protocol.exit_codes import ExitCode
 
 _CODES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.campaigns.outcomes import Came, Outcome
+from harness.experiments.outcomes import Came, Outcome
 
 
 @dataclass(frozen=True)

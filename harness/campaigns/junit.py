@@ -8,8 +8,8 @@ from pathlib import Path
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from harness.campaigns.outcomes import Came, Outcome
-from harness.units import Unit
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome
 
 _RESULTS = {
     Came.ANOMALY: Failure,
@@ -21,7 +21,7 @@ _RESULTS = {
 _NO_TIME = "not started in time"
 
 
-def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Unit]) -> None:
+def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Experiment]) -> None:
     """Write the file; runs that were not carried out are skipped cases that say so."""
     document = JUnitXml(name)
     cases = [(one.scenario, _case(one)) for one in outcomes]
@@ -43,7 +43,7 @@ def _case(outcome: Outcome) -> TestCase:
     return case
 
 
-def _skipped(unit: Unit) -> TestCase:
+def _skipped(unit: Experiment) -> TestCase:
     case = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
     case.result = [Skipped(_NO_TIME)]
     return case

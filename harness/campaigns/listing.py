@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
 from harness.controls import Settings, control_runs, setting_text
-from harness.units import Unit, digest_of
+from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, Runs
 from plans.load import find, load
@@ -19,7 +19,7 @@ from plans.writing import plan_text
 from protocol.errors import UsageError
 
 
-def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Unit]:
+def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Experiment]:
     """Every run, each once: the first seed of all before the second of any.
 
     The plans of a matrix are written into the folder ``plans``. ``version`` goes before those of the file.
@@ -34,12 +34,12 @@ def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> 
     return sorted(found, key=lambda unit: unit.number)
 
 
-def shard(units: list[Unit], number: int, of: int) -> list[Unit]:
+def shard(units: list[Experiment], number: int, of: int) -> list[Experiment]:
     """Part ``number`` (from 1) of ``of`` parts; together they are all units, and none is in two."""
     return units[number - 1 :: of]
 
 
-def _of(runs: Runs, version: str | None) -> Iterator[Unit]:
+def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
     for name in runs.names():
         plan = load(find(name), words(), workloads=loads())
         for settings in _settings(plan, runs):
@@ -52,12 +52,12 @@ def _of(runs: Runs, version: str | None) -> Iterator[Unit]:
             versions = (version,) if version else runs.versions or (own,)
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
-                yield Unit(name, mode, release, settings, rounds, seed, digest)
+                yield Experiment(name, mode, release, settings, rounds, seed, digest)
         if not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
 
 
-def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Unit]:
+def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experiment]:
     """The controls that need a run of their own, unless the user's release goes before theirs."""
 
     def varied(settings: Settings) -> Plan:
@@ -69,17 +69,19 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Unit]:
         digest = digest_of(with_rounds(other, rounds))
         asked = [mode for mode in modes if not runs.modes or mode in runs.modes]
         for mode, seed in product(asked if release == (version or release) else (), range(1, runs.seeds + 1)):
-            yield Unit(plan.name, mode, release, settings, rounds, seed, digest)
+            yield Experiment(plan.name, mode, release, settings, rounds, seed, digest)
 
 
-def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Unit]:
+def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
     for cell in cells(campaign.matrix) if campaign.matrix else ():
         plans.mkdir(parents=True, exist_ok=True)
         file = plans / f"{cell.name}.yaml"
         file.write_text(plan_text(plan_of(cell)), encoding="utf-8")
         plan = load(file, words(), workloads=loads())
         for mode in plan.modes:
-            yield Unit(plan.name, mode, version or DEFAULT_VERSION, (), 1, 1, digest_of(plan), str(file))
+            yield Experiment(
+                plan.name, mode, version or DEFAULT_VERSION, (), 1, 1, digest_of(plan), str(file)
+            )
 
 
 def _settings(plan: Plan, runs: Runs) -> list[Settings]:

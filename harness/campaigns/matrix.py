@@ -8,9 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from evidence.folder import RunFolder
-from harness.campaigns.night import RUNS, Night
-from harness.campaigns.outcomes import Came, Outcome
 from harness.decisions import decisions
+from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.store import RUNS, Store
 from harness.reports.markup import Markup, el, join
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
@@ -49,7 +49,7 @@ class Measured:
         return self.heat is Heat.NOTHING or self.heat in _ALLOWED[kept(self.cell, self.mode)].split()
 
 
-def measured(matrix: Matrix, night: Night) -> list[Measured]:
+def measured(matrix: Matrix, night: Store) -> list[Measured]:
     """Every cell in every mode, in order; those not carried out have no heat."""
     done = {(one.scenario, one.mode): one for one in night.outcomes}
     return [

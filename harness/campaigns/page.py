@@ -7,8 +7,8 @@ from pathlib import Path
 
 from harness.campaigns.conclusion import Conclusion, Group
 from harness.campaigns.matrix import heat_map
-from harness.campaigns.night import RUNS
-from harness.campaigns.outcomes import Came, Outcome
+from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.store import RUNS
 from harness.reports.document import document
 from harness.reports.markup import Markup, el, join
 from harness.reports.page.writing import NAME as REPORT

@@ -6,7 +6,7 @@ import shutil
 from itertools import islice
 from pathlib import Path
 
-from harness.campaigns.night import nights
+from harness.experiments.store import nights
 from protocol.errors import UsageError
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.campaigns.conclusion import Conclusion, Group
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import table
-from harness.campaigns.outcomes import Came, Outcome
+from harness.experiments.outcomes import Came, Outcome
 
 _LEVELS = {Came.ANOMALY: "error", Came.ERROR: "error", Came.HUNG: "error", Came.UNKNOWN: "error"}
 

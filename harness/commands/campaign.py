@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.commands.completion import of_campaigns
-from harness.commands.options import QUIET, RESULTS
+from harness.commands.options import PARALLEL, QUIET, RESULTS
 from harness.durations import DURATION
 
 
@@ -48,6 +48,7 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
     show_default=True,
     help="How to count a run that is inconclusive twice.",
 )
+@PARALLEL
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="JUnit XML file to write.")
 @click.option(
     "--markdown",
@@ -66,6 +67,7 @@ def command(
     shard: tuple[int, int],
     new: bool,
     unknown: str,
+    parallel: int,
     junit: Path | None,
     markdown: Path | None,
     annotate: bool,
@@ -104,6 +106,7 @@ def command(
         version=version,
         part=shard,
         total_s=total_s,
+        parallel=parallel,
         new=new,
         unknown_warns=unknown == "warn",
         junit=junit,

@@ -18,3 +18,24 @@ BOOKIE_CONF = click.option(
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Your bookies' settings (bk_server.conf).",
 )
+
+
+def _parallel(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
+    """A number of runs; ``auto`` is as many as the machine can run."""
+    if text == "auto":
+        from harness.experiments.running import affordable
+
+        return affordable()
+    if not text.isdecimal() or int(text) < 1:
+        raise click.BadParameter(f"{text!r} is neither a number of runs nor auto")
+    return int(text)
+
+
+PARALLEL = click.option(
+    "--parallel",
+    default="1",
+    show_default=True,
+    metavar="N|auto",
+    callback=_parallel,
+    help="Number of runs at a time; auto: one for each core and 2 GiB of free memory.",
+)

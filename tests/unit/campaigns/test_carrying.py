@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from harness.campaigns.carrying import Pass, each
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.decision import decision
 from harness.campaigns.differences import changes
 from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import units_of
-from harness.campaigns.night import begin, nights, unfinished
-from harness.campaigns.outcomes import Came, Outcome, from_json, outcome_of
 from harness.campaigns.page import page
 from harness.campaigns.pruning import prune
 from harness.campaigns.summary import markdown, notices
-from harness.units import Unit
-from plans.campaign import Campaign, load_campaign
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome, from_json, outcome_of
+from harness.experiments.running import Policy, affordable, run_all
+from harness.experiments.store import begin, nights, unfinished
+from harness.experiments.workers import Crew, DiedError, HungError
+from plans.campaign import load_campaign
 from protocol.errors import UsageError
 
 NOWHERE = Path("/nowhere")
 CAMPAIGN = load_campaign("gate")
 UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
-ENDLESS = Pass(None)
+ENDLESS = Policy(unknown_again=CAMPAIGN.unknown_again)
 
 
-def scripted(*came: Came) -> Callable[[Unit], Outcome]:
+def scripted(*came: Came) -> Callable[[Experiment], Outcome]:
     """Carries out nothing; says what it is told, in order."""
     script: Iterator[Came] = iter(came)
     return lambda unit: outcome_of(unit, next(script), why="so it is")
 
 
-def carried(came: Sequence[Came], campaign: Campaign = CAMPAIGN, limit: Pass = ENDLESS) -> list[Outcome]:
-    return list(each(UNITS[: len(came)], scripted(*came), campaign, limit))
+def carried(came: Sequence[Came]) -> list[Outcome]:
+    return list(run_all(UNITS[: len(came)], scripted(*came), ENDLESS))
 
 
 def test_a_run_that_fails_stops_nothing() -> None:
@@ -47,7 +51,7 @@ def test_a_run_that_fails_stops_nothing() -> None:
 
 def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     carry = scripted(Came.UNKNOWN, Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.UNKNOWN)
-    assert [(one.came, one.tries) for one in each(UNITS[:3], carry, CAMPAIGN, ENDLESS)] == [
+    assert [(one.came, one.tries) for one in run_all(UNITS[:3], carry, ENDLESS)] == [
         (Came.AS_EXPECTED, 2),
         (Came.ANOMALY, 1),
         (Came.UNKNOWN, 2),
@@ -57,11 +61,11 @@ def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
 def test_no_run_begins_that_would_not_end_in_time() -> None:
     now = [0.0]
 
-    def carry(unit: Unit) -> Outcome:
+    def carry(unit: Experiment) -> Outcome:
         now[0] += 10
         return outcome_of(unit, Came.AS_EXPECTED)
 
-    done = list(each(UNITS, carry, CAMPAIGN, Pass(35, clock=lambda: now[0])))
+    done = list(run_all(UNITS, carry, Policy(35, clock=lambda: now[0])))
     assert len(done) == 3
     assert now[0] == 30
 
@@ -132,7 +136,7 @@ def test_what_got_worse_comes_first() -> None:
     assert found == [(0, Came.AS_EXPECTED, True), (2, Came.UNKNOWN, False), (1, Came.ANOMALY, False)]
 
 
-def unit_of(outcome: Outcome) -> Unit:
+def unit_of(outcome: Outcome) -> Experiment:
     return next(unit for unit in UNITS if unit.key == outcome.key)
 
 
@@ -182,3 +186,76 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
 def test_an_outcome_comes_back_as_it_was_kept(came: Came) -> None:
     one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2)
     assert from_json(one.as_json()) == one
+
+
+def test_as_many_run_at_a_time_as_the_policy_says() -> None:
+    together = threading.Barrier(2, timeout=30)  # breaks, and fails the test, when one comes alone
+
+    def carry(experiment: Experiment) -> Outcome:
+        together.wait()
+        return outcome_of(experiment, Came.AS_EXPECTED)
+
+    done = list(run_all(UNITS[:4], carry, Policy(parallel=2)))
+    assert sorted(one.key for one in done) == sorted(unit.key for unit in UNITS[:4])
+
+
+def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> None:
+    told, ended = threading.Event(), threading.Event()
+
+    def carry(experiment: Experiment) -> Outcome:
+        if experiment is UNITS[1]:
+            told.wait(30)
+            ended.set()
+        return outcome_of(experiment, Came.AS_EXPECTED)
+
+    done = run_all(UNITS, carry, Policy(parallel=2), stop=told.set)
+    assert next(done).key == UNITS[0].key
+    done.close()
+    assert ended.is_set()
+
+
+@pytest.mark.parametrize(("cores", "gib", "parallel"), [(2, 18, 2), (16, 9, 4), (1, 1, 1)])
+def test_auto_is_as_many_as_cores_and_memory_allow(cores: int, gib: int, parallel: int) -> None:
+    assert affordable(cores, gib * 2**30) == parallel
+
+
+class Scripted:
+    """Stands in for a worker: answers or raises what it is told, in order."""
+
+    warm = True
+
+    def __init__(self, *answers: dict[str, str] | Exception) -> None:
+        self._answers = iter(answers)
+
+    def ask(self, _order: object, _timeout_s: float) -> dict[str, str]:
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
+
+
+@pytest.mark.parametrize(
+    ("recorder", "judge", "came", "folder"),
+    [
+        ([RECORDED], [JUDGED], Came.AS_EXPECTED, "a"),
+        ([RECORDED], [DiedError("code -9"), JUDGED], Came.AS_EXPECTED, "a"),
+        ([RECORDED], [DiedError("code -9"), DiedError("code -9")], Came.ERROR, "a"),
+        ([RECORDED], [HungError()], Came.HUNG, "a"),
+        ([DiedError("code -9")], [], Came.ERROR, ""),
+        ([HungError()], [], Came.HUNG, ""),
+        ([{"came": "impossible here", "why": "no root"}], [], Came.IMPOSSIBLE, ""),
+    ],
+)
+def test_what_becomes_of_a_worker_is_an_outcome(
+    recorder: list[Any], judge: list[Any], came: Came, folder: str, tmp_path: Path
+) -> None:
+    crew: Any = Crew(tmp_path, tmp_path, run_s=1)
+    crew._judge = Scripted(*judge)
+    crew._idle = queue.SimpleQueue()
+    for answer in recorder:
+        crew._idle.put(Scripted(answer))
+    outcome = crew.carry_out(UNITS[0])
+    assert (outcome.came, outcome.folder) == (came, folder)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.campaigns.listing import units_of
 from harness.campaigns.matrix import Heat, Measured, heat_map, measured, table
-from harness.campaigns.night import begin
+from harness.experiments.store import begin
 from harness.vocabulary import loads, words
 from plans.campaign import load_campaign
 from plans.load import load

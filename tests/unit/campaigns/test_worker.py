@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import pytest
 
-from harness.campaigns import worker
-from harness.campaigns.outcomes import Came
+from harness.experiments import worker
+from harness.experiments.outcomes import Came
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
 
 ORDER: dict[str, Any] = {
@@ -37,6 +37,5 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
-    judge: Any = None
-    told = worker._carry_out(ORDER, tmp_path, judge)
+    told = worker._record(ORDER, tmp_path)
     assert (told["came"], told["why"]) == (came, str(error))

@@ -19,9 +19,9 @@ from harness.bench.scenarios import run_units
 from harness.bench.table import PART, series_table
 from harness.bench.units import stated_units
 from harness.controls import control_lines
+from harness.experiments.experiment import Experiment
 from harness.reports.marks import begin_mark, end_mark
 from harness.trials import Trial, tallies
-from harness.units import Unit
 from harness.vocabulary import words
 from plans.comparison import Shown
 from plans.load import load
@@ -57,16 +57,16 @@ def root(tmp_path: Path) -> Path:
     return place
 
 
-def stated(unit: Unit, **more: Any) -> Trial:
+def stated(unit: Experiment, **more: Any) -> Trial:
     settings = " ".join(f"{name}={value}" for name, value in unit.settings)
     given = {"verdict": "valid", "took_s": 10.0 * unit.number, "as_stated": unit.rounds}
     return Trial(unit.scenario, unit.mode, unit.version, settings, unit.rounds, **given | more)
 
 
-def doing(done: list[Unit], *, until: int = 1000) -> Any:
+def doing(done: list[Experiment], *, until: int = 1000) -> Any:
     """Carries units out by name only, and is killed before the one of that number."""
 
-    def carry(units: Sequence[Unit]) -> Iterator[tuple[Unit, Trial]]:
+    def carry(units: Sequence[Experiment]) -> Iterator[tuple[Experiment, Trial]]:
         for unit in units:
             if len(done) == until:
                 raise KeyboardInterrupt
@@ -114,7 +114,7 @@ def test_a_scenario_that_cannot_be_tried_is_refused_by_name(root: Path) -> None:
 
 
 def test_what_is_done_is_not_done_again(root: Path, tmp_path: Path) -> None:
-    units, done = stated_units(root=root), list[Unit]()
+    units, done = stated_units(root=root), list[Experiment]()
     with pytest.raises(KeyboardInterrupt):
         list(run_units(units, Kept(tmp_path), doing(done, until=5)))
     lines = list(run_units(units, Kept(tmp_path), doing(done)))
@@ -217,7 +217,7 @@ def test_evidence_is_kept_of_the_first_run_and_of_all_that_were_not_as_stated(ca
     assert kept == [True, False, True]
 
 
-def table_of(found: Sequence[tuple[Unit, Trial]], units: Sequence[Unit]) -> list[str]:
+def table_of(found: Sequence[tuple[Experiment, Trial]], units: Sequence[Experiment]) -> list[str]:
     return series_table(rows_of(found), units)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import read_json, write_json
-from harness.campaigns.outcomes import Outcome, from_json
-from harness.units import Unit
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Outcome, from_json
 from protocol.errors import EvidenceError, UsageError
 
 STATE = "campaign.json"
@@ -22,7 +22,7 @@ RUNS = "runs"
 _LOCK = ".lock"
 
 
-class Night:
+class Store:
     """One carrying out of a campaign: ``results/campaigns/<name>/<UTC stamp>``."""
 
     def __init__(self, path: Path, tree: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ class Night:
         """Whether every unit was carried out."""
         return len(self._tree["done"]) == len(self._tree["units"])
 
-    def waiting(self, units: Sequence[Unit]) -> list[Unit]:
+    def waiting(self, units: Sequence[Experiment]) -> list[Experiment]:
         """Those of its units that were not carried out yet."""
         return [unit for unit in units if unit.key not in self._tree["done"]]
 
@@ -68,7 +68,7 @@ class Night:
             yield
 
 
-def begin(place: Path, name: str, units: Sequence[Unit]) -> Night:
+def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
     """A new night below ``place`` (the folder of all of the campaign's nights)."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     path = place / stamp
@@ -79,10 +79,10 @@ def begin(place: Path, name: str, units: Sequence[Unit]) -> Night:
     path.mkdir(parents=True)
     tree = {"name": name, "began": stamp, "units": [unit.key for unit in units], "done": {}}
     write_json(path / STATE, tree)
-    return Night(path, tree)
+    return Store(path, tree)
 
 
-def unfinished(place: Path, units: Sequence[Unit]) -> Night | None:
+def unfinished(place: Path, units: Sequence[Experiment]) -> Store | None:
     """The newest night when it has just these units and some were not carried out yet."""
     newest = next(iter(nights(place)), None)
     if newest is None or newest.finished or newest.keys != [unit.key for unit in units]:
@@ -90,10 +90,10 @@ def unfinished(place: Path, units: Sequence[Unit]) -> Night | None:
     return newest
 
 
-def nights(place: Path) -> Iterator[Night]:
+def nights(place: Path) -> Iterator[Store]:
     """The nights that are stored below ``place``, the newest first; damaged ones are left out."""
     for path in sorted(place.glob(f"*/{STATE}"), reverse=True):
         try:
-            yield Night(path.parent, read_json(path))
+            yield Store(path.parent, read_json(path))
         except EvidenceError:
             continue

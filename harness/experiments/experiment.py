@@ -25,7 +25,7 @@ _LATER = {"zookeeper": "prompt", "loss": "process"}
 
 
 @dataclass(frozen=True)
-class Unit:
+class Experiment:
     """One run to carry out; ``number`` counts from 1 and is its seed.
 
     ``file`` is where its plan lies when that is no scenario of the repository.

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from harness.units import Unit
+from harness.experiments.experiment import Experiment
 
 
 class Came(StrEnum):
@@ -54,7 +54,7 @@ def from_json(tree: dict[str, Any]) -> Outcome:
     return Outcome(**{**tree, "came": Came(tree["came"])})
 
 
-def outcome_of(unit: Unit, came: Came, **told: Any) -> Outcome:
+def outcome_of(unit: Experiment, came: Came, **told: Any) -> Outcome:
     """An outcome of a unit."""
     return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.version, unit.number, came, **told)
 

@@ -1,0 +1,225 @@
+"""The processes that carry out experiments: some recorders, and one judge with the only Spark session.
+
+A process that hangs or dies is replaced. What a recorder stored can be judged whatever becomes of the judge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Literal
+
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome, outcome_of
+from harness.provenance import CHECKOUT
+
+_LOG = "worker.log"
+_END_S = 90
+_CHUNK = 65536
+Answer = dict[str, Any]
+
+
+class NoAnswerError(Exception):
+    """A worker did not answer: ``came`` is how its experiment comes out, the message is why."""
+
+    came: Came = Came.ERROR
+
+
+class HungError(NoAnswerError):
+    """The process did not answer in time, and was killed."""
+
+    came = Came.HUNG
+
+
+class DiedError(NoAnswerError):
+    """The process ended without an answer."""
+
+
+class Worker:
+    """A process that answers one order at a time, started with the first; ``work`` is what it does.
+
+    What it prints besides its answers is appended to ``log``; the runs are below ``results``.
+    """
+
+    def __init__(self, work: Literal["record", "judge"], log: Path, results: Path) -> None:
+        self._work = work
+        self._log = log
+        self._results = results
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answered = False
+        self._closed = False
+        self._starting = threading.Lock()
+
+    @property
+    def warm(self) -> bool:
+        """Whether its process lives and has answered before."""
+        return self._answered and self._runs
+
+    @property
+    def _runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def ask(self, order: Mapping[str, Any], timeout_s: float) -> Answer:
+        """The answer to an order; raises ``HungError`` or ``DiedError``, and the next order finds another."""
+        process = self._ready()
+        assert process.stdin is not None and process.stdout is not None  # noqa: S101  # pipes
+        try:
+            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.flush()
+            line = _line(process.stdout, time.monotonic() + timeout_s)
+        except (BrokenPipeError, ValueError):  # it is gone, or was told to end
+            line = b""
+        if line:
+            self._answered = True
+            answer: Answer = json.loads(line)
+            return answer
+        process.kill()
+        code = process.wait()
+        if line is None:
+            raise HungError(f"no end after {timeout_s:g} s; the worker and its servers were ended")
+        raise DiedError(f"the worker died (code {code}); its last words are in {self._log.name}")
+
+    def end(self) -> None:
+        """Tell it to end in order, for good; returns at once."""
+        with self._starting:
+            self._closed = True
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(BrokenPipeError):  # it died with an order half written
+                self._process.stdin.close()
+
+    def close(self) -> None:
+        """Wait until it has ended; kill it when it does not."""
+        self.end()
+        if self._process is None:
+            return
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        with self._starting:
+            if self._closed:
+                raise DiedError("the worker was told to end")
+            if self._process is None or not self._runs:
+                self._answered = False
+                with self._log.open("ab") as log:
+                    self._process = subprocess.Popen(
+                        [sys.executable, "-m", "harness.experiments.worker", self._work, str(self._results)],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=log,
+                        cwd=CHECKOUT,
+                        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+                    )
+            return self._process
+
+
+class Crew:
+    """Carries out experiments, ``parallel`` at a time; a context manager that ends its processes.
+
+    What these print stands in ``worker.log`` in ``folder``; the runs are below ``results``. Recording has
+    ``run_s`` seconds, and so has judging.
+    """
+
+    def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:
+        log = folder / _LOG
+        self._run_s = run_s
+        self._judge = Worker("judge", log, results)
+        self._judging = threading.Lock()
+        self._recorders = [Worker("record", log, results) for _ in range(parallel)]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for recorder in self._recorders:
+            self._idle.put(recorder)
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def carry_out(self, experiment: Experiment) -> Outcome:
+        """Record and judge one; what became of the processes themselves is an outcome too."""
+        began = time.monotonic()
+        told: Answer = {}
+        try:
+            told = self._recorded(experiment)
+            if "came" not in told:
+                told = self._judged(told)
+        except NoAnswerError as error:
+            told = {**told, "came": error.came, "why": f"{error}"}
+        told = {**told, "came": Came(told["came"]), "took_s": round(time.monotonic() - began, 1)}
+        return outcome_of(experiment, **told)
+
+    def stop(self) -> None:
+        """Tell all processes to end in order; every experiment under way comes out as an error."""
+        for worker in (*self._recorders, self._judge):
+            worker.end()
+
+    def close(self) -> None:
+        """Let all processes end in order; kill those that do not."""
+        self.stop()
+        for worker in (*self._recorders, self._judge):
+            worker.close()
+
+    def _recorded(self, experiment: Experiment) -> Answer:
+        self._warm_up()
+        recorder = self._idle.get()
+        try:
+            return recorder.ask(_order(experiment), self._run_s)
+        finally:
+            self._idle.put(recorder)
+
+    def _warm_up(self) -> None:
+        """Return when Spark is warm and idle, so that its start does not compete with servers under test."""
+        if not self._judge.warm:
+            with self._judging:  # who comes second waits for the first
+                if not self._judge.warm:
+                    self._judge.ask({}, self._run_s)
+
+    def _judged(self, recorded: Answer) -> Answer:
+        """The judge's answer, of a second judge if the first died: what is stored can be judged again."""
+        with self._judging:
+            try:
+                return self._judge.ask(recorded, self._run_s)
+            except DiedError:
+                return self._judge.ask(recorded, self._run_s)
+
+
+def _order(experiment: Experiment) -> Answer:
+    return {
+        "scenario": experiment.scenario,
+        "file": experiment.file,
+        "mode": experiment.mode,
+        "seed": experiment.number,
+        "version": experiment.version,
+        "settings": experiment.settings,
+        "rounds": experiment.rounds,
+    }
+
+
+def _line(source: IO[bytes], deadline: float) -> bytes | None:
+    """The next line of a pipe on which one line at a time is under way; empty at its end, None too late."""
+    found = b""
+    while not found.endswith(b"\n"):
+        ready, _, _ = select.select([source], [], [], max(0, deadline - time.monotonic()))
+        if not ready:
+            return None
+        part = os.read(source.fileno(), _CHUNK)
+        if not part:
+            return b""
+        found += part
+    return found
