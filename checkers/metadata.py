@@ -2,8 +2,8 @@
 
 Sources: the replication protocol ("Ledgers"), *Closing Ledgers Safely* (figure 3). The rules
 themselves are :mod:`protocol.metadata`; in-place replacement of a fragment's bookies is legal.
-What a fault of ours did to the store's content is no move of BookKeeper's: it is named, and judged is
-what follows from there.
+A change of the store's content by an injected fault is no move of BookKeeper's: a note names it, and what
+follows from it is judged.
 """
 
 from __future__ import annotations

@@ -86,10 +86,6 @@ class Rows(Mapping[str, NDArray[Any]]):
             return self
         return self._picked(np.flatnonzero(pick))
 
-    def sorted_by(self, name: str) -> Rows:
-        """The same rows, sorted by a column, equal ones as they come."""
-        return self._picked(np.argsort(self[name], kind="stable"))
-
     def of(self, **values: int) -> Rows:
         """The rows with these values in these columns; the same object whenever the same are asked for."""
         rows = self

@@ -45,7 +45,7 @@ def first_answers(frames: Rows) -> Iterator[pa.Table]:
     """Of each boot of a bookie the first explicit negative about each ledger, and the first positive.
 
     Negatives to reads of an entry, and positives to plain reads: a bookie in limbo gives neither. Only what a
-    known boot said itself counts; the first is the one that the proxy received first.
+    known boot said itself counts; the first answer is the first that the proxy received.
     """
     plain, recovering = (said_of_entries(frames, kind) for kind in (Message.READ, Message.RECOVERY_READ))
     parts = (
@@ -82,8 +82,8 @@ class Event(NamedTuple):
 class LoggedBoot:
     """One boot of a bookie; ``name`` is ``b1 boot 2``, ``before`` are its earlier boots in their order.
 
-    ``alterations`` are the times (from, to) in which somebody may have changed what the bookie's disk
-    holds, otherwise than by losing what was not synced: a marker should outlive that.
+    ``alterations`` are the times (from, to) in which a fault or a command may have changed what the bookie's
+    disk holds, otherwise than by losing what was not synced: a marker should outlive that.
     """
 
     record: Boot
@@ -142,7 +142,7 @@ class LoggedBoot:
 
     @property
     def crashed(self) -> LoggedBoot | None:
-        """The earlier boot that set the marker of an unclean end, if no boot since ended in order."""
+        """The last boot before that set the marker of an unclean end, if no later one ended gracefully."""
         for boot in reversed(self.before):
             if not boot.record.unclean:
                 return None

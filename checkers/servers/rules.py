@@ -46,7 +46,7 @@ def unclean_unseen(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
 
 
 def clean_seen_unclean(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
-    """A boot after an orderly end of one that was up, that saw an unclean shutdown."""
+    """A boot that saw an unclean shutdown, after a boot that was running and was shut down gracefully."""
     if not boot.before or boot.altered_since(boot.before[-1]):
         return
     last = boot.before[-1]

@@ -22,6 +22,7 @@ from tests.histories.lives import fenced, said, took
 from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
+    BOOKIES,
     READER,
     acked,
     answered,
@@ -38,6 +39,7 @@ from tests.histories.story import (
     run_facts,
     told,
 )
+from tests.histories.story_chain import chain_facts, last, put
 from tests.histories.strategies import WHOLE, blocks, cuts, nonsense, random_cuts, random_nonsense, steady
 
 IN_BLOCKS = tuple(checker for checker in CHECKERS if hasattr(checker, "check"))
@@ -139,10 +141,19 @@ APART = {
             for at in (115, 113, 117)
         ),
     ],
+    "a log over two ledgers": [
+        *(put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61))),
+        last((7, 1), (8, 0), at=(90, 95)),
+    ],
+    "an ensemble in one rack": [acked(0), acked(1), created(), closed(1)],
     "an illegal move of the metadata": [acked(0), acked(1), created(), closed(1), closed(0, 2)],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
-RUNS = {"the first of a boot's denials": boots.run_of()}
+RUNS = {
+    "the first of a boot's denials": boots.run_of(),
+    "a log over two ledgers": chain_facts(),
+    "an ensemble in one rack": run_facts(racks=dict.fromkeys(BOOKIES, "r1"), min_racks=2),
+}
 """What such a run has beside its history, where it has more."""
 
 

@@ -43,9 +43,8 @@ def test_parts_of_parts_keep_their_order(rows):
     down = Rows.of_table(pa.table({"n": [3, 1, 2], "kind": [1, 1, 2]}), lambda part: np.argsort(part["n"]))
     assert down["n"].tolist() == [1, 2, 3]
     assert down.of(kind=1)["n"].tolist() == [1, 3]
-    backwards = rows.where(rows["entry"] != 8).sorted_by("kind")
-    assert backwards["entry"].tolist() == [7, 9, 10]
-    assert dict(backwards).keys() == {"kind", "entry"}
+    others = rows.where(rows["entry"] != 8)
+    assert dict(others).keys() == {"kind", "entry"}
 
 
 def test_a_column_that_was_not_read_fails_by_its_name(rows):
