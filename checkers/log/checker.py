@@ -1,9 +1,8 @@
 """The log checker: columns of transactions in, findings and a judgement out.
 
 Elle's analysis for list-append (Kingsbury and Alvaro, VLDB 2020), in linear work for all but the
-witnesses of cycles. What it may not claim it leaves out: reads of transactions that did not commit prove
-nothing, nor does an element that several transactions appended. A search that comes to its limit of work
-is ``unknown``, never ``valid``.
+witnesses of cycles. Reads of transactions that did not commit prove nothing, nor does an element that several
+transactions appended. A search that reaches its limit of work is ``unknown``, never ``valid``.
 """
 
 from __future__ import annotations
@@ -16,13 +15,11 @@ import numpy as np
 from checkers.facts.wording import counted, listed
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.edges import Edge, Edges, all_edges
-from checkers.log.findings import PROPERTY
+from checkers.log.findings import PROPERTY, cycle_findings
 from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
 from checkers.log.reads import read_findings
-from checkers.log.telling import cycle_findings
-from checkers.log.updates import update_findings
 from checkers.log.versions import Versions, version_orders
-from checkers.log.within import Groups, within_findings
+from checkers.log.within import Groups, update_findings, within_findings
 from checkers.sets.capping import capped
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Micro, Transactions
@@ -36,8 +33,8 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
     """Judge transactions over logs against a consistency model (a name of ``models.MODELS``).
 
     The findings are those that the model forbids, ``anomaly`` if there is one; others are notes. ``counts``
-    are exact for every class found: reads, transactions or components with a cycle. ``unknown`` when nothing
-    convicts and too little was seen or a search came to its limit (``limits``: work, not time).
+    are exact for every class found: reads, transactions or components with a cycle. ``unknown`` without a
+    finding when too little was seen or a search reached its limit (``limits``: work, not time).
 
     Raises ``UsageError`` for a model that there is not.
     """

@@ -1,7 +1,7 @@
 """Which classes of cycles a history has, each with a shortest witness for each component.
 
 A class is looked for in every strongly connected component of its own edges. A component that has shown a
-class that implies it is not searched again: what is told is the strongest. Then theory does the most:
+class that implies it is not searched again: the strongest is reported. Then theory does the most:
 where no stronger class is, every cycle of the component is one of the class sought, so that only G-single
 and G-nonadjacent need a search to exist, and the others only for their witness.
 """
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checkers.log.classes import CLASSES, CycleClass, Shape, classify, hides, implies
 from checkers.log.components import Knots, Part, apart, components, knots, parts
 from checkers.log.edges import Edge, Edges, with_process
+from checkers.log.models import CLASSES, CycleClass, Shape, classify, hides, implies
 from checkers.log.witness import Cycle, Search, Work, pairs
 from checkers.sets.capping import KEPT
 from evidence.codes import Outcome

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from checkers.log.classes import CycleClass, Shape
 from checkers.log.components import Part, apart
 from checkers.log.edges import Edge, Edges
+from checkers.log.models import CycleClass, Shape
 from evidence.exchange.transactions import Ints
 
 _NEXT_TO_NOTHING = 1e-9

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkers.contract import RunFacts
-from checkers.log.classes import CLASSES
+from checkers.log.models import CLASSES
 from evidence.codes import Kind, Outcome
 from evidence.findings import Finding, Judgement, RunVerdict
 from tests.histories import (

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.log.checker import judge_log
-from checkers.log.classes import classify
 from checkers.log.edges import Edge
+from checkers.log.models import classify
 from tests.histories.log_story import Op, Txn, append, completed, ok, read, story
 from tests.histories.strategies import steady
 from tests.histories.test_log_twin import same_as_twin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checkers.log.checker import judge_log
-from checkers.log.classes import CLASSES
+from checkers.log.models import CLASSES
 from evidence.findings import Verdict
 from tests.histories.log_story import Txn, append, failed, ok, read, read_unknown, story, unknown
 

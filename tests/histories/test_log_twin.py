@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.log import unread
+from checkers.log import edges
 from checkers.log.checker import judge_log
-from checkers.log.classes import CLASSES, CycleClass, hides, implies
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.edges import all_edges
+from checkers.log.models import CLASSES, CycleClass, hides, implies
 from checkers.log.versions import version_orders
 from tests.histories.log_story import Txn, completed, story
 from tests.histories.strategies import steady
@@ -39,7 +39,7 @@ def test_simulated_histories_are_judged_as_by_the_twin(seed: int) -> None:
 @given(SEEDS)
 def test_inner_nodes_stand_for_the_pairs_they_replace(seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unread, "FEW_PAIRS", 0)
+        patch.setattr(edges, "FEW_PAIRS", 0)
         same_as_twin(any_history(random.Random(seed)))
 
 
