@@ -12,8 +12,8 @@ from evidence.folder import write_text
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Heat, Measured
-from harness.experiments.outcomes import Came, Outcome
 from harness.campaigns.page import NAME, page
+from harness.experiments.outcomes import Came, Outcome
 from plans.campaign import load_campaign
 from plans.matrix import MODES, Cell
 from protocol.quorums import Quorums
