@@ -10,97 +10,74 @@ Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
-from checkers.availability.stuck import Refused, refused
-from checkers.availability.unreadable import findings, served
-from checkers.contract import Chunk, RunFacts
+from checkers.availability.stuck import OPENED, REFUSED, Refused, refusals_of, refused
+from checkers.availability.unreadable import READING, Reading, findings, is_denied, served, unsuccessful
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import life_of
 from checkers.facts.damage import shortcomings
-from checkers.facts.histories import Histories, histories_of
-from checkers.facts.lastlook import LastLook, merge_last_look, scan_last_look
-from checkers.facts.observations import each_asked
-from checkers.facts.parts import deleted, entries_of
-from checkers.facts.passes import Passes, merge_passes, scan_passes
-from checkers.facts.versions import Versions, scan_versions
+from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.parts import delivered, entries_of, final
+from checkers.facts.passes import PASS_TIMES, passes
 from checkers.facts.wording import entries_text, ledger_text, some_notes
+from checkers.found import FOUND, set_rows, span_rows
+from checkers.rows import Rows
 from checkers.sets.capping import capped
-from checkers.sets.spans import Spans
-from checkers.sets.stripes import Stripes
+from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The summary; ``present`` has who showed a copy, by (pass, bookie) as one number."""
-
-    look: LastLook
-    present: Stripes
-    passes: Passes
-    released: frozenset[int]
-    versions: Versions
-
-
 class Availability:
-    """Convicts a recovery that is stuck, and entries that are there and cannot be read."""
+    """Finds a recovery that is stuck, and entries that are there and cannot be read."""
 
     name = "availability"
     tables: tuple[str, ...] = ("operations", "census", "ledgers")
     kinds: tuple[str, ...] = ("stuck", "key_lost", "unreadable")
+    facts: tuple[LedgerFact, ...] = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
-        """Final opens and reads, copies that bookies showed, deletes and metadata of one chunk."""
-        rows, census = chunk.operations, chunk.census
-        present = Stripes.empty()
-        for (number, bookie), part in each_asked(census.of(holding=Holding.PRESENT)):
-            present |= Stripes.of_spans(life_of(bookie, number), part.once(entries_of))
-        return Facts(
-            look=scan_last_look(rows),
-            present=present,
-            passes=census.once(scan_passes),
-            released=frozenset(np.unique(deleted(rows)["ledger"]).tolist()),
-            versions=scan_versions(chunk),
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+        """Entries that final reads did not get, and the copies that bookies showed of those denied."""
+        rows = batch.operations
+        got, reads = rows.once(delivered).once(final).once(entries_of), rows.once(unsuccessful)
+        no = is_denied(reads)
+        denied = entries_of(reads.where(no)) - got
+        return Found.of(
+            set_rows("denied", denied),
+            set_rows("unread", entries_of(reads.where(~no)) - got),
+            _shown(batch.census, denied),
+            delivered=got.count(),
         )
 
-    def merge(self, left: Facts, right: Facts) -> Facts:
-        """Both."""
-        return Facts(
-            merge_last_look(left.look, right.look),
-            left.present | right.present,
-            merge_passes(left.passes, right.passes),
-            left.released | right.released,
-            left.versions | right.versions,
-        )
-
-    def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs final opens, and that whatever they and the reads did not get is accounted for."""
         lacking = shortcomings(run, _RESTS_ON)
-        histories = histories_of(summary.versions)
-        told = {} if lacking else dict(_recoveries(summary, histories, run))
+        told = {} if lacking else dict(_recoveries(facts, run))
         stalled = [one.text for one in told.values() if one.stalled]
         doubtful = [(ledger, one.text) for ledger, one in told.items() if not one.stalled and not one.finding]
         stuck = [one.finding for one in told.values() if one.finding]
         unreadable: list[Finding] = []
         if not lacking:
-            unreadable = list(_reads(summary, histories, doubtful, run))
-        look = summary.look
-        enough = not lacking and not doubtful and bool(look.opened or look.refused)
+            unreadable = list(_reads(found, facts, doubtful, run))
+        opened = facts.columns(OPENED)["ledger"]
+        refusing = np.unique(facts.columns(REFUSED)["ledger"])
+        enough = not lacking and not doubtful and len(opened) + len(refusing) > 0
         verdict = Verdict.VALID if enough else Verdict.UNKNOWN
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if stuck or unreadable else verdict,
             needed="whole evidence, final opens, and that whatever was not got at the end is accounted for",
             seen={
-                "opened": len(look.opened),
-                "refused": len(set(look.refused) - look.opened),
+                "opened": len(opened),
+                "refused": len(np.setdiff1d(refusing, opened)),
                 "stalled": len(stalled),
-                "delivered": look.delivered.count(),
-                "denied": (look.denied - look.delivered).count(),
+                "delivered": found.count("delivered"),
+                "denied": found.spans("denied").count(),
             },
             findings=capped([*stuck, *unreadable]),
             counts={
@@ -112,29 +89,45 @@ class Availability:
         )
 
 
-def _recoveries(facts: Facts, histories: Histories, run: RunFacts) -> Iterator[tuple[int, Refused]]:
+def _shown(census: Rows, denied: Spans) -> pa.Table:
+    """The copies that bookies showed of denied entries, by bookie and pass of the census as one number."""
+    if not len(denied):
+        return FOUND.empty_table()
+    present = census.of(holding=Holding.PRESENT)
+    present = present.where(np.isin(present["ledger"], denied.ledger))
+    copies = pa.table({name: ints(present[name]) for name in ("ledger", "entry", "bookie", "pass_number")})
+    ledger = np.repeat(denied.ledger, denied.last - denied.first + 1)
+    wanted = pa.table({"ledger": ledger, "entry": denied.entries()})
+    rows = copies.join(wanted, ["ledger", "entry"], join_type="left semi", use_threads=False)
+    bookie, number = (rows[name].to_numpy() for name in ("bookie", "pass_number"))
+    return span_rows("shown", rows["ledger"], rows["entry"], proof=[life_of(bookie, number)])
+
+
+def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, Refused]]:
     """What is to be said of each ledger that could not be opened."""
-    for ledger, refusals in sorted(facts.look.refused.items()):
-        if ledger not in facts.look.opened and ledger not in facts.released:
-            one = refused(ledger, refusals, histories, run)
+    known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
+    for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
+        if ledger not in known:
+            one = refused(ledger, refusals_of(facts, ledger), facts.once(histories), run)
             if one is not None:
                 yield ledger, one
 
 
 def _reads(
-    facts: Facts, histories: Histories, doubtful: list[tuple[int, str]], run: RunFacts
+    found: Found, facts: LedgerFacts, doubtful: list[tuple[int, str]], run: RunFacts
 ) -> Iterator[Finding]:
     """The entries that were there and not read; what cannot be decided goes to ``doubtful``."""
-    look = facts.look
-    gone = facts.released | histories.deleted.keys()
-    denied = (look.denied - look.delivered).without(gone)
+    metadata, shown = facts.once(histories), found.marks("shown")
+    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *metadata.deleted}
+    denied = found.spans("denied").without(gone)
     for ledger in denied.ledgers():
-        chain, reading = histories.of.get(ledger, ()), look.readings[ledger]
-        case = served(denied.of(ledger), reading, chain, facts.present, facts.passes, run)
+        ((_, *times),) = facts.of(READING, ledger)
+        reading, chain = Reading(*times), metadata.of.get(ledger, ())
+        case = served(denied.of(ledger), reading, chain, shown, facts.once(passes), run)
         yield from findings(ledger, case, reading, run)
         unproven = Spans.of_entries(ledger, case.entries[case.at_the_end & ~case.proven()])
         doubtful += _each(unproven, "denied at the end; a bookie shows it later, perhaps fetched since", run)
-    unread = (look.unread - look.delivered).without(gone)
+    unread = found.spans("unread").without(gone)
     doubtful += _each(unread, "not read at the end, for a reason that is no answer of every bookie", run)
 
 

@@ -9,20 +9,63 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from checkers.contract import RunFacts
+import numpy as np
+
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.health import Health
 from checkers.facts.histories import Histories
-from checkers.facts.lastlook import Refusals
+from checkers.facts.ledgers import operations_fact
+from checkers.facts.parts import final
 from checkers.facts.versions import Version
 from checkers.facts.wording import bookie_name, counted, ledger_text, listed, time_text
-from evidence.codes import NEVER, ErrorCode
+from checkers.ledger_facts import Columns
+from evidence.codes import NEVER, ErrorCode, Kind, Outcome
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
 NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
 """Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
+
+
+_OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
+
+
+def _not_ok(batch: Batch) -> Columns:
+    opens = batch.operations.of(kind=Kind.OPEN).once(final)
+    rows = opens.where(opens["outcome"] != Outcome.OK)
+    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.number, dtype=np.int64)}
+
+
+OPENED = operations_fact(
+    "opened_at_the_end", lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK)
+)
+"""The ledgers of which a final open succeeded."""
+REFUSED = LedgerFact(
+    "refused_at_the_end",
+    {"operations": (*_OPEN, "entry", "kind", "outcome", "flags")},
+    _not_ok,
+    key=("ledger", "error"),
+    values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},
+)
+"""By ledger and error: the final opens that did not succeed."""
+
+
+class Refusals(NamedTuple):
+    """The final opens of one ledger that did not succeed, from the first invocation to the last end (ns)."""
+
+    began_ns: int
+    ended_ns: int
+    number: int
+    errors: frozenset[int]
+
+
+def refusals_of(facts: LedgerFacts, ledger: int) -> Refusals:
+    """Those of one ledger, which has some."""
+    _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
+    return Refusals(min(began_ns), max(ended_ns), sum(numbers), frozenset(errors))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,67 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import RunFacts
+from checkers.contract import Batch, LedgerFact, RunFacts
 from checkers.facts.boots import life_of
 from checkers.facts.health import Health
-from checkers.facts.lastlook import Reading
 from checkers.facts.losses import holders
+from checkers.facts.parts import final
 from checkers.facts.passes import Passes
 from checkers.facts.versions import Version
 from checkers.facts.wording import bookie_name, entries_text, ledger_text, listed, time_text
+from checkers.ledger_facts import Columns
+from checkers.rows import Rows
+from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans
-from checkers.sets.stripes import Stripes
+from evidence.codes import NEVER, ErrorCode, Kind, Outcome
 from evidence.findings import Finding
+
+DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
+"""How a read ends when every bookie asked said no: any other answer would have come before these."""
+_TIMES = ("ledger", "invoked_ns", "completed_ns")
+
+
+def unsuccessful(rows: Rows) -> Rows:
+    """The final reads of single entries that did not succeed, among rows of ``operations``.
+
+    The observer repeats a read of many entries one by one, so that it is known of each why it failed.
+    """
+    reads = rows.of(kind=Kind.READ).once(final)
+    return reads.where(
+        (reads["outcome"] != Outcome.OK) & (reads["entry"] == reads["last"]) & (reads["entry"] >= 0)
+    )
+
+
+def is_denied(reads: Rows) -> Bools:
+    """Which reads ended with an explicit negative."""
+    denied: Bools = np.isin(reads["error"], DENIED) & (reads["completed_ns"] != NEVER)
+    return denied
+
+
+def _denied(batch: Batch) -> Columns:
+    reads = batch.operations.once(unsuccessful)
+    denied = reads.where(is_denied(reads))
+    return {name: denied[name] for name in _TIMES}
+
+
+READING = LedgerFact(
+    "denied_at_the_end",
+    {"operations": (*_TIMES, "entry", "last", "kind", "outcome", "error", "flags")},
+    _denied,
+    values={"invoked_ns": "min", "completed_ns": "max"},
+)
+"""When the final reads that were denied were first invoked, and when the last of them ended."""
+
+
+class Reading(NamedTuple):
+    """The final reads of one ledger that were denied: first invocation, last end (ns)."""
+
+    began_ns: int
+    ended_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +81,42 @@ class Served:
     passes: tuple[int, int] = (0, 0)
 
     def proven(self) -> Bools:
-        """The entries that somebody served before and after."""
+        """The entries that some bookie served before and after."""
         proven = np.zeros(len(self.entries), dtype=np.bool_)
         for mask in self.throughout.values():
             proven |= mask
         return proven
 
 
-def shown(bookie: int, number: int) -> int:
-    """Who shows a copy, as one number: a bookie in one pass of the census."""
-    return int(life_of(bookie, number))
+def _showed(shown: Marks, ledger: int, bookie: int, number: int, entries: Ints) -> Bools:
+    """Which entries of a ledger a bookie showed in a pass; ``shown`` is sorted by ledger."""
+    mine = slice(*np.searchsorted(shown.ledger, [ledger, ledger + 1]).tolist())
+    its = shown.mark[mine] == life_of(bookie, number)
+    copies = Spans(*(column[mine][its] for column in (shown.ledger, shown.first, shown.last)))
+    return copies.holds(ledger, entries)
 
 
 def served(
     denied: Spans,
     reading: Reading,
     chain: tuple[Version, ...],
-    present: Stripes,
+    shown: Marks,
     passes: Passes,
     run: RunFacts,
 ) -> Served:
-    """Hold the denied entries of one ledger against the census and the write sets since its close."""
+    """Hold the denied entries of one ledger against the census and the write sets since its close.
+
+    ``shown`` has the copies of denied entries, marked with bookie and pass (``life_of``).
+    """
     ledger, entries = int(denied.ledger[0]), denied.entries()
-    copies = dict(present.having(ledger, entries))
-    nobody = np.zeros(len(entries), dtype=np.bool_)
     last = max(passes, default=0)
     before = max((number for number, one in passes.items() if one.ended_ns < reading.began_ns), default=0)
-    throughout, at_the_end = {}, nobody.copy()
+    throughout, at_the_end = {}, np.zeros(len(entries), dtype=np.bool_)
     for bookie, duty in _duties(chain, entries, run).items():
-        late = duty & copies.get(shown(bookie, last), nobody)
+        late = duty & _showed(shown, ledger, bookie, last, entries)
         at_the_end |= late
         if before and passes[last].began_ns > reading.ended_ns:
-            both = late & copies.get(shown(bookie, before), nobody)
+            both = late & _showed(shown, ledger, bookie, before, entries)
             if both.any() and Health(run, passes[before].began_ns, passes[last].ended_ns).boot(bookie):
                 throughout[bookie] = both
     return Served(entries, throughout, at_the_end, (before, last))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from checkers.contract import LedgerFact, LedgerFacts
 from checkers.rows import Rows, at_once
 
 
@@ -38,3 +39,26 @@ def merge_passes(left: Passes, right: Passes) -> dict[int, Pass]:
         mine = merged.get(number, theirs)
         merged[number] = Pass(min(mine.began_ns, theirs.began_ns), max(mine.ended_ns, theirs.ended_ns))
     return merged
+
+
+_TIMES = ("ledger", "pass_number", "asked_ns", "answered_ns")
+PASS_TIMES = LedgerFact(
+    "pass_times",
+    {"census": _TIMES},
+    lambda batch: {name: batch.census[name] for name in _TIMES},
+    key=("ledger", "pass_number"),
+    values={"asked_ns": "min", "answered_ns": "max"},
+)
+"""By ledger and pass of the census: its first question and its last answer (ns)."""
+
+
+def passes(facts: LedgerFacts) -> Passes:
+    """When each pass of the run began and ended, over all ledgers. Needs ``PASS_TIMES``."""
+    columns = facts.columns(PASS_TIMES)
+    number = columns["pass_number"]
+    return {
+        one: Pass(
+            int(columns["asked_ns"][number == one].min()), int(columns["answered_ns"][number == one].max())
+        )
+        for one in np.unique(number).tolist()
+    }

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.registry import CHECKERS
-from evidence.codes import Holding, Kind, Message, Status
+from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
 from tests.histories.lives import fenced, said, took
 from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
     BOOKIES,
+    OBSERVER,
     READER,
     acked,
     answered,
@@ -35,6 +36,7 @@ from tests.histories.story import (
     facts,
     forced,
     good_ending,
+    opened,
     operation,
     run_facts,
     told,
@@ -107,6 +109,13 @@ def test_a_simulated_run_is_judged_alike_in_blocks_of_any_size(data, seed):
     assert text(in_blocks(data.draw(cuts(history)), run)) == expected
 
 
+def unread(entry, at_ns):
+    """A final read of one entry, to which every bookie asked answered that it has no such entry."""
+    times = {"invoked_ns": at_ns, "completed_ns": at_ns + 9}
+    ending = {"flags": Flag.FINAL, "outcome": Outcome.UNKNOWN, "error": -13}
+    return operation(Kind.READ, entry=entry, last=entry, client=OBSERVER, **ending, **times)
+
+
 APART = {
     "a force above deferred adds": [[deferred(entry) for entry in range(4)], forced(3), created(), closed(1)],
     "a later census pass over other entries": [
@@ -147,6 +156,13 @@ APART = {
     ],
     "an ensemble in one rack": [acked(0), acked(1), created(), closed(1)],
     "an illegal move of the metadata": [acked(0), acked(1), created(), closed(1), closed(0, 2)],
+    "final reads of two entries, of which one was shown by the census and the other not": [
+        *(created(), closed(1), opened(1), unread(0, at_ns=100), unread(1, at_ns=70)),
+        *(answered(0, 1, Holding.PRESENT, number=number, answered_ns=75 * number) for number in (1, 2)),
+    ],
+    "a final open that succeeds after one that does not": [
+        *(created(), acked(0), opened(-1, outcome=Outcome.UNKNOWN, error=-10), opened(0, seq=42)),
+    ],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
 RUNS = {
