@@ -25,7 +25,7 @@ from plans.models import Plan
 from plans.versions import within
 from tests.repo.test_coverage_page import NAME, rows
 
-OUTCOME = re.compile(r"\b(holds|breaks|differs|as told)\b", re.IGNORECASE)
+OUTCOME = re.compile(r"\b(holds|breaks|differs|as described)\b", re.IGNORECASE)
 MODE = re.compile(r"\b(unprotected|protected|journal|nosync)\b")
 RELEASE = re.compile(r"^[a-z ]+ on (4\.\d+\.\d+)\b")
 SUBJECTS = re.compile(r"((?:`[a-z0-9/-]+`(?: \([^)]*\))?(?:, | and )?)+): [^:]*$")

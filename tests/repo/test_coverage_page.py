@@ -5,7 +5,7 @@ from pathlib import Path
 
 from checkers.registry import CHECKERS
 
-OUTCOMES = ("holds", "breaks", "differs", "as told", "known gap", "not shown")
+OUTCOMES = ("holds", "breaks", "differs", "as described", "known gap", "not shown")
 NAME = re.compile(r"`((?:bp46|closing|durability|fencing|protocol|soak)/[a-z0-9-]+)`")
 
 
