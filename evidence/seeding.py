@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,9 +33,21 @@ class Seeded:
         return self.order.partition(",")[0]
 
 
+def releases_text(facts: Mapping[str, Any]) -> str:
+    """The releases of a run's bookies from its ``run.json``, and its seeded defects, as one text."""
+    releases = " ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]}))
+    return releases + modified_text(facts)
+
+
+def modified_text(facts: Mapping[str, Any]) -> str:
+    """What follows a run's release: " MODIFIED (fence-ignored)" for example, or nothing."""
+    orders = _orders(facts)
+    return f" MODIFIED ({' '.join(orders)})" if orders else ""
+
+
 def seeded(folder: RunFolder) -> list[Seeded]:
     """The defects of a run in the order of its plan; empty for a run of an unchanged BookKeeper."""
-    orders = folder.run().get("plan", {}).get("cluster", {}).get("seed_defects", ())
+    orders = _orders(folder.run())
     found = {one.name: one for one in map(Seeded, orders)}
     for log in sorted(folder.servers.glob("*/boot-*.log")) if found else ():
         for said in _reports(log):
@@ -44,6 +56,10 @@ def seeded(folder: RunFolder) -> list[Seeded]:
             one.installed += said["event"] == "installed"
             one.acts[log.parent.name] += said["event"] == "acted"
     return list(found.values())
+
+
+def _orders(facts: Mapping[str, Any]) -> Sequence[str]:
+    return facts.get("plan", {}).get("cluster", {}).get("seed_defects", ())  # type: ignore[no-any-return]
 
 
 def _reports(log: Path) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
+from harness.reports.seeded import seeded_lines
 from harness.reports.series import quoted, series_lines
 from harness.results import ModeResult, RunResult
 from harness.run import judge_again, run
@@ -132,7 +133,11 @@ def _tree(result: RunResult) -> dict[str, Any]:
         "seed": result.seed,
         "folder": str(result.path),
         "modes": {
-            mode.mode: {**mode.verdict.as_json(), "comparison": asdict(mode.comparison)}
+            mode.mode: {
+                **mode.verdict.as_json(),
+                "comparison": asdict(mode.comparison),
+                "modified": seeded_lines(mode.folder),
+            }
             for mode in result.modes
         },
     }

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evidence.findings import Verdict
+from evidence.seeding import releases_text
 from harness.results import ModeResult, RunResult
 from plans.comparison import Shown
 
@@ -59,7 +60,7 @@ def trial(scenario: str, result: ModeResult) -> Trial:
     return Trial(
         scenario=scenario,
         mode=result.mode,
-        releases=" ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]})),
+        releases=releases_text(facts),
         settings=settings_text(vary),
         rounds=result.comparison.rounds,
         as_stated=result.comparison.as_stated,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Kind, Outcome
 from evidence.folder import RunFolder, read_json
+from evidence.seeding import releases_text
 from pipeline.blocks import Bucket, rows_of
 from pipeline.session import Session
 from pipeline.tables import read_collection
@@ -105,7 +106,7 @@ def _trend(folder: RunFolder) -> Trend:
         path=str(folder.path),
         scenario=str(facts["scenario"]),
         mode=str(facts["mode"]),
-        release=" ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]})),
+        release=releases_text(facts),
         verdict=str(verdict["verdict"]),
         damaged=bool(verdict["damage"]),
         acknowledged=int(seen.get("acknowledged", 0)),

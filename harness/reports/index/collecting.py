@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import RunFolder, every_run, modes_of, read_json
+from evidence.seeding import modified_text
 from harness.reports.page.writing import NAME
 from protocol.errors import EvidenceError
 
@@ -100,7 +101,8 @@ def _run(results: Path, path: Path, pool: Pool) -> Run:
         scenario=str(facts["scenario"]),
         at=path.name.partition("-")[0],
         seed=int(facts["seed"]),
-        releases=", ".join(sorted({one for tree in trees for one in tree["versions"].values()})),
+        releases=", ".join(sorted({one for tree in trees for one in tree["versions"].values()}))
+        + modified_text(facts),
         report=(path / NAME).is_file(),
         modes=tuple(
             _mode(folder, tree, whole.get(folder.mode, {}), pool)

@@ -12,6 +12,7 @@ from cluster.servers.jvm import JavaProgram
 from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.folder import FORMAT, RunFolder, write_json
+from evidence.seeding import releases_text
 from harness.reports.seeded import seeded_lines
 from harness.seeding import require_seedable
 from protocol.errors import IncapableError, UsageError
@@ -73,3 +74,10 @@ def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> No
         require_seedable([DEFECT], ["4.18.0"], "docker")
     with pytest.raises(UsageError, match=r"needs BookKeeper >=4.15, not 4.14.7"):
         require_seedable([DEFECT], ["4.18.0", "4.14.7"], "local")
+
+
+def test_a_modified_release_is_not_named_like_a_release() -> None:
+    facts = {"versions": {"b1": "4.18.0", "b2": "4.18.0", "zk1": "x"}, "bookies": ["b1", "b2"]}
+    assert releases_text(facts) == "4.18.0"
+    seeded = {**facts, "plan": {"cluster": {"seed_defects": [DEFECT]}}}
+    assert releases_text(seeded) == f"4.18.0 MODIFIED ({DEFECT})"
