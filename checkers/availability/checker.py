@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.availability.stuck import OPENED, REFUSED, Refused, refusals_of, refused
+from checkers.availability.stuck import Refused, refusals_of, refused
 from checkers.availability.unreadable import READING, Reading, findings, is_denied, served, unsuccessful
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import life_of
 from checkers.facts.damage import shortcomings
-from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.passes import PASS_TIMES, passes
 from checkers.facts.wording import entries_text, ledger_text, some_notes

@@ -11,46 +11,19 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import LedgerFacts, RunFacts
 from checkers.facts.health import Health
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import operations_fact
-from checkers.facts.parts import final
+from checkers.facts.ledgers import REFUSED
 from checkers.facts.versions import Version
 from checkers.facts.wording import bookie_name, counted, ledger_text, listed, time_text
-from checkers.ledger_facts import Columns
-from evidence.codes import NEVER, ErrorCode, Kind, Outcome
+from evidence.codes import NEVER, ErrorCode
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
 NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
 """Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
-
-
-_OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
-
-
-def _not_ok(batch: Batch) -> Columns:
-    opens = batch.operations.of(kind=Kind.OPEN).once(final)
-    rows = opens.where(opens["outcome"] != Outcome.OK)
-    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.number, dtype=np.int64)}
-
-
-OPENED = operations_fact(
-    "opened_at_the_end", lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK)
-)
-"""The ledgers of which a final open succeeded."""
-REFUSED = LedgerFact(
-    "refused_at_the_end",
-    {"operations": (*_OPEN, "entry", "kind", "outcome", "flags")},
-    _not_ok,
-    key=("ledger", "error"),
-    values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},
-)
-"""By ledger and error: the final opens that did not succeed."""
 
 
 class Refusals(NamedTuple):

@@ -1,100 +1,102 @@
 """Durability: an entry that was promised is there in the end, with the bytes that were acknowledged.
 
-Holds the obliged set (:mod:`checkers.facts.obliged`) against the final reads and the census
-(:mod:`checkers.facts.observations`). What is lost does not depend on the wire log; its class does
-(:mod:`checkers.durability.classes`): without one, every loss is ``undetermined``.
+What became of each promised entry is decided where all rows of it are (:mod:`checkers.durability.fates`),
+and so is the class of a loss (:mod:`checkers.durability.classes`). Entries without any row, promised by a LAC
+or a close alone, are decided in the conclusion. What is lost does not depend on the wire log; its class does:
+without one, every loss is ``undetermined``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
-from checkers.contract import EVERY_LEDGER, Chunk, RunFacts
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import EVERY_LEDGER, Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.classes import (
     CLASSES,
     EXPLAINED,
     FORGED,
+    FORGERIES,
+    PUT_BACK,
     UNDETERMINED,
     classified,
     forgery_proof,
+    had_rows,
     holder_proof,
-    knowledge,
     undetermined_because,
 )
+from checkers.durability.fates import FACTS, LOST, beyond_end, fates_of, promised_up_to
+from checkers.durability.holders import By, Holders, by, holders_of, inside
+from checkers.durability.known import knowledge
 from checkers.facts.damage import damage_to, shortcomings
-from checkers.facts.disks import scan_disks
-from checkers.facts.histories import histories_of
-from checkers.facts.holders import Holders, merge_holders, scan_holders
-from checkers.facts.losses import Losses, holders, part
-from checkers.facts.obliged import Obliged, Promises, merge_promises, obliged, promise_proof, promises_of
-from checkers.facts.observations import Census, Finals, merge_census, merge_finals, scan_census, scan_finals
-from checkers.facts.passes import Passes, merge_passes, scan_passes
+from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories
+from checkers.facts.losses import holders
+from checkers.facts.obliged import (
+    PROMISES,
+    acknowledged_in,
+    promise_proof,
+    promise_rows,
+    promised_in,
+    promises_found,
+)
+from checkers.facts.parts import delivered, final, proven, signed
+from checkers.facts.passes import passes
 from checkers.facts.putback import put_back_notes, put_back_text
-from checkers.facts.versions import DELETED, Versions, scan_versions
+from checkers.facts.versions import DELETED
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed
+from checkers.found import set_rows, whole_rows
+from checkers.ledger_facts import value_at
+from checkers.rows import Rows
 from checkers.sets.capping import room_for
-from checkers.sets.spans import Spans, ints
-from checkers.sets.stripes import Stripes
+from checkers.sets.spans import Ints, Spans, ints
+from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The summary: promises, final reads, census, metadata, who acknowledged what, what disks held."""
-
-    promises: Promises
-    finals: Finals
-    census: Census
-    passes: Passes
-    versions: Versions
-    holders: Holders
-    disks: Stripes
-
-
 class Durability:
-    """Convicts when an obliged entry is lost, or only other bytes are left of it."""
+    """Finds promised entries that are lost, or of which only other bytes are left."""
 
     name = "durability"
     tables: tuple[str, ...] = (*_RESTS_ON, "frames", "holdings")
     kinds: tuple[str, ...] = ("lost", "corrupt", "vanished")
+    facts: tuple[LedgerFact, ...] = (*FACTS, *PROMISES, OPENED, REFUSED, FORGERIES)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
-        """Promises, deliveries, answers and metadata of one chunk."""
-        rows, census = chunk.operations, chunk.census
-        return Facts(
-            promises=promises_of(chunk),
-            finals=scan_finals(rows),
-            census=census.once(scan_census),
-            passes=census.once(scan_passes),
-            versions=scan_versions(chunk),
-            holders=scan_holders(chunk.frames),
-            disks=chunk.holdings.once(scan_disks),
-        )
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """The fates of the promised entries, the lost ones by class, and who had these."""
+        released = facts.columns(RELEASED)["ledger"].tolist()
+        promised, acknowledged = promised_in(batch, facts), acknowledged_in(batch, facts).without(released)
+        fates = fates_of(promised.without(released), batch, facts, run)
+        got = batch.operations.once(delivered).once(proven).once(final).once(signed)
+        counts = {
+            "acknowledged": acknowledged.count(),
+            "final_entries": got.spans().count(),
+            "census_answers": batch.census.number,
+        }
+        not_kept = acknowledged - fates.kept
+        tables = [set_rows("promised", _beyond_whole(promised, facts)), set_rows("acknowledged", not_kept)]
+        bad = fates.lost | fates.corrupt | fates.corrupt_later
+        if not len(bad):
+            return Found.of(*fates.tables({}), *tables, **counts)
+        last = max(facts.once(passes), default=0)
+        had = holders_of(bad, batch, last)
+        classes = classified(fates.lost, had, knowledge(facts, run), facts)
+        for some in (*classes.values(), fates.corrupt | fates.corrupt_later):
+            tables += [had_rows(some, had), _denied_rows(some, batch, last)]
+        return Found.of(*tables, *fates.tables(classes), *promise_rows(batch, bad), **counts)
 
-    def merge(self, left: Facts, right: Facts) -> Facts:
-        """Both."""
-        return Facts(
-            merge_promises(left.promises, right.promises),
-            merge_finals(left.finals, right.finals),
-            merge_census(left.census, right.census),
-            merge_passes(left.passes, right.passes),
-            left.versions | right.versions,
-            merge_holders(left.holders, right.holders),
-            left.disks | right.disks,
-        )
-
-    def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
-        """Every obliged entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
-        case = _Case(summary, run)
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
+        """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
+        case = _Case(found, facts, run)
         lacking = shortcomings(run, _RESTS_ON)
         findings = tuple(case.findings())
         if findings:
             verdict = Verdict.ANOMALY
-        elif lacking or not case.judged.entries or case.losses.unavailable:
+        elif lacking or not case.obliged or case.unavailable:
             verdict = Verdict.UNKNOWN
         else:
             verdict = Verdict.VALID
@@ -106,33 +108,100 @@ class Durability:
             findings=findings,
             counts=case.counts(),
             notes=(*lacking, *case.notes(bool(findings))),
-            undecided=tuple(case.losses.unavailable.ledgers()),
+            undecided=tuple(case.unavailable.ledgers()),
         )
+
+
+def _beyond_whole(promised: Spans, facts: LedgerFacts) -> Spans:
+    """The entries beyond the LAC and the close up to which all of a ledger is promised."""
+    return promised.above(value_at(*promised_up_to(facts), promised.ledger, -1))
+
+
+def _denied_rows(spans: Spans, batch: Batch, last: int) -> pa.Table:
+    """How many entries of each span each bookie denied in the last census pass, and showed as other bytes.
+
+    Columns: ledger, first, last, bookie, denied, other bytes.
+    """
+    rows = inside(batch.census.of(pass_number=last), spans)
+    absent, damaged = (_by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
+    found = [np.empty((6, 0), dtype=np.int64)]
+    for bookie in sorted({*absent, *damaged}):
+        numbers = [said.get(bookie, Spans.empty()).counted_in(spans) for said in (absent, damaged)]
+        found.append(np.stack([*spans.columns, np.full(len(spans), bookie), *numbers]))
+    columns = np.concatenate(found, axis=1)
+    return whole_rows("denied", columns[0], [*columns])
+
+
+def _by_bookie(rows: Rows) -> By:
+    return by(rows, rows["bookie"])
+
+
+def _union(sets: Iterable[Spans]) -> Spans:
+    """The union; one sweep over all."""
+    return Spans.of_ranges(*map(np.concatenate, zip(*(some.columns for some in sets), strict=True)))
+
+
+class _Numbers:
+    """The rows of :func:`had_rows` or :func:`_denied_rows`; a finding's span may be several of theirs."""
+
+    def __init__(self, columns: tuple[Ints, ...]) -> None:
+        order = np.argsort(columns[0], kind="stable") if columns else None
+        self._columns = [column[order] for column in columns]
+
+    def of(self, span: tuple[int, int, int]) -> dict[int, tuple[int, ...]]:
+        """Who -> the sums over the rows within a (ledger, first, last), ascending."""
+        if not self._columns:
+            return {}
+        ledger, first, last = span
+        mine = slice(*np.searchsorted(self._columns[0], [ledger, ledger + 1]).tolist())
+        _, begin, end, whose, *numbers = (column[mine] for column in self._columns)
+        within = (begin >= first) & (end <= last)
+        return {
+            who: tuple(int(number[within & (whose == who)].sum()) for number in numbers)
+            for who in np.unique(whose[within]).tolist()
+        }
 
 
 class _Case:
     """Everything that one run's conclusion works out, once."""
 
-    def __init__(self, facts: Facts, run: RunFacts) -> None:
-        self.facts, self.run = facts, run
-        self.histories = histories_of(facts.versions)
-        everything = obliged(facts.promises, self.histories.ends)
-        self.released = set(facts.promises.released)
-        self.judged = Obliged(
-            everything.acknowledged.without(self.released),
-            everything.entries.without(self.released),
-            everything.marks,
-        )
-        self.obliged_in_all = everything.entries.count()
-        self.vanished = self._vanished()
-        last = facts.passes.get(facts.census.last_pass)
-        self.losses: Losses = part(
-            self.judged, facts.finals, facts.census, last, self.histories, self.vanished, run
-        )
-        self.known = knowledge(facts.holders, facts.disks, self.histories, facts.census, facts.passes, run)
-        self.lost_by_class = classified(self.losses.lost, self.known, self.histories)
+    def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
+        self.found, self.facts, self.run = found, facts, run
+        self.histories, self.known = facts.once(histories), knowledge(facts, run)
+        self.promises = promises_found(found, facts)
+        self.had, self.denied = (_Numbers(found.columns(kind)) for kind in ("had", "denied"))
+        self.released = set(self.promises.released)
+        ledgers, up_to = promised_up_to(facts)
+        everything = Spans.of_ranges(ledgers, 0, up_to) | found.spans("promised")
+        self.obliged = everything.without(self.released)
+        self.obliged_in_all = everything.count()
+        self.vanished_ledgers = self._vanished_ledgers()
+        self._part()
 
-    def _vanished(self) -> set[int]:
+    def _part(self) -> None:
+        """Part the promised entries; what the last census pass says counts only where that is undamaged."""
+        spans, believed = self.found.spans, not damage_to(self.run, ("ledgers", "census"))
+        lost = {(name, loss): spans(name, loss) for name in LOST for loss in CLASSES}
+        later = [lost["absent_later", loss] for loss in CLASSES]
+        read = _union((spans("kept"), spans("unsure"), spans("corrupt_later"), *later))
+        rowless = self.obliged - _union((read, spans("corrupt"), *lost.values()))
+        rowless = beyond_end(rowless, self.facts).without(self.vanished_ledgers)
+        classes = classified(rowless, Holders(), self.known, self.facts)
+        for (name, loss), entries in lost.items():
+            if name != "absent_later":
+                entries = entries.without(self.vanished_ledgers)
+            if believed or name == "truncated":
+                classes[loss if self.known or loss == PUT_BACK else UNDETERMINED] |= entries
+        self.lost_by_class, self.lost = classes, _union(classes.values())
+        self.corrupt = spans("corrupt").without(self.vanished_ledgers) | spans("corrupt_later")
+        self.kept, self.unsure = spans("kept"), spans("unsure")
+        if not believed:
+            self.kept, self.unsure, self.corrupt = read, Spans.empty(), Spans.empty()
+        unread = self.obliged - read
+        self.vanished = unread - unread.without(self.vanished_ledgers)
+        self.unavailable = self.obliged - _union((self.kept, self.lost, self.corrupt, self.vanished))
+
+    def _vanished_ledgers(self) -> set[int]:
         """Ledgers whose metadata was removed although every invocation is known and none deleted it.
 
         One that a fault of ours removed is vanished as long as it is gone, and for that fault's sake.
@@ -147,34 +216,33 @@ class _Case:
 
     def seen(self) -> dict[str, int]:
         """What there was to judge by."""
-        finals, census = self.facts.finals, self.facts.census
         return {
-            "acknowledged": self.judged.acknowledged.count(),
-            "obliged": self.judged.entries.count(),
-            "released": self.obliged_in_all - self.judged.entries.count(),
-            "ledgers": len(self.judged.entries.ledgers()),
-            "final_opens_ok": len(finals.opened),
-            "final_entries": finals.kept.spans().count(),
-            "census_answers": census.answers,
-            "census_passes": len(census.passes),
+            "acknowledged": self.found.count("acknowledged"),
+            "obliged": self.obliged.count(),
+            "released": self.obliged_in_all - self.obliged.count(),
+            "ledgers": len(self.obliged.ledgers()),
+            "final_opens_ok": len(self.facts.columns(OPENED)["ledger"]),
+            "final_entries": self.found.count("final_entries"),
+            "census_answers": self.found.count("census_answers"),
+            "census_passes": len(self.facts.once(passes)),
         }
 
     def counts(self) -> dict[str, int]:
         """Exact totals, in entries; ``excused`` are the losses that the plan's allowance covers."""
-        gone = self.losses.lost | self.losses.corrupt | self.losses.vanished
+        gone = _union((self.lost, self.corrupt, self.vanished))
         return {
-            "kept": self.losses.kept.count(),
-            "lost": self.losses.lost.count(),
+            "kept": self.kept.count(),
+            "lost": self.lost.count(),
             **{f"lost_{name}": self.lost_by_class[name].count() for name in CLASSES},
-            "corrupt": self.losses.corrupt.count(),
-            "vanished": self.losses.vanished.count(),
+            "corrupt": self.corrupt.count(),
+            "vanished": self.vanished.count(),
             "vanished_explained": self._explained().count(),
-            "vanished_ledgers": len(self.vanished),
-            "vanished_ledgers_explained": sum(map(self._by_fault, self.vanished)),
-            "unavailable": self.losses.unavailable.count(),
+            "vanished_ledgers": len(self.vanished_ledgers),
+            "vanished_ledgers_explained": sum(map(self._by_fault, self.vanished_ledgers)),
+            "unavailable": self.unavailable.count(),
             "excused": self._excused(),
             "gone": gone.count(),
-            "acknowledged_gone": (gone & self.judged.acknowledged).count(),
+            "acknowledged_gone": (gone & self.found.spans("acknowledged")).count(),
         }
 
     def _excused(self) -> int:
@@ -186,17 +254,17 @@ class _Case:
 
     def _explained(self) -> Spans:
         """The entries that vanished because a fault of ours removed the metadata."""
-        vanished = self.losses.vanished
-        return vanished - vanished.without(set(filter(self._by_fault, self.vanished)))
+        by_us = set(filter(self._by_fault, self.vanished_ledgers))
+        return self.vanished - self.vanished.without(by_us)
 
     def findings(self) -> Iterator[Finding]:
         """One for each span of entries that shared a fate."""
         taken: Counter[tuple[str, int]] = Counter()
-        for ledger in sorted(self.vanished):
-            if not self._by_fault(ledger) or self.losses.vanished.of(ledger):
+        for ledger in sorted(self.vanished_ledgers):
+            if not self._by_fault(ledger) or self.vanished.of(ledger):
                 yield self._vanished_finding(ledger)
         kinds = [("lost", name, self.lost_by_class[name]) for name in CLASSES]
-        for kind, loss, spans in (*kinds, ("corrupt", "", self.losses.corrupt)):
+        for kind, loss, spans in (*kinds, ("corrupt", "", self.corrupt)):
             for span in spans:
                 if room_for((f"{kind} {loss}", span[0]), taken):
                     yield self._finding(kind, loss, span)
@@ -218,38 +286,33 @@ class _Case:
 
     def _proof(self, loss: str, span: tuple[int, int, int]) -> Iterator[str]:
         ledger, first, last = span
-        yield from promise_proof(self.facts.promises, span, self.run)
+        yield from promise_proof(self.promises, span, self.run)
         close = self.histories.closes.get(ledger)
         if close and close.last_entry >= first:
             yield f"metadata version {close.version}: CLOSED at {close.last_entry}"
         if close and last > close.last_entry:
             yield f"metadata version {close.version}: CLOSED at {close.last_entry}, below entry {last}"
         yield from self._answers(span)
-        if loss:
-            yield from holder_proof(span, self.known, self.run)
+        if loss and self.known:
+            yield from holder_proof(span, self.had.of(span), self.known, self.run)
         if loss == FORGED:
-            yield from forgery_proof(ledger, self.facts.holders, self.histories, self.run)
+            yield from forgery_proof(ledger, self.facts, self.run)
 
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
-        """What the holders answered in the last pass, bookies with one answer for the whole span together."""
+        """What the bookies that were to store a span answered in the last pass, where it is one answer."""
         ledger, first, last = span
-        number = self.facts.census.last_pass
+        denied = self.denied.of(span)
         duties = holders(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
-        asked = sorted({bookie for bookie, _ in duties})
-        for spans_by, said in (
-            (self.facts.census.absent, "answered no such entry for"),
-            (self.facts.census.damaged, "answered with other bytes for"),
-        ):
-            agreed = [
-                bookie_name(self.run, bookie)
-                for bookie in asked
-                if spans_by.get((number, bookie), Spans.empty()).covers(ledger, first, last)
-            ]
+        asked = sorted({bookie for bookie, _ in duties} & denied.keys())
+        for which, said in enumerate(("answered no such entry for", "answered with other bytes for")):
+            agreed = [bookie for bookie in asked if denied[bookie][which] == last - first + 1]
             if agreed:
-                yield f"census pass {number}: {listed(agreed)} {said} {entries_text(first, last)}"
+                names = listed(bookie_name(self.run, bookie) for bookie in agreed)
+                number = max(self.facts.once(passes))
+                yield f"census pass {number}: {names} {said} {entries_text(first, last)}"
 
     def _vanished_finding(self, ledger: int) -> Finding:
-        gone = self.losses.vanished.of(ledger)
+        gone = self.vanished.of(ledger)
         ours = self._by_fault(ledger)
         row = self.histories.gone[ledger] if ours else self.histories.deleted[ledger]
         how = put_back_text(row, self.histories, self.run)
@@ -270,12 +333,12 @@ class _Case:
 
     def notes(self, convicted: bool) -> Iterator[str]:
         """What convicts nobody: unavailable entries by ledger, released ones, the class of losses."""
-        if not self.judged.entries:
+        if not self.obliged:
             yield "no entry was promised to anyone"
         yield from put_back_notes(self.histories, self.run)
-        for ledger in self.losses.unavailable.ledgers()[:20]:
+        for ledger in self.unavailable.ledgers()[:20]:
             yield self._unavailable(ledger)
-        more = len(self.losses.unavailable.ledgers()) - 20
+        more = len(self.unavailable.ledgers()) - 20
         if more > 0:
             yield f"{counted(more, 'more ledger')} with unavailable entries"
         undetermined = self.lost_by_class[UNDETERMINED].count()
@@ -284,13 +347,13 @@ class _Case:
             yield f"{what} of class undetermined: {undetermined_because(self.run)}"
 
     def _unavailable(self, ledger: int) -> str:
-        spans = self.losses.unavailable.of(ledger)
-        error = self.facts.finals.refused.get(ledger)
-        refused = error is not None and ledger not in self.facts.finals.opened
-        why = f"it could not be opened at the end (error {error})" if refused else "not read back"
+        spans = self.unavailable.of(ledger)
+        errors = [error for _, error, *_ in self.facts.of(REFUSED, ledger)]
+        refused = errors and not self.facts.of(OPENED, ledger)
+        why = f"it could not be opened at the end (error {min(errors)})" if refused else "not read back"
         if not refused and not self.histories.seen_whole(ledger):
             why = "not read back, and the ledger's metadata was not seen whole"
-        if spans & self.facts.finals.kept.spans():
+        if spans & self.unsure:
             why = "read back, then denied by every bookie while the ledger's metadata may have changed"
         return (
             f"{ledger_text(self.run, ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "

@@ -12,43 +12,67 @@ Sources: the rules in ``docs/verdicts.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+import pyarrow as pa
 
-from checkers.contract import RunFacts
-from checkers.durability.known import NOTHING, Known, why_not
-from checkers.durability.known import knowledge as known_of
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.durability.holders import Holders
+from checkers.durability.known import Known, why_not
 from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
-from checkers.facts.histories import Histories
-from checkers.facts.holders import Forgery, Holders
+from checkers.facts.ledgers import histories
 from checkers.facts.losses import gathered
-from checkers.facts.observations import Census
-from checkers.facts.passes import Passes
 from checkers.facts.rules import rule_text
+from checkers.facts.wire import answers, denies
 from checkers.facts.wording import bookie_name, counted, entries_text, time_text
-from checkers.sets.spans import Bools, Ints, Spans
-from checkers.sets.stripes import Stripes
-from evidence.codes import NEVER, Status
+from checkers.found import whole_rows
+from checkers.ledger_facts import Columns
+from checkers.sets.spans import Ints, Spans
+from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses
 
 FORGED, UNEXPLAINED, EXPLAINED, UNDETERMINED = "forged", "unexplained", "explained", "undetermined"
 PUT_BACK = "put_back"
 CLASSES = (EXPLAINED, UNEXPLAINED, FORGED, PUT_BACK, UNDETERMINED)
 
+_FORGERY = ("ledger", "entry", "forwarded_ns", "seq", "source", "bookie", "rule", "delivered")
 
-def knowledge(
-    holders: Holders, disks: Stripes, histories: Histories, census: Census, passes: Passes, run: RunFacts
-) -> Known:
-    """What is known of a run's holders, with all that lies beyond a close which followed a denial of ours."""
-    known = known_of(holders, disks, histories, census, passes, run)
-    if known is NOTHING:
-        return known
-    decisive = {ledger for ledger, _ in _decisive(holders, histories)}
-    return replace(known, forged=Spans.beyond({ledger: histories.ends[ledger] for ledger in decisive}))
+
+def _forgeries(batch: Batch) -> Columns:
+    rows = answers(batch.frames, Message.RECOVERY_READ)
+    rows = rows.where(((rows["flags"] & int(FrameFlag.FORGED)) != 0) & denies(rows["delivered"]))
+    return {name: rows[name] for name in _FORGERY}
+
+
+FORGERIES = LedgerFact(
+    "forged_denials", {"frames": (*_FORGERY, "way", "kind", "flags")}, _forgeries, key=_FORGERY
+)
+"""The denials of recovery reads that a rule of ours made, as they were passed on."""
+
+
+def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
+    """Ledger -> forged denials of the entry behind its end that were passed on before the close, in order."""
+    found: dict[int, list[tuple[int, ...]]] = {}
+    closes = facts.once(histories).closes
+    for ledger, entry, *forgery in facts.of(FORGERIES):
+        close = closes.get(ledger)
+        if close is not None and close.last_entry + 1 == entry and forgery[0] < close.latest_ns:
+            found.setdefault(ledger, []).append(tuple(forgery))
+    return found
+
+
+def forgery_proof(ledger: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
+    """Sentences on the denials of ours that the close of a ledger followed."""
+    entry = facts.once(histories).ends[ledger] + 1
+    for forwarded_ns, _, source, bookie, rule, status in facts.once(_decisive).get(ledger, ()):
+        yield (
+            f"{rule_text(run, source, bookie, rule)} answered {Status(status).name} in the name of "
+            f"{bookie_name(run, bookie)} to the recovery read of entry {entry}, "
+            f"passed on at {time_text(run, forwarded_ns)}"
+        )
 
 
 def undetermined_because(run: RunFacts) -> str:
@@ -62,99 +86,99 @@ def undetermined_because(run: RunFacts) -> str:
     return f"{kept}, and it is not proven that all of them lost it by recorded faults before a repair"
 
 
-def classified(lost: Spans, known: Known, histories: Histories) -> dict[str, Spans]:
-    """The lost entries by class."""
-    put_back = lost - lost.without(set(histories.put_back))
-    forged = (lost - put_back) & known.forged
-    rest = lost - put_back - forged
-    parts: dict[str, list[tuple[int, Ints]]] = {name: [] for name in CLASSES}
+def classified(lost: Spans, holders: Holders, known: Known | None, facts: LedgerFacts) -> dict[str, Spans]:
+    """The lost entries by class; ``holders`` are those who had them."""
+    put_back = lost - lost.without(set(facts.once(histories).put_back))
+    rest = lost - put_back
+    if not known:
+        return {name: put_back if name == PUT_BACK else Spans.empty() for name in CLASSES} | {
+            UNDETERMINED: rest
+        }
+    forged = _forged(rest, facts)
+    rest = rest - forged
+    kept: list[tuple[int, Ints]] = []
+    took: list[tuple[int, Ints]] = []
     for ledger in rest.ledgers():
         entries = rest.of(ledger).entries()
-        for name, mask in _proven(ledger, entries, known).items():
-            parts[name].append((ledger, entries[mask]))
-    found = {name: gathered(part) for name, part in parts.items()}
-    found[FORGED] = forged
-    found[PUT_BACK] = put_back
-    found[UNDETERMINED] = rest - found[UNEXPLAINED] - found[EXPLAINED]
-    return found
+        never = never_lost(ledger, entries, holders, known)
+        kept.append((ledger, entries[never]))
+        took.append((ledger, entries[explained(ledger, entries, holders, known) & ~never]))
+    found = {UNEXPLAINED: gathered(kept), EXPLAINED: gathered(took), FORGED: forged, PUT_BACK: put_back}
+    undetermined = rest - found[UNEXPLAINED] - found[EXPLAINED]
+    return {name: found.get(name, undetermined) for name in CLASSES}
 
 
-def _proven(ledger: int, entries: Ints, known: Known) -> dict[str, Bools]:
-    """Masks of the entries that are proven to be of a class."""
-    kept = never_lost(ledger, entries, known)
-    return {UNEXPLAINED: kept, EXPLAINED: explained(ledger, entries, known) & ~kept}
+def _forged(lost: Spans, facts: LedgerFacts) -> Spans:
+    """What lies beyond a close that followed a denial of ours."""
+    ends = {ledger: facts.once(histories).ends[ledger] for ledger in facts.once(_decisive)}
+    return lost & Spans.beyond(ends)
 
 
-def holder_proof(span: tuple[int, int, int], known: Known, run: RunFacts) -> Iterator[str]:
-    """Sentences on who had acknowledged the entries of a (ledger, first, last), and what became of them."""
-    ledger, first, last = span
-    entries = np.arange(first, last + 1)
-    having = dict(known.held.having(ledger, entries))
-    for number in sorted({int(had.sum()) for had in having.values()}, reverse=True):
-        names = [life_name(run, life) for life, had in having.items() if had.sum() == number]
-        what = entries_text(first, last)
-        part = what if number == len(entries) else f"{number:,} of {what}"
-        yield f"{_all(names)} had acknowledged {part} (on the wire)"
-    for life, had in having.items():
-        yield from _afterwards(life, ledger, entries, had, known, run)
+def had_rows(spans: Spans, holders: Holders) -> pa.Table:
+    """How many entries of each span each life had acknowledged; of these in the last census, and on its disk.
+
+    Columns: ledger, first, last, life, had, shown, on disk.
+    """
+    found = [np.empty((7, 0), dtype=np.int64)]
+    for life, held in holders.held.items():
+        shown = holders.shown.get(bookie_of(life), Spans.empty())
+        parts = (held, held & shown, held & holders.on_disk.get(life, Spans.empty()))
+        numbers = [part.counted_in(spans) for part in parts]
+        rows = np.stack([*spans.columns, np.full(len(spans), life), *numbers])
+        found.append(rows[:, numbers[0] > 0])
+    columns = np.concatenate(found, axis=1)
+    return whole_rows("had", columns[0], [*columns])
 
 
-def _afterwards(
-    life: int, ledger: int, entries: Ints, had: Bools, known: Known, run: RunFacts
+def holder_proof(
+    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: Known, run: RunFacts
 ) -> Iterator[str]:
+    """Sentences on who had acknowledged the entries of a (ledger, first, last), and what became of them.
+
+    ``lives`` are life -> how many it had, showed of these in the last census pass, and had of these on disk.
+    """
+    _, first, last = span
+    what, size = entries_text(first, last), last - first + 1
+    for number in sorted({had for had, *_ in lives.values()}, reverse=True):
+        names = [life_name(run, life) for life, (had, *_) in lives.items() if had == number]
+        part = what if number == size else f"{number:,} of {what}"
+        yield f"{_all(names)} had acknowledged {part} (on the wire)"
+    for life, numbers in lives.items():
+        yield from _afterwards(life, numbers, known, run)
+
+
+def _afterwards(life: int, numbers: tuple[int, ...], known: Known, run: RunFacts) -> Iterator[str]:
     """What became of what a life had; that it lived on is news only of what is not there any more."""
-    shown = had & known.copies_of(life, ledger, entries)
+    had, shown, on_disk = numbers
     boot = known.boots.get(life)
-    if shown.any():
-        found = counted(int(shown.sum()), "copy", "copies")
-        yield f"the last census pass found {found} on {bookie_name(run, bookie_of(life))}"
-    if np.array_equal(shown, had):
+    if shown:
+        copies = counted(shown, "copy", "copies")
+        yield f"the last census pass found {copies} on {bookie_name(run, bookie_of(life))}"
+    if shown == had:
         return
     lasting = boot is not None and boot.unclean and boot.least_loss not in (None, Loses.MEMORY)
     if life in known.steady and not lasting:
         yield f"{life_name(run, life)} did not end uncleanly before that census"
     elif boot is not None and boot.ended_ns != NEVER:
         journaled = ", which takes no journaled add" if life in known.steady else ""
-        disk = _disk(life, ledger, entries[had], known)
+        disk = _disk(life, had, on_disk, known)
         wiped_ns = known.emptied.get(life)
         wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {time_text(run, wiped_ns)}"
         ended = f"{boot.how} at {time_text(run, boot.ended_ns)}{journaled}"
         yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
 
 
-def _disk(life: int, ledger: int, entries: Ints, known: Known) -> str:
+def _disk(life: int, had: int, on_disk: int, known: Known) -> str:
     """What the disk held, when its life ended uncleanly, of entries that this life had."""
     copied = known.copied.get(life)
     if copied is None:
         return ""
     if copied.why_not:
         return f"; what its disk held is not known: {copied.why_not}"
-    held = int(dict(known.disks.having(ledger, entries)).get(life, np.zeros(1)).sum())
-    if held == len(entries):
+    if on_disk == had:
         return "; its disk held what it had acknowledged"
-    return f"; its disk held {held:,} of the {len(entries):,}" if held else "; its disk held none of that"
+    return f"; its disk held {on_disk:,} of the {had:,}" if on_disk else "; its disk held none of that"
 
 
 def _all(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _decisive(holders: Holders, histories: Histories) -> Iterator[tuple[int, Forgery]]:
-    """(ledger, forged denial) of the entries right behind ledgers' ends, passed on before the close."""
-    for (ledger, entry), forgeries in sorted(holders.forgeries.items()):
-        close = histories.closes.get(ledger)
-        if close is not None and close.last_entry + 1 == entry:
-            early = [forgery for forgery in forgeries if forgery.delivered_ns < close.latest_ns]
-            yield from ((ledger, forgery) for forgery in sorted(early))
-
-
-def forgery_proof(ledger: int, holders: Holders, histories: Histories, run: RunFacts) -> Iterator[str]:
-    """Sentences on the denials of ours that the close of a ledger followed."""
-    for of, forgery in _decisive(holders, histories):
-        if of == ledger:
-            entry = histories.ends[ledger] + 1
-            yield (
-                f"{rule_text(run, forgery.source, forgery.bookie, forgery.rule)} answered "
-                f"{Status(forgery.status).name} in the name of {bookie_name(run, forgery.bookie)} to the "
-                f"recovery read of entry {entry}, passed on at {time_text(run, forgery.delivered_ns)}"
-            )

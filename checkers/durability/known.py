@@ -1,23 +1,19 @@
-"""What is known of those who had entries, and of what became of what they had: read once for a run."""
+"""What is known of the lives of bookies, and of what became of what they had."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from checkers.contract import RunFacts
+from checkers.contract import LedgerFacts, RunFacts
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import Boot, bookie_of, boots_of
+from checkers.facts.boots import Boot, boots_of
 from checkers.facts.damage import damage_to
 from checkers.facts.disks import Copied, altered, copied_disks, fallen, outlasted
-from checkers.facts.histories import Histories, histories_of
-from checkers.facts.holders import Holders
-from checkers.facts.observations import Census
-from checkers.facts.passes import Passes
-from checkers.facts.versions import Versions
-from checkers.sets.spans import Bools, Ints, Spans
-from checkers.sets.stripes import Stripes
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import histories
+from checkers.facts.passes import passes
 from evidence.codes import NEVER
 
 _LOG_READ = "log_read"
@@ -41,43 +37,29 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of those who had entries.
+    """What is known of the lives of bookies, by their numbers.
 
-    ``boots`` are the lives by their number; ``steady`` those that never lost what they had; ``copies``
-    (bookie -> entries) what the last census pass showed. ``disks`` is what lives' disks held when they
-    died uncleanly, for the lives in ``copied`` that could be read; ``fallen`` are the lives whose end by a
-    recorded fault may have taken what they had, ``altered`` those whose disk a fault may have changed
-    afterwards, ``emptied`` those of whose disk a fault has taken all since, and when (ns). ``repairs`` are
-    the checks that were completed, all of them unless ``unlogged`` names lives whose log was not read.
-    ``forged`` is all that lies beyond a close which followed a denial of ours.
+    ``steady`` are those that never lost what they had. ``copied`` are the disks that were copied at an
+    unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
+    ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
+    has taken all since, and when (ns). ``repairs`` are the checks that were completed, all of them unless
+    ``unlogged`` names lives whose log was not read.
     """
 
-    held: Stripes
-    doubtful: Stripes
     boots: Mapping[int, Boot]
     steady: frozenset[int]
-    copies: Mapping[int, Spans]
-    disks: Stripes = field(default_factory=Stripes.empty)
-    copied: Mapping[int, Copied] = field(default_factory=dict)
-    fallen: frozenset[int] = frozenset()
-    altered: frozenset[int] = frozenset()
-    emptied: Mapping[int, int] = field(default_factory=dict)
-    repairs: tuple[Repair, ...] = ()
-    unlogged: frozenset[int] = frozenset()
-    histories: Histories = field(default_factory=lambda: histories_of(Versions()))
-    bookies: Mapping[str, int] = field(default_factory=dict)
-    forged: Spans = field(default_factory=Spans.empty)
-
-    def copies_of(self, life: int, ledger: int, entries: Ints) -> Bools:
-        """Mask of the entries that a life's bookie showed in the last census pass."""
-        return self.copies.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
-
-
-NOTHING = Known(Stripes.empty(), Stripes.empty(), {}, frozenset(), {})
+    copied: Mapping[int, Copied]
+    fallen: frozenset[int]
+    altered: frozenset[int]
+    emptied: Mapping[int, int]
+    repairs: tuple[Repair, ...]
+    unlogged: frozenset[int]
+    histories: Histories
+    bookies: Mapping[str, int]
 
 
 def why_not(run: RunFacts) -> str | None:
-    """Why nobody can say who had an entry, or None."""
+    """Why it cannot be said who had an entry, or None."""
     if not run.wire:
         return "no wire log was kept"
     if damage_to(run, ("frames",)):
@@ -87,14 +69,12 @@ def why_not(run: RunFacts) -> str | None:
     return None
 
 
-def knowledge(
-    holders: Holders, disks: Stripes, histories: Histories, census: Census, passes: Passes, run: RunFacts
-) -> Known:
-    """What a run's whole wire log and its bookies' boots tell; ``NOTHING`` without either."""
+def knowledge(facts: LedgerFacts, run: RunFacts) -> Known | None:
+    """What a run's whole wire log and its bookies' boots tell; None without either."""
     if why_not(run):
-        return NOTHING
-    judging = passes.get(census.last_pass)
-    until_ns = judging.ended_ns if judging else NEVER  # who died later had lost nothing by then
+        return None
+    times = facts.once(passes)
+    until_ns = times[max(times)].ended_ns if times else NEVER  # who died later had lost nothing by then
     boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
     spoiled = disturbed(run)
     steady = frozenset(
@@ -105,27 +85,17 @@ def knowledge(
     )
     copied = copied_disks(run)
     return Known(
-        held=holders.held,
-        doubtful=holders.doubtful,
         boots=boots,
         steady=steady,
-        copies=_shown(census),
-        disks=disks,
         copied=copied,
         fallen=fallen(run),
         altered=altered(run, copied),
         emptied=_emptied(boots, run),
         repairs=_repairs(boots, run),
         unlogged=_unlogged(boots, run),
-        histories=histories,
+        histories=facts.once(histories),
         bookies=run.bookies,
     )
-
-
-def _shown(census: Census) -> dict[int, Spans]:
-    """What the bookies showed in the last pass."""
-    last = census.last_pass
-    return {bookie: marks.spans() for (number, bookie), marks in census.present.items() if number == last}
 
 
 def _emptied(boots: Mapping[int, Boot], run: RunFacts) -> dict[int, int]:

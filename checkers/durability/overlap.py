@@ -15,42 +15,43 @@ from itertools import pairwise
 
 import numpy as np
 
+from checkers.durability.holders import Holders, having
 from checkers.durability.known import Known, Repair
 from checkers.facts.boots import bookie_of
-from checkers.facts.losses import holders
+from checkers.facts.losses import holders as write_sets
 from checkers.facts.versions import Version
-from checkers.sets.spans import Bools, Ints
+from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER
 from protocol.addresses import name_of_id
 
 
-def explained(ledger: int, entries: Ints, known: Known) -> Bools:
+def explained(ledger: int, entries: Ints, holders: Holders, known: Known) -> Bools:
     """Mask of the entries of one ledger that are proven to have been lost so."""
     if not known.histories.seen_whole(ledger):
         return np.zeros(len(entries), dtype=np.bool_)
-    overlap = _Overlap(ledger, entries, known)
-    for life, had in known.held.having(ledger, entries):
+    overlap = _Overlap(ledger, entries, holders, known)
+    for life, had in having(holders.held, ledger, entries):
         overlap.lost_with(life, had)
-    overlap.spare(had for _, had in known.doubtful.having(ledger, entries))
     for life, held in overlap.on_disk.items():
         overlap.lost_with(life, held)
-    overlap.spare(copies.holds(ledger, entries) for copies in known.copies.values())
+    spared = (holders.doubtful, *holders.shown.values())
+    overlap.spare(those.holds(ledger, entries) for those in spared)
     overlap.repaired()
     overlap.replicated()
     return overlap.proven & (overlap.first < NEVER)
 
 
-def never_lost(ledger: int, entries: Ints, known: Known) -> Bools:
+def never_lost(ledger: int, entries: Ints, holders: Holders, known: Known) -> Bools:
     """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
 
     Nothing that befell it may take what it had, or its disk held it at its death and nothing can have changed
     that since. A bookie that the metadata does not name any more collects its copies lawfully.
     """
     kept = np.zeros(len(entries), dtype=np.bool_)
-    on_disk = dict(known.disks.having(ledger, entries))
+    on_disk = dict(having(holders.on_disk, ledger, entries))
     due = _to_the_end(ledger, entries, known)
-    for life, had in known.held.having(ledger, entries):
-        kept |= had & known.copies_of(life, ledger, entries)
+    for life, had in having(holders.held, ledger, entries):
+        kept |= had & holders.shown.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
         if bookie_of(life) in due:
             duty = had & due[bookie_of(life)]
             if life in known.steady:
@@ -77,10 +78,10 @@ class _Overlap:
     ``on_disk`` is what lives' disks held of them at their deaths.
     """
 
-    def __init__(self, ledger: int, entries: Ints, known: Known) -> None:
+    def __init__(self, ledger: int, entries: Ints, holders: Holders, known: Known) -> None:
         self._ledger, self._entries, self._known = ledger, entries, known
         self._chain = known.histories.of[ledger]
-        self.on_disk = dict(known.disks.having(ledger, entries))
+        self.on_disk = dict(having(holders.on_disk, ledger, entries))
         self.proven = np.ones(len(entries), dtype=np.bool_)
         self.first = np.full(len(entries), NEVER, dtype=np.int64)
         self.last = np.full(len(entries), -1, dtype=np.int64)
@@ -143,7 +144,7 @@ class _Overlap:
 def _duties(chain: tuple[Version, ...], entries: Ints, known: Known) -> dict[int, Bools]:
     """Bookie -> the entries that it should hold by some of these versions."""
     due: dict[int, Bools] = {}
-    for bookie, mask in holders(chain, entries, known.bookies):
+    for bookie, mask in write_sets(chain, entries, known.bookies):
         due[bookie] = due[bookie] | mask if bookie in due else mask
     return due
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts
 from checkers.facts.histories import Histories
-from checkers.facts.parts import acked, deleted, identified, told_lac
+from checkers.facts.parts import acked, deleted, final, identified, told_lac
 from checkers.ledger_facts import Columns
 from checkers.rows import Bools, Rows
 from evidence.codes import Kind, Outcome
@@ -102,6 +102,29 @@ HIGHEST_FORCED = LedgerFact(
 
 RELEASED = operations_fact("released", deleted, values={"invoked_ns": "min"})
 """When a delete of the ledger that did not fail was first invoked."""
+
+
+_OPEN = ("ledger", "error", "invoked_ns", "completed_ns")
+
+
+def _not_opened(batch: Batch) -> Columns:
+    opens = batch.operations.of(kind=Kind.OPEN).once(final)
+    rows = opens.where(opens["outcome"] != Outcome.OK)
+    return {**{name: rows[name] for name in _OPEN}, "number": np.ones(rows.number, dtype=np.int64)}
+
+
+OPENED = operations_fact(
+    "opened_at_the_end", lambda rows: rows.of(kind=Kind.OPEN).once(final).of(outcome=Outcome.OK)
+)
+"""The ledgers of which a final open succeeded."""
+REFUSED = LedgerFact(
+    "refused_at_the_end",
+    {"operations": (*_OPEN, "entry", "kind", "outcome", "flags")},
+    _not_opened,
+    key=("ledger", "error"),
+    values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},
+)
+"""By ledger and error: the final opens that did not succeed."""
 
 
 def last_pass(facts: LedgerFacts) -> int:

@@ -34,7 +34,6 @@ from checkers.facts.wording import client_name, entries_text, operation_text
 from checkers.found import mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.peaks import Peaks, peaks
-from checkers.sets.sharing import shared
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 
@@ -78,20 +77,6 @@ def _promises_of(chunk: Chunk) -> Promises:
     )
 
 
-@shared
-def merge_promises(left: Promises, right: Promises) -> Promises:
-    """The promises of both."""
-    return Promises(
-        acked=left.acked | right.acked,
-        deferred=left.deferred | right.deferred,
-        read=left.read | right.read,
-        forced=left.forced | right.forced,
-        told=left.told | right.told,
-        top=left.top | right.top,
-        released=merge_earliest(left.released, right.released),
-    )
-
-
 def merge_earliest(left: Mapping[_Key, int], right: Mapping[_Key, int]) -> dict[_Key, int]:
     """The smaller value of each key of two mappings."""
     merged = dict(left)
@@ -104,12 +89,17 @@ PROMISES = (HIGHEST_LAC, HIGHEST_ACKED, HIGHEST_FORCED, RELEASED)
 """The facts of ledgers that say what was promised beyond single entries."""
 
 
-def promised_in(batch: Batch, facts: LedgerFacts) -> Spans:
-    """The entries of a batch that were promised: ok adds, deferred ones up to a force, confirmed reads."""
+def acknowledged_in(batch: Batch, facts: LedgerFacts) -> Spans:
+    """The adds of a batch that were promised: those that ended ok, of deferred ones those up to a force."""
     promises = promises_of(batch)
     deferred = promises.deferred.spans()
     anchored = deferred.up_to_each(facts.at(HIGHEST_FORCED, "entry", deferred.ledger, missing=-1))
-    return promises.acked.spans() | anchored | promises.read
+    return promises.acked.spans() | anchored
+
+
+def promised_in(batch: Batch, facts: LedgerFacts) -> Spans:
+    """The entries of a batch that were promised: adds, and what confirmed reads returned."""
+    return acknowledged_in(batch, facts) | promises_of(batch).read
 
 
 def promised_by_lac(facts: LedgerFacts) -> Spans:
@@ -144,23 +134,6 @@ def promises_found(found: Found, facts: LedgerFacts) -> Promises:
 def _peaks(facts: LedgerFacts, fact: LedgerFact, column: str) -> Peaks:
     columns = facts.columns(fact)
     return peaks(columns["ledger"], columns[column], columns["client"], columns["seq"])
-
-
-@dataclass(frozen=True, slots=True)
-class Obliged:
-    """The obliged set: ``acknowledged`` are the adds in it, ``entries`` everything; ``marks`` of the adds."""
-
-    acknowledged: Spans
-    entries: Spans
-    marks: Marks
-
-
-def obliged(promises: Promises, ends: Mapping[int, int]) -> Obliged:
-    """Everything promised, of released ledgers too; ``ends`` is ledger -> last entry of its close."""
-    anchored = promises.deferred.spans() & promises.forced.below()
-    acknowledged = promises.acked.spans() | anchored
-    entries = acknowledged | promises.told.below() | promises.read | Spans.up_to(ends)
-    return Obliged(acknowledged, entries, promises.acked | promises.deferred)
 
 
 def promise_proof(promises: Promises, span: tuple[int, int, int], run: RunFacts) -> Iterable[str]:

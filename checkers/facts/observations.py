@@ -1,8 +1,4 @@
-"""What the bookies answered in the census and what the final reads delivered.
-
-These are the facts against which a promise is held. Summaries only; who was promised what is
-:mod:`checkers.facts.obliged`, and what follows from both is :mod:`checkers.facts.losses`.
-"""
+"""What the bookies answered in the census, by pass and bookie."""
 
 from __future__ import annotations
 
@@ -12,12 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from checkers.facts.parts import delivered, entries_of, final, latest, proven, signed
+from checkers.facts.parts import entries_of, signed
 from checkers.rows import Rows, at_once
 from checkers.sets.marks import Marks
 from checkers.sets.sharing import shared
 from checkers.sets.spans import Spans
-from evidence.codes import Holding, Kind, Outcome, Proof
+from evidence.codes import Holding
 
 Asked = tuple[int, int]
 """(census pass, bookie number)."""
@@ -93,49 +89,3 @@ def _joined(left: Mapping[Asked, _Set], right: Mapping[Asked, _Set]) -> dict[Ask
     for asked, entries in right.items():
         joined[asked] = joined[asked] | entries if asked in joined else entries
     return joined
-
-
-@dataclass(frozen=True, slots=True)
-class Finals:
-    """The final reads: what they delivered, and how the final opens went.
-
-    ``kept`` are entries whose payload proves itself, ``spoiled`` those delivered as anything
-    else; ``opened`` and ``refused`` are ledgers by the outcome of a final open with recovery
-    (a ledger may be in both, after several attempts). ``read_ns`` is ledger -> the last time (ns) at which
-    any client had been delivered an entry of it.
-    """
-
-    kept: Marks
-    spoiled: Spans
-    opened: frozenset[int]
-    refused: Mapping[int, int]
-    read_ns: Mapping[int, int]
-
-
-def scan_finals(rows: Rows) -> Finals:
-    """The final reads in the ``operations`` of one chunk; ``refused`` keeps the lowest error code."""
-    read, opens = rows.once(delivered), rows.of(kind=Kind.OPEN).once(final)
-    failed = opens.where(opens["outcome"] != Outcome.OK)
-    refused: dict[int, int] = {}
-    for ledger, error in zip(failed["ledger"].tolist(), failed["error"].tolist(), strict=True):
-        refused[ledger] = min(refused.get(ledger, error), error)
-    return Finals(
-        kept=read.once(proven).once(final).once(signed),
-        spoiled=read.where(read["proof"] != Proof.PROVES_ITSELF).once(final).once(entries_of),
-        opened=frozenset(np.unique(opens.of(outcome=Outcome.OK)["ledger"]).tolist()),
-        refused=refused,
-        read_ns=latest(read, "completed_ns"),
-    )
-
-
-def merge_finals(left: Finals, right: Finals) -> Finals:
-    """The final reads of both."""
-    refused = dict(left.refused)
-    for ledger, error in right.refused.items():
-        refused[ledger] = min(refused.get(ledger, error), error)
-    read_ns = {**left.read_ns, **right.read_ns}
-    for ledger in left.read_ns.keys() & right.read_ns.keys():
-        read_ns[ledger] = max(left.read_ns[ledger], right.read_ns[ledger])
-    return Finals(
-        left.kept | right.kept, left.spoiled | right.spoiled, left.opened | right.opened, refused, read_ns
-    )

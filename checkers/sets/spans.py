@@ -160,6 +160,11 @@ class Spans:
         )
         return Spans(keys[0], begin, end)
 
+    @property
+    def columns(self) -> tuple[Ints, Ints, Ints]:
+        """Ledger, first and last of each span."""
+        return self.ledger, self.first, self.last
+
     def __len__(self) -> int:
         """How many spans there are (not entries)."""
         return len(self.first)
@@ -227,3 +232,29 @@ class Spans:
         if not len(mine):
             return np.zeros(len(entries), dtype=np.bool_)
         return (at >= 0) & (entries <= mine.last[np.maximum(at, 0)])
+
+    def has(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Bools:
+        """For each (ledger, entry), whether it is in the set."""
+        return np.asarray(self.place(ledger, entry) >= 0)
+
+    def place(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Ints:
+        """For each (ledger, entry), the number of the span that has it, -1 where there is none."""
+        if not len(self) or not len(entry):
+            return np.full(len(entry), -1, dtype=np.int64)
+        ledgers, number = np.unique(self.ledger, return_inverse=True)
+        entries, first = np.unique(entry), self.first
+        # Ledger and entry as one number each: spans are sorted by both, and only the order counts.
+        width = len(entries) + 1
+        begins = number * width + np.searchsorted(entries, first)
+        mine = np.minimum(np.searchsorted(ledgers, ledger), len(ledgers) - 1)
+        at = np.searchsorted(begins, mine * width + np.searchsorted(entries, entry), side="right") - 1
+        found = np.maximum(at, 0)
+        inside = (self.ledger[found] == ledger) & (first[found] <= entry) & (entry <= self.last[found])
+        return np.where(inside, found, -1)
+
+    def counted_in(self, others: Spans) -> Ints:
+        """How many entries of each span of another set are in this one."""
+        common = self & others
+        numbers = np.zeros(len(others), dtype=np.int64)
+        np.add.at(numbers, others.place(common.ledger, common.first), common.last - common.first + 1)
+        return numbers

@@ -18,7 +18,7 @@ from checkers.judge import check_all, combined_facts, conclude_all, facts_of, ju
 from checkers.registry import CHECKERS
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
-from tests.histories.lives import fenced, said, took
+from tests.histories.lives import boot, fenced, forged, said, took
 from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
@@ -36,6 +36,7 @@ from tests.histories.story import (
     facts,
     forced,
     good_ending,
+    kept,
     opened,
     operation,
     run_facts,
@@ -150,6 +151,27 @@ APART = {
             for at in (115, 113, 117)
         ),
     ],
+    "a denial of ours of the entry at which a ledger was cut, and losses beyond it": [
+        *(acked(entry) for entry in range(5)),
+        *(created(), closed(0, latest_ns=900), opened(0), forged(1, 1, 300)),
+        *(took(entry, 2, 100) for entry in range(1, 5)),
+    ],
+    "a last census pass that began after every read, and another that did not": [
+        *(created(), closed(2), opened(2)),
+        *(acked(entry) for entry in range(3)),
+        *(kept(entry, completed_ns=400 if entry else 700) for entry in range(3)),
+        *(answered(1, bookie, Holding.ABSENT, asked_ns=500, answered_ns=600) for bookie in (1, 2, 3)),
+    ],
+    "losses of entries that only a LAC promised": [
+        *(acked(0), told(4), created(), closed(1), opened(1), kept(0)),
+        *(answered(1, bookie, Holding.ABSENT, asked_ns=500, answered_ns=600) for bookie in (1, 2, 3)),
+    ],
+    "one life that had acknowledged more of a lost span than another": [
+        *(acked(entry) for entry in range(4)),
+        *(created(), closed(-1), opened(-1)),
+        *(took(entry, 1, 100) for entry in range(4)),
+        *(took(entry, 2, 101) for entry in range(3)),
+    ],
     "a log over two ledgers": [
         *(put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61))),
         last((7, 1), (8, 0), at=(90, 95)),
@@ -165,7 +187,10 @@ APART = {
     ],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
+_ALIVE = run_facts(wire=True, servers=[row for bookie in (1, 2, 3) for row in boot(bookie)])
 RUNS = {
+    "a denial of ours of the entry at which a ledger was cut, and losses beyond it": _ALIVE,
+    "one life that had acknowledged more of a lost span than another": _ALIVE,
     "the first of a boot's denials": boots.run_of(),
     "a log over two ledgers": chain_facts(),
     "an ensemble in one rack": run_facts(racks=dict.fromkeys(BOOKIES, "r1"), min_racks=2),

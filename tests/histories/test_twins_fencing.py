@@ -143,4 +143,4 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little(ensemble,
     summaries = check_all(part, run_facts(wire=True), known, checkers=CHECKERS)
     assert time.process_time() - begun < 1.0
     assert len(pickle.dumps(summaries)) < 500_000
-    assert len(summaries["durability"].holders.held) == (3 if ensemble == 3 else ensemble * write)
+    assert not summaries["durability"].rows.num_rows  # nobody was promised any of these

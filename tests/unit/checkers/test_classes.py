@@ -205,6 +205,11 @@ def test_entries_of_one_loss_may_be_of_different_classes():
 CUT = [acked(0), acked(1), created(), closed(0, latest_ns=900), opened(0), kept(0), found(0)]
 
 
+def test_all_that_a_close_cut_off_after_a_denial_of_ours_is_forged():
+    cut = [acked(0), acked(1), acked(2), created(), closed(0, latest_ns=900), opened(0), kept(0)]
+    assert classes(cut, forged(1, 1, 300), took(2, 2, 100), servers=THREE_LIVES) == [("forged", 1, 2)]
+
+
 def test_a_close_that_followed_a_denial_of_ours_is_forged():
     healed = '{"healed": {"rule": "denied", "number": 2, "link": "reader-b1", "matched": 1, "acted": 1}}'
     faults = (fault(5, "forge", "reader-b1", proof=healed),)

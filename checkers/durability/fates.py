@@ -1,0 +1,244 @@
+"""What became of the promised entries of some blocks: kept, lost, corrupt, or not decided.
+
+Lost needs proof: the ledger's last close lies below the entry, or every bookie that was ever to store the
+entry answered in the last census pass that it has no such entry. Corrupt needs that nothing but other bytes
+was found anywhere. An entry that a final read delivered is kept, unless that pass began after the read
+and all that it found were such answers. Sources: BP-46 ("A note on Response Codes"), ``docs/verdicts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.durability.holders import acknowledged, by, inside, on_disks, outside
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, histories
+from checkers.facts.losses import gathered, holders
+from checkers.facts.obliged import promises_of
+from checkers.facts.parts import delivered, entries_of, final, proven, signed
+from checkers.facts.passes import PASS_TIMES, Pass, passes
+from checkers.found import set_rows
+from checkers.ledger_facts import Columns, value_at
+from checkers.rows import Rows
+from checkers.sets.marks import Marks
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from evidence.codes import NEVER, Holding
+
+
+def _last_reads(batch: Batch) -> Columns:
+    """The read of each ledger that ended last; operations come sorted by ledger."""
+    rows = batch.operations.once(delivered)
+    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=-1))
+    ended_ns = rows["completed_ns"]
+    latest_ns = np.maximum.reduceat(ended_ns, begin) if len(begin) else ended_ns
+    return {"ledger": rows["ledger"][begin], "completed_ns": latest_ns}
+
+
+LAST_READ = LedgerFact(
+    "last_read",
+    {"operations": ("ledger", "entry", "kind", "outcome", "completed_ns")},
+    _last_reads,
+    values={"completed_ns": "max"},
+)
+"""When a client was last delivered an entry of the ledger (ns)."""
+FACTS = (HIGHEST_LAC, RELEASED, PASS_TIMES, LAST_READ)
+LOST = ("truncated", "absent", "absent_later")
+
+
+@dataclass(frozen=True)
+class Fates:
+    """Disjoint sets of promised entries; a promised entry in none of them is not decided.
+
+    ``truncated`` lie beyond the last close of their ledger, ``absent`` were denied by every bookie,
+    ``corrupt`` were found only as other bytes. Entries that a final read had delivered before the last census
+    pass are ``absent_later`` and ``corrupt_later`` instead, or ``unsure`` if the metadata may have changed
+    during it.
+    """
+
+    kept: Spans
+    unsure: Spans
+    truncated: Spans
+    absent: Spans
+    absent_later: Spans
+    corrupt: Spans
+    corrupt_later: Spans
+
+    @property
+    def lost(self) -> Spans:
+        """Lost for whichever reason."""
+        return self.truncated | self.absent | self.absent_later
+
+    def tables(self, classes: Mapping[str, Spans]) -> Iterator[pa.Table]:
+        """The sets as rows whose kinds are their names; the lost entries by class."""
+        for name in (field.name for field in fields(self)):
+            entries: Spans = getattr(self, name)
+            if name not in LOST:
+                yield set_rows(name, entries)
+            elif len(entries):
+                yield from (set_rows(name, entries & some, loss=loss) for loss, some in classes.items())
+
+
+def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    """Ledgers, ascending, and up to where each is promised whole: its highest LAC or its last close."""
+    return facts.once(_promised_up_to)
+
+
+def _promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    told, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
+    ledger, up_to = np.concatenate([told["ledger"], closed]), np.concatenate([told["lac"], ends])
+    order = np.lexsort((-up_to, ledger))
+    ledgers, first = np.unique(ledger[order], return_index=True)
+    return ledgers, up_to[order][first]
+
+
+def _last_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
+    ledgers, ends = np.array(sorted(facts.once(histories).ends.items()), dtype=np.int64).reshape(-1, 2).T
+    return ledgers, ends
+
+
+def beyond_end(entries: Spans, facts: LedgerFacts) -> Spans:
+    """Those beyond the last close of their ledger."""
+    return entries.above(value_at(*facts.once(_last_ends), entries.ledger, LAST_ENTRY))
+
+
+def _promised_whole(entries: Spans, facts: LedgerFacts) -> Spans:
+    """Those up to the highest LAC or the last close of their ledger, unless a client deleted that."""
+    kept = entries.without(facts.columns(RELEASED)["ledger"].tolist())
+    return kept.up_to_each(value_at(*promised_up_to(facts), kept.ledger, -1))
+
+
+def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Fates:
+    """The fates of the entries of a batch: of those ``promised`` one by one, and by LACs and closes."""
+    promises = promises_of(batch)
+    marks = promises.acked | promises.deferred
+    last = max(facts.once(passes), default=0)
+    census = batch.census.of(pass_number=last)
+    got = batch.operations.once(delivered).once(proven).once(final).once(signed)
+    read = _with_bytes(got, marks) & (promised | _promised_whole(got.spans(), facts))
+    named = on_disks(batch) - read
+    for rows in (census, *acknowledged(batch)):
+        named |= entries_of(outside(rows, read))
+    missing = (promised | _promised_whole(named, facts)) - read
+    truncated = beyond_end(missing, facts)
+    denied = _denied(read, census, marks, facts)
+    absent, corrupt = _by_answers((missing - truncated) | denied, census, marks, facts, run)
+    unsure = _changing((absent | corrupt) & denied, facts)
+    return Fates(
+        kept=read - absent - corrupt,
+        unsure=unsure,
+        truncated=truncated,
+        absent=absent - denied,
+        absent_later=(absent & denied) - unsure,
+        corrupt=corrupt - denied,
+        corrupt_later=(corrupt & denied) - unsure,
+    )
+
+
+def _with_bytes(copies: Marks, marks: Marks) -> Spans:
+    """The entries of which a copy has the bytes acknowledged; any that prove themselves if none were."""
+    every = copies.spans()
+    return (every - marks.spans()) | (copies & marks).spans()
+
+
+def _denied(read: Spans, census: Rows, marks: Marks, facts: LedgerFacts) -> Spans:
+    """Of the entries that were read before the last census pass, those of which it found no good copy."""
+    last = _last_pass(facts)
+    if not last or not len(read):
+        return Spans.empty()
+    early = facts.at(LAST_READ, "completed_ns", read.ledger, NEVER) < last.began_ns
+    before = Spans(read.ledger[early], read.first[early], read.last[early])
+    if not len(before):
+        return before
+    return before - _with_bytes(census.of(holding=Holding.PRESENT).once(signed), marks)
+
+
+def _last_pass(facts: LedgerFacts) -> Pass | None:
+    times = facts.once(passes)
+    return times[max(times)] if times else None
+
+
+def _changing(read: Spans, facts: LedgerFacts) -> Spans:
+    """Of entries that had been read, those of ledgers whose metadata may have changed during the last pass.
+
+    Replication may have made a copy where it had been denied, and the former one may have been collected.
+    """
+    last, versions = _last_pass(facts), facts.once(histories).of
+    settled = {
+        ledger
+        for ledger in read.ledgers()
+        if last
+        and all(
+            version.latest_ns < last.began_ns or last.ended_ns < version.earliest_ns
+            for version in versions[ledger][1:]
+        )
+    }
+    return read.without(settled)
+
+
+def _by_answers(
+    entries: Spans, census: Rows, marks: Marks, facts: LedgerFacts, run: RunFacts
+) -> tuple[Spans, Spans]:
+    """(lost, corrupt) of some entries by the answers of the last pass.
+
+    Where the evidence was not closed, that pass may be one between two steps of the plan: an entry
+    that it denies may have been on its way, and acknowledged later. Bookies may forget a ledger
+    whose metadata is gone.
+    """
+    metadata = facts.once(histories)
+    if not run.complete or not len(entries) or not census.number:
+        return Spans.empty(), Spans.empty()
+    answers = _Answers.of(inside(census, entries), marks)
+    absent: list[tuple[int, Ints]] = []
+    corrupt: list[tuple[int, Ints]] = []
+    for ledger in entries.ledgers():
+        if metadata.known_whole(ledger) and ledger not in metadata.gone:
+            mine = entries.of(ledger).entries()
+            lost, spoiled = answers.verdicts(ledger, mine, metadata, run)
+            absent.append((ledger, mine[lost]))
+            corrupt.append((ledger, mine[spoiled]))
+    return gathered(absent), gathered(corrupt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The last census pass: explicit negatives and wrong copies by bookie, and all copies that are right."""
+
+    absent: Mapping[int, Spans]
+    bad: Mapping[int, Spans]
+    good: Spans
+
+    @classmethod
+    def of(cls, census: Rows, marks: Marks) -> _Answers:
+        """Of the rows of that pass."""
+        good, bad = Spans.empty(), by(*_by_bookie(census.of(holding=Holding.DAMAGED)))
+        copies = census.of(holding=Holding.PRESENT)
+        for bookie in np.unique(copies["bookie"]).tolist():
+            mine = signed(copies.of(bookie=bookie))
+            right = _with_bytes(mine, marks)
+            good |= right
+            bad[bookie] = bad.get(bookie, Spans.empty()) | (mine.spans() - right)
+        return cls(by(*_by_bookie(census.of(holding=Holding.ABSENT))), bad, good)
+
+    def verdicts(self, ledger: int, entries: Ints, metadata: Histories, run: RunFacts) -> tuple[Bools, Bools]:
+        """(lost, corrupt) of each entry of a ledger."""
+        due, spoiled = np.zeros((2, len(entries)), dtype=np.bool_)
+        all_absent, all_without = np.ones((2, len(entries)), dtype=np.bool_)
+        for bookie, duty in holders(metadata.of[ledger], entries, run.bookies):
+            absent = self.absent.get(bookie, Spans.empty()).holds(ledger, entries)
+            bad = self.bad.get(bookie, Spans.empty()).holds(ledger, entries)
+            due |= duty
+            all_absent &= absent | ~duty
+            all_without &= absent | bad | ~duty
+        for wrong in self.bad.values():
+            spoiled |= wrong.holds(ledger, entries)
+        good = self.good.holds(ledger, entries)
+        return due & all_absent & ~good & ~spoiled, due & all_without & spoiled & ~good
+
+
+def _by_bookie(rows: Rows) -> tuple[Rows, Ints]:
+    return rows, rows["bookie"]
