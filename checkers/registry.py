@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checkers.answers.checker import Answers
+from checkers.answers import Answers
 from checkers.availability.checker import Availability
 from checkers.closing import Closing
 from checkers.content import Content

@@ -18,7 +18,7 @@ from checkers.judge import check_all, combined_facts, conclude_all, facts_of, ju
 from checkers.registry import CHECKERS
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
-from tests.histories.lives import boot, fenced, forged, said, took
+from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
 from tests.histories.mutations import boots
 from tests.histories.simulator import simulated
 from tests.histories.story import (
@@ -172,6 +172,23 @@ APART = {
         *(took(entry, 1, 100) for entry in range(4)),
         *(took(entry, 2, 101) for entry in range(3)),
     ],
+    "an entry that was denied and a delete": [
+        *(created(), took(3, 1, 20), said(Message.READ, 1, 30, entry=3, status=Status.ENOENTRY)),
+        deleted(invoked_ns=25),
+    ],
+    "entries that a boot denied, one later than the other, as to two readers": [
+        *(took(entry, 1, 20) for entry in range(5)),
+        *(said(Message.READ, 1, 50 - entry, entry=entry, status=Status.ENOENTRY) for entry in (1, 2, 4)),
+        said(Message.RECOVERY_READ, 1, 40, entry=2, status=Status.ENOLEDGER, source=READER),
+    ],
+    "entries that a disk held at two deaths, of which a later boot denied some": [
+        *(on_disk(1, 0, 9), on_disk(1, 4, 10, boot=2)),
+        *(said(Message.READ, 1, 100, entry=entry, status=Status.ENOENTRY, boot=3) for entry in (3, 4, 10)),
+    ],
+    "a denial where limbo was due, for an entry that the boot before had taken": [
+        *(created(earliest_ns=2, latest_ns=3), took(9, 1, 20)),
+        said(Message.READ, 1, 100, entry=3, status=Status.ENOENTRY, boot=2),
+    ],
     "a log over two ledgers": [
         *(put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61))),
         last((7, 1), (8, 0), at=(90, 95)),
@@ -187,10 +204,17 @@ APART = {
     ],
 }
 """What has to be known of a ledger is in another block than the rows that are judged by it."""
+KILLED = (*boot(1, killed=50), copied(1, at=60), *boot(1, 2, began=70, killed=80), *boot(1, 3, began=90))
 _ALIVE = run_facts(wire=True, servers=[row for bookie in (1, 2, 3) for row in boot(bookie)])
 RUNS = {
     "a denial of ours of the entry at which a ledger was cut, and losses beyond it": _ALIVE,
     "one life that had acknowledged more of a lost span than another": _ALIVE,
+    "entries that a disk held at two deaths, of which a later boot denied some": run_facts(
+        wire=True, servers=KILLED
+    ),
+    "a denial where limbo was due, for an entry that the boot before had taken": run_facts(
+        wire=True, servers=KILLED, guarded=frozenset({"b1"})
+    ),
     "the first of a boot's denials": boots.run_of(),
     "a log over two ledgers": chain_facts(),
     "an ensemble in one rack": run_facts(racks=dict.fromkeys(BOOKIES, "r1"), min_racks=2),

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.answers.checker import Answers
+from checkers.answers import Answers
 from checkers.durability.checker import Durability
 from checkers.judge import judge
 from evidence.codes import Kind, Outcome

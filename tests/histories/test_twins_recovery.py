@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.answers.checker import Answers
+from checkers.answers import Answers
 from checkers.contract import Chunk
-from checkers.judge import check_all, conclude_all, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.recovery.checker import Recovery
 from checkers.sets import moments
 from evidence.codes import Message
@@ -105,12 +105,14 @@ def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
 def test_no_finding_depends_on_how_batches_were_merged(data, seed):
     history, run = random_recoveries(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    known = combined_facts((facts_of(chunk(part), checkers=CHECKERS) for part in parts), checkers=CHECKERS)
+    checked = [check_all(chunk(part), run, known, checkers=CHECKERS) for part in parts]
+    summaries = pickle.loads(pickle.dumps(checked))
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
         summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
     whole = judged([chunk(history)], run)
-    assert as_text(conclude_all(summaries[0], run, checkers=CHECKERS)) == as_text(whole)
+    assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
 
 
 @pytest.mark.parametrize("block", range(2))
@@ -148,7 +150,8 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little():
         part = Chunk({"frames": table})
         part.frames  # noqa: B018 - reading the columns is not the checker's time
         begun = time.process_time()
-        summary = checker.scan(part, run_facts(wire=True))
+        known = facts_of(part, checkers=(checker,))
+        summary = check_all(part, run_facts(wire=True), known, checkers=(checker,))
         assert time.process_time() - begun < 1.0
         assert len(pickle.dumps(summary)) < 300_000
 

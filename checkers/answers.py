@@ -1,0 +1,334 @@
+"""Answers: a bookie that must have an entry does not deny it.
+
+Only explicit negatives to reads of an entry are denials. They count as the bookie gave them, in one known
+boot, whatever became of them on their way. A denial lasts from when its request was passed on at the earliest
+until the proxy had it. An acknowledgement had been given when the proxy had it.
+
+A bookie may forget a ledger whose metadata is gone, and a closed ledger that names the bookie no more
+(``ScanAndCompareGarbageCollector``); a delete that was invoked releases its ledger. After an unclean end a
+protected bookie must not deny what it may have lost, of every ledger that is not closed and names the
+bookie in its last ensemble: the bookie marks these before it serves, and a mark goes only when its ledger
+was recovered, whatever restarts there are. Sources: *Closing Ledgers Safely* ("Beware of Ledger
+Truncation": one wrong "no such entry" is enough), BP-46 ("A note on Response Codes", "Protection
+Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.alterations import changes_since
+from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
+from checkers.facts.damage import damage_to, shortcomings
+from checkers.facts.disks import altered, copied_disks
+from checkers.facts.holders import ADDS, lives
+from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.versions import Version
+from checkers.facts.wire import denies, said_of_entries, source_name
+from checkers.facts.wording import bookie_name, entries_text, ledger_text, time_text
+from checkers.found import Row, first_rows
+from checkers.ledger_facts import Columns
+from checkers.rows import Rows
+from checkers.sets.capping import kept
+from checkers.sets.spans import Spans, ints
+from evidence.codes import NEVER, Message, Status
+from evidence.findings import Finding, Judgement, Verdict
+from protocol.addresses import name_of_id
+
+_OWN, _HELD, _LIMBO = "denied_own_ack", "denied_held", "limbo_not_shown"
+_READS = (Message.READ, Message.RECOVERY_READ)
+_ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
+_WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
+_ASKED = {Message.READ: "read", Message.RECOVERY_READ: "recovery read"}
+_RESTS_ON = ("frames", "ledgers", "operations", "servers")
+
+
+def _acks(frames: Rows) -> tuple[Rows, ...]:
+    """What bookies acknowledged, by kind of add."""
+    return tuple(said_of_entries(frames, kind).of(status=Status.EOK) for kind in ADDS)
+
+
+def _denials(frames: Rows) -> tuple[Rows, ...]:
+    """What bookies denied, by kind of read."""
+    reads = (said_of_entries(frames, kind) for kind in _READS)
+    return tuple(part.where(denies(part["status"])) for part in reads)
+
+
+def _serving(batch: Batch) -> Columns:
+    parts = (*batch.frames.once(_acks), *batch.frames.once(_denials))
+    return {
+        "ledger": np.concatenate([part["ledger"] for part in parts]),
+        "life": np.concatenate([lives(part) for part in parts]),
+    }
+
+
+SERVED = LedgerFact(
+    "served",
+    {"frames": ("ledger", "entry", "way", "kind", "status", "flags", "bookie", "boot", "asked_ns")},
+    _serving,
+    key=("ledger", "life"),
+)
+"""Which lives of bookies acknowledged or denied an entry of each ledger."""
+
+
+class Answers:
+    """Finds boots that deny what they acknowledged or what their disk held, or deny where limbo was due."""
+
+    name = "answers"
+    tables: tuple[str, ...] = ("frames", "ledgers", "operations", "holdings")
+    kinds: tuple[str, ...] = (_OWN, _HELD, _LIMBO)
+    facts: tuple[LedgerFact, ...] = (SERVED, RELEASED)
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """The denials that no bookie may give; neighbouring entries that one life denied are one row."""
+        frames = batch.frames
+        acks, denied = frames.once(_acks), _table(frames.once(_denials), *_ANSWER)
+        wrong = _wrong(denied, batch, facts, run) if denied.num_rows else ()
+        return Found.of(
+            *wrong,
+            acknowledged=sum(part.number for part in acks),
+            read=sum(said_of_entries(frames, kind).number for kind in _READS),
+            denied=denied.num_rows,
+        )
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # as agreed
+        """Needs an answer to a read from a known boot of a bookie."""
+        judged = {kind for kind, rule in RULES.items() if run.wire and not rule.doubts(run)}
+        rows = {kind: found.firsts(kind, 1) if kind in judged else [] for kind in RULES}
+        findings = tuple(_finding(kind, row, run) for kind in RULES for row in kept(rows[kind]))
+        lacking = shortcomings(run, _RESTS_ON)
+        read = found.count("read")
+        verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
+        if not (run.wire and (read or lacking)) and self.name not in run.required:
+            verdict = Verdict.NOT_JUDGED
+        no_log = "the run kept no wire log, so nobody knows what bookies answered"
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if findings else verdict,
+            needed="whole evidence with a wire log, and an answer to a read from a known boot of a bookie",
+            seen={name: found.count(name) for name in ("acknowledged", "read", "denied")},
+            findings=findings,
+            counts={kind: sum(row.last - row.first + 1 for row in rows[kind]) for kind in RULES},
+            notes=tuple(lacking) if run.wire else (no_log,),
+        )
+
+
+def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
+    """Answers as (ledger, entry, life) and these columns."""
+    return pa.concat_tables(
+        pa.table({**{name: ints(part[name]) for name in ("ledger", "entry", *names)}, "life": lives(part)})
+        for part in parts
+    )
+
+
+def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Iterator[pa.Table]:
+    """What each rule finds among the denials of a batch, with what it needs for its proof."""
+
+    def remembered(ledger: int, life: int) -> tuple[int, ...]:
+        return (_forgotten_ns(ledger, bookie_of(life), facts, run),)
+
+    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.holdings, run)
+    yield _rows(_OWN, _in_time(own, remembered, "until_ns"), "added", "acked_ns")
+    yield _rows(_HELD, _in_time(held, remembered, "until_ns"), "died")
+    owing = _owing(facts, run)
+
+    def marked(ledger: int, life: int) -> tuple[int, ...]:
+        return max(
+            (_marked_until_ns(ledger, boot, facts, run), boot.number, crashed.number)
+            for boot, crashed in owing[life]
+        )
+
+    after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
+    yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
+
+
+def _acknowledged(denied: pa.Table, acks: Sequence[Rows]) -> pa.Table:
+    """Denials asked for after the same boot's EOK to an add of the entry had been received."""
+    taken = _table(acks, "kind", "received_ns").rename_columns({"kind": "added", "received_ns": "acked_ns"})
+    both = taken.join(denied, ["ledger", "entry", "life"], join_type="inner", use_threads=False)
+    return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
+
+
+def _on_disk(denied: pa.Table, holdings: Rows, run: RunFacts) -> pa.Table:
+    """Denials of what the bookie's disk held when an earlier life of it, ``died``, ended.
+
+    What the index lists is there, and what the journal has from its mark on is replayed before the next boot
+    serves. A disk that a fault may have changed since, or that lost power again, proves nothing any more.
+    """
+    whose, parts = lives(holdings), [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
+    for died in np.unique(whose).tolist():
+        after = life_of(bookie_of(died) + 1, 0)
+        later = denied.filter(pc.and_(pc.greater(denied["life"], died), pc.less(denied["life"], after)))
+        if later.num_rows and died not in run.once(_altered):
+            mine = holdings.where(whose == died)
+            asked = Spans.of_entries(later["ledger"], later["entry"])
+            held = asked & Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
+            ledger = np.repeat(held.ledger, held.last - held.first + 1)
+            both = later.join(
+                pa.table({"ledger": ledger, "entry": held.entries()}),
+                ["ledger", "entry"],
+                join_type="left semi",
+                use_threads=False,
+            )
+            parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
+    return pa.concat_tables(parts)
+
+
+def _altered(run: RunFacts) -> frozenset[int]:
+    return altered(run, copied_disks(run))
+
+
+def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *names: str) -> pa.Table:
+    """The denials received before ``until_ns``; ``due`` gives columns ``names`` of a ledger and a life."""
+    who = denied.group_by(["ledger", "life"], use_threads=False).aggregate([])
+    dues = [due(*one) for one in zip(*(who[name].to_pylist() for name in ("ledger", "life")), strict=True)]
+    for name, column in zip(names, np.array(dues, dtype=np.int64).reshape(-1, len(names)).T, strict=True):
+        who = who.append_column(name, pa.array(column))
+    both = denied.join(who, ["ledger", "life"], join_type="inner", use_threads=False)
+    return both.filter(pc.less(both["received_ns"], both["until_ns"]))
+
+
+def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
+    ledger, entry, life, *proof = (
+        np.asarray(wrong[name]) for name in ("ledger", "entry", "life", *_ANSWER, *why)
+    )
+    return first_rows(kind, ledger, entry, like=[life], proof=proof)
+
+
+def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:
+    """When the bookie may have begun to forget the ledger; ``NEVER`` where it must know it to the end."""
+    metadata, name = facts.once(histories), bookie_name(run, bookie)
+    if metadata.gaps(ledger) or ledger in metadata.put_back:
+        return 0
+    dropped = [
+        version.earliest_ns
+        for version in metadata.of.get(ledger, ())
+        if version.closed and not any(_names(bookies, name) for _, bookies in version.fragments)
+    ]
+    gone = [metadata.deleted[ledger].earliest_ns] if ledger in metadata.deleted else []
+    released = [at_ns for _, at_ns in facts.of(RELEASED, ledger)]
+    return min([*dropped, *gone, *released], default=NEVER)
+
+
+def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts) -> int:
+    """Until when a mark that this boot set on the ledger had to stay; 0 where it set none."""
+    chain, name = facts.once(histories).of.get(ledger, ()), bookie_name(run, boot.bookie)
+    if not chain or chain[0].latest_ns >= boot.started_ns:
+        return 0
+    ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
+    for version, after in zip_longest(chain, chain[1:]):
+        in_force = after is None or after.latest_ns >= boot.started_ns
+        if in_force and (version.closed or not _in_last_ensemble(version, name)):
+            ends.append(version.earliest_ns)
+    return min(ends)
+
+
+def _in_last_ensemble(version: Version, name: str) -> bool:
+    return bool(version.fragments) and _names(version.fragments[-1][1], name)
+
+
+def _names(bookies: tuple[str, ...], name: str) -> bool:
+    return any(name_of_id(bookie) == name for bookie in bookies)
+
+
+def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, Boot]]]:
+    """Life -> the boots whose marks it had to have, each with the boot whose unclean end it saw.
+
+    A boot that never served may not have finished marking. A disk that was wiped or altered since
+    the unclean end has no marker and no mark, and owes nothing.
+    """
+    served = {*facts.columns(SERVED)["life"].tolist(), *run.once(_ready)}
+    owing: dict[int, list[tuple[Boot, Boot]]] = {}
+    for bookie, boots in boots_of(run).items():
+        if bookie_name(run, bookie) not in run.guarded:
+            continue
+        crashed = [_crashed(boots[:at], served) for at in range(len(boots))]
+        for at, boot in enumerate(boots):
+            for earlier, crash in zip(boots[: at + 1], crashed, strict=False):
+                marking = earlier is boot or earlier.life in served
+                if crash and marking and not _altered_between(crash, boot, run):
+                    owing.setdefault(boot.life, []).append((earlier, crash))
+    return owing
+
+
+def _ready(run: RunFacts) -> frozenset[int]:
+    """The lives that answered their readiness probe."""
+    told = ((run.bookies.get(row["server"]), row) for row in run.servers if row["event"] == "answering")
+    return frozenset(life_of(bookie, int(row["boot"])) for bookie, row in told if bookie is not None)
+
+
+def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
+    """The boot whose marker of an unclean end was still there: a bookie writes it before it serves."""
+    for boot in reversed(earlier):
+        if not boot.unclean:
+            return None
+        if boot.life in served:
+            return boot
+    return None
+
+
+def _altered_between(crashed: Boot, boot: Boot, run: RunFacts) -> bool:
+    changes = changes_since(crashed.started_ns, boot.bookie, run)
+    return any(change.began_ns <= boot.ended_ns for change in changes)
+
+
+def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
+    life, received_ns, asked_ns, asked, status, source, *why = row.proof
+    who = f"{bookie_name(run, bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
+    denied = entries_text(row.first, row.last)
+    return Finding(
+        property=Answers.name,
+        kind=kind,
+        ledger=row.ledger,
+        first_entry=row.first,
+        last_entry=row.last,
+        count=row.last - row.first + 1,
+        text=f"{ledger_text(run, row.ledger)}: {who} denied {denied} {RULES[kind].text}",
+        proof=(
+            RULES[kind].why(row, why, run),
+            f"{who} answered {_WORDS[Status(status)]} to {source_name(run, source)}'s "
+            f"{_ASKED[Message(asked)]} of entry {row.first}: asked not before {time_text(run, asked_ns)}, "
+            f"received by {time_text(run, received_ns)}",
+        ),
+    )
+
+
+def _why_own(row: Row, why: Sequence[int], run: RunFacts) -> str:
+    word, by = "add" if why[0] == Message.ADD else "recovery add", time_text(run, why[1])
+    return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
+
+
+def _why_held(row: Row, why: Sequence[int], run: RunFacts) -> str:
+    return f"its disk held entry {row.first} when {life_name(run, why[0])} died, and nobody changed it since"
+
+
+def _why_limbo(row: Row, why: Sequence[int], run: RunFacts) -> str:
+    return (
+        f"boot {why[1]} had not ended in order; {ledger_text(run, row.ledger)} was not closed and had "
+        f"{bookie_name(run, bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
+        "limbo was due"
+    )
+
+
+class Rule(NamedTuple):
+    """The words for one kind of finding, and the ``doubts`` about evidence that may hide an excuse for it."""
+
+    text: str
+    why: Callable[[Row, Sequence[int], RunFacts], str]
+    doubts: Callable[[RunFacts], list[str]]
+
+
+RULES: Mapping[str, Rule] = {
+    _OWN: Rule("that it had acknowledged", _why_own, lambda run: damage_to(run, ("ledgers", "servers"))),
+    _HELD: Rule(
+        "that its disk had held", _why_held, lambda run: damage_to(run, ("ledgers", "servers", "faults"))
+    ),
+    _LIMBO: Rule("where limbo was due", _why_limbo, lambda run: shortcomings(run, ("ledgers", "servers"))),
+}

@@ -1,1 +1,0 @@
-"""Answers: what each life of a bookie acknowledged, owed and denied."""
