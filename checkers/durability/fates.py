@@ -17,32 +17,22 @@ import pyarrow as pa
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.holders import acknowledged, by, inside, on_disks, outside
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, histories
+from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, highest_of, histories
 from checkers.facts.losses import gathered, holders
 from checkers.facts.obliged import promises_of
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.passes import PASS_TIMES, Pass, passes
 from checkers.found import set_rows
-from checkers.ledger_facts import Columns, value_at
+from checkers.ledger_facts import value_at
 from checkers.rows import Rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER, Holding
 
-
-def _last_reads(batch: Batch) -> Columns:
-    """The read of each ledger that ended last; operations come sorted by ledger."""
-    rows = batch.operations.once(delivered)
-    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=-1))
-    ended_ns = rows["completed_ns"]
-    latest_ns = np.maximum.reduceat(ended_ns, begin) if len(begin) else ended_ns
-    return {"ledger": rows["ledger"][begin], "completed_ns": latest_ns}
-
-
 LAST_READ = LedgerFact(
     "last_read",
     {"operations": ("ledger", "entry", "kind", "outcome", "completed_ns")},
-    _last_reads,
+    lambda batch: highest_of(batch.operations.once(delivered), "completed_ns"),
     values={"completed_ns": "max"},
 )
 """When a client was last delivered an entry of the ledger (ns)."""

@@ -11,30 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from checkers.contract import RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
-from checkers.rows import Rows, at_once
-from checkers.sets.spans import Spans
-from checkers.sets.stripes import Stripes
 from evidence.codes import NEVER
 from protocol.faults import UNPLANNED, Loses, effects_of
 
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
-
-
-@at_once
-def scan_disks(rows: Rows) -> Stripes:
-    """(ledger, life, entry) of the rows of ``holdings``, in any order."""
-    lives = np.asarray(life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64)))
-    found = Stripes.empty()
-    for life in np.unique(lives).tolist():
-        mine = lives == life
-        spans = Spans.of_ranges(rows["ledger"][mine], rows["entry"][mine], rows["last"][mine])
-        found |= Stripes.of_spans(life, spans)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,13 @@ def highest(parts: Callable[[Rows], tuple[Rows, ...]], column: str) -> Callable[
     return rows
 
 
+def highest_of(rows: Rows, column: str) -> Columns:
+    """The highest value of each ledger in one column of rows that are sorted by ledger."""
+    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=-1))
+    tops = np.maximum.reduceat(rows[column], begin) if len(begin) else rows[column]
+    return {"ledger": rows["ledger"][begin], column: tops}
+
+
 def _tops(rows: Rows, column: str) -> Rows:
     """The rows with the highest value of their ledger; operations come sorted by ledger."""
     if not rows.number:

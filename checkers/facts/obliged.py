@@ -77,14 +77,6 @@ def _promises_of(chunk: Chunk) -> Promises:
     )
 
 
-def merge_earliest(left: Mapping[_Key, int], right: Mapping[_Key, int]) -> dict[_Key, int]:
-    """The smaller value of each key of two mappings."""
-    merged = dict(left)
-    for key, value in right.items():
-        merged[key] = min(merged.get(key, value), value)
-    return merged
-
-
 PROMISES = (HIGHEST_LAC, HIGHEST_ACKED, HIGHEST_FORCED, RELEASED)
 """The facts of ledgers that say what was promised beyond single entries."""
 

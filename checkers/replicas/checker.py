@@ -10,20 +10,19 @@ BookKeeper's autorecovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import boots_of
 from checkers.facts.damage import shortcomings
 from checkers.facts.health import Health
-from checkers.facts.histories import histories_of
-from checkers.facts.observations import Census, merge_census, scan_census
-from checkers.facts.parts import deleted, flagged, highest_lac, told_lac
-from checkers.facts.passes import Pass, Passes, merge_passes, scan_passes
-from checkers.facts.versions import Version, Versions, scan_versions
+from checkers.facts.ledgers import RELEASED, highest_of, histories
+from checkers.facts.parts import flagged, told_lac
+from checkers.facts.passes import PASS_TIMES, Pass, passes
+from checkers.facts.versions import Version
 from checkers.facts.wording import (
     bookie_name,
     counted,
@@ -33,11 +32,13 @@ from checkers.facts.wording import (
     some_notes,
     time_text,
 )
-from checkers.replicas.copies import Copies, Short, copies, due_entries, in_force, shown_in
+from checkers.found import set_rows
+from checkers.ledger_facts import Columns
+from checkers.replicas.copies import Short, Shown, copies, due_entries, in_force, shorts
 from checkers.replicas.repair import Repair, repair_by
 from checkers.replicas.unending import Tries, failed_tries, promised
 from checkers.sets.capping import capped
-from checkers.sets.peaks import Peaks
+from checkers.sets.spans import Spans
 from evidence.codes import Flag
 from evidence.findings import Finding, Judgement, Verdict
 
@@ -46,60 +47,56 @@ _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _KINDS = ("under_replicated", "hole", "differing", "never_repaired")
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The summary; ``told`` has the highest LAC of each ledger that anybody but the final reads was told."""
+def _told_earlier(batch: Batch) -> Columns:
+    """Of the LACs that clients received, those that no final read did."""
+    parts = [part.where(~flagged(part, Flag.FINAL)) for part in batch.operations.once(told_lac)]
+    tops = [highest_of(part, "lac") for part in parts]
+    return {name: np.concatenate([np.empty(0, np.int64), *(top[name] for top in tops)]) for name in _TOLD}
 
-    census: Census
-    passes: Passes
-    versions: Versions
-    released: frozenset[int]
-    told: Peaks
+
+_TOLD = ("ledger", "lac")
+TOLD_EARLIER = LedgerFact(
+    "told_before_final_reads",
+    {"operations": (*_TOLD, "kind", "outcome", "flags")},
+    _told_earlier,
+    values={"lac": "max"},
+)
+"""The highest LAC that any client received otherwise than by the final reads."""
 
 
 class Replicas:
-    """Convicts entries that lack copies although repair is through."""
+    """Finds entries that lack copies although repair is through."""
 
     name = PROPERTY
     tables: tuple[str, ...] = ("operations", "census", "ledgers")
     kinds: tuple[str, ...] = _KINDS
+    facts: tuple[LedgerFact, ...] = (PASS_TIMES, RELEASED, TOLD_EARLIER)
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Facts:  # noqa: ARG002  # as agreed
-        """Answers of the census, metadata, deletes and LACs of one chunk."""
-        rows = chunk.operations
-        earlier = tuple(part.where(~flagged(part, Flag.FINAL)) for part in rows.once(told_lac))
-        return Facts(
-            census=chunk.census.once(scan_census),
-            passes=chunk.census.once(scan_passes),
-            versions=scan_versions(chunk),
-            released=frozenset(np.unique(deleted(rows)["ledger"]).tolist()),
-            told=highest_lac(earlier),
-        )
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """The copies that bookies showed, and the entries that fall short, of the ledgers to be judged."""
+        number = _judged_pass(facts)
+        rows = batch.census.of(pass_number=number)
+        due = _due(np.unique(rows["ledger"]).tolist(), facts, run) if rows.number else {}
+        shown = Shown.of(rows.where(np.isin(rows["ledger"], [*due])))
+        found = [Found.of(set_rows("asked", shown.asked))]
+        for ledger, (versions, last) in due.items():
+            entries = shown.asked.of(ledger).entries()
+            found.append(copies(ledger, versions, entries[entries <= last], shown, run.bookies))
+        return Found.joined(found)
 
-    def merge(self, left: Facts, right: Facts) -> Facts:
-        """Both."""
-        return Facts(
-            merge_census(left.census, right.census),
-            merge_passes(left.passes, right.passes),
-            left.versions | right.versions,
-            left.released | right.released,
-            left.told | right.told,
-        )
-
-    def conclude(self, summary: Facts, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs an auditor that was quiet before the last but one pass, and an answer of each bookie."""
-        numbers = sorted(summary.passes)[-2:]
         lacking = shortcomings(run, _RESTS_ON)
-        if len(numbers) < 2 and not lacking:
+        if len(facts.once(passes)) < 2 and not lacking:
             lacking.append("there were no two passes of the census at the end")
-        during = summary.passes[numbers[0]] if numbers else Pass(0, 0)
-        repair = repair_by(run, during.began_ns)
+        repair = _repair(facts, run)
         unrest = [] if lacking else list(repair.unrest())
-        cases = [] if lacking or unrest else list(_cases(summary, run, numbers[0]))
+        every = [] if lacking else list(_cases(found, facts, run))
+        cases = [] if unrest else every
         findings = [finding for case in cases for finding in case.findings(repair)]
-        findings += [] if lacking else _never_repaired(summary, run, numbers[0])
+        findings += _never_repaired(every, facts, run)
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
-        entries = sum(case.found.due for case in cases)
+        entries = sum(case.due for case in cases)
         verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
         if (lacking or unrest) and self.name not in run.required:
             verdict = Verdict.NOT_JUDGED
@@ -111,7 +108,7 @@ class Replicas:
             seen={
                 "ledgers": len(cases),
                 "entries": entries,
-                "copies": sum(case.found.there for case in cases),
+                "copies": found.count("copies") if cases else 0,
                 "marked_ledgers": len(repair.marks),
                 **({} if took_ns is None else {"full_replication_ms": took_ns // 1_000_000}),
             },
@@ -131,7 +128,9 @@ class Case:
     run: RunFacts
     ledger: int
     versions: tuple[Version, ...]
-    found: Copies
+    due: int
+    short: tuple[Short, ...]
+    differing: Spans
     during: Pass
     number: int
     unseen: bool = False
@@ -141,7 +140,7 @@ class Case:
         """Entries that somebody lacks, and those of which there are different copies."""
         if self.unseen:
             return
-        for short in self.found.short:
+        for short in self.short:
             for _, first, last in short.entries if short.lacking else ():
                 hole = not short.having and not short.unsure and not short.elsewhere
                 what = f"{self._names(short.lacking)} {'lack' if len(short.lacking) > 1 else 'lacks'} a copy"
@@ -151,7 +150,7 @@ class Case:
                     "no bookie showed a copy" if hole else what,
                     tuple(self._proof(short, (first, last), repair)),
                 )
-        for _, first, last in self.found.differing:
+        for _, first, last in self.differing:
             text = (
                 f"bookies showed different copies of {entries_text(first, last)} in census pass {self.number}"
             )
@@ -179,7 +178,7 @@ class Case:
             yield f"{ledger_text(self.run, self.ledger)}: a version of its metadata was not seen"
             return
         health = Health(self.run, self.during.began_ns, self.during.ended_ns)
-        for short in self.found.short:
+        for short in self.short:
             for bookie in short.unsure:
                 name = bookie_name(self.run, bookie)
                 why = "gave no answer" if health.boot(bookie) else "was down"
@@ -232,31 +231,63 @@ class Case:
         return listed(bookie_name(self.run, bookie) for bookie in bookies)
 
 
-def _cases(facts: Facts, run: RunFacts, number: int) -> Iterator[Case]:
-    """Every ledger that still has to be there, with what the pass showed of it."""
-    histories, during = histories_of(facts.versions), facts.passes[number]
-    shown = shown_in(facts.census, number)
-    for ledger, chain in sorted(histories.of.items()):
-        if ledger in histories.deleted or ledger in facts.released:
-            continue
-        versions = in_force(chain, during)
-        if not versions:
-            continue
-        told = facts.told.get(ledger)
-        last = due_entries(versions, -1 if told is None else told.value)
-        found = copies(ledger, versions, last, shown, run.bookies)
-        unseen, put_back = bool(histories.gaps(ledger)), ledger in histories.put_back
-        yield Case(run, ledger, versions, found, during, number, unseen=unseen, put_back=put_back)
+def _judged_pass(facts: LedgerFacts) -> int:
+    """The number of the last census pass but one, of the only one where there were not two; 0 without any."""
+    return next(iter(sorted(facts.once(passes))[-2:]), 0)
 
 
-def _never_repaired(facts: Facts, run: RunFacts, number: int) -> Iterator[Finding]:
+def _repair(facts: LedgerFacts, run: RunFacts) -> Repair:
+    """What repair had done when that pass began."""
+    number = _judged_pass(facts)
+    return repair_by(run, facts.once(passes)[number].began_ns if number else 0)
+
+
+def _due(
+    ledgers: Iterable[int], facts: LedgerFacts, run: RunFacts
+) -> dict[int, tuple[tuple[Version, ...], int]]:
+    """Of some ledgers those to be judged: their versions in force during the pass, and the last entry due.
+
+    Where the auditor was not quiet these are the ledgers of which repair failed again and again.
+    """
+    metadata, during = facts.once(histories), facts.once(passes)[_judged_pass(facts)]
+    gone = {*metadata.deleted, *facts.columns(RELEASED)["ledger"].tolist()}
+    if any(_repair(facts, run).unrest()):
+        gone |= set(ledgers) - failed_tries(run, metadata, during.began_ns).keys()
+    found = {}
+    for ledger in ledgers:
+        versions = in_force(metadata.of.get(ledger, ()), during) if ledger not in gone else ()
+        if versions:
+            told = facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)
+            found[ledger] = versions, due_entries(versions, int(told[0]))
+    return found
+
+
+def _cases(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Case]:
+    """Every ledger that is to be judged, with what the pass showed of it."""
+    metadata, number = facts.once(histories), _judged_pass(facts)
+    during, nothing = facts.once(passes)[number], Shown({}, {}, Spans.empty(), Spans.empty())
+    due = _due(sorted(metadata.of), facts, run)
+    asked, parts = found.spans("asked"), [found]
+    for ledger, (versions, last) in due.items():
+        rest = Spans.of_ranges(ledger, 0, last) - asked.of(ledger)
+        if rest:
+            parts.append(copies(ledger, versions, rest.entries(), nothing, run.bookies))
+    short, differing = shorts(Found.joined(parts)), found.spans("differing")
+    for ledger, (versions, last) in due.items():
+        unseen, put_back = bool(metadata.gaps(ledger)), ledger in metadata.put_back
+        what = last + 1, short.get(ledger, ()), differing.of(ledger)
+        yield Case(run, ledger, versions, *what, during, number, unseen=unseen, put_back=put_back)
+
+
+def _never_repaired(cases: Iterable[Case], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Ledgers whose repair failed again and again under one version of the metadata, in force until now."""
-    failed = failed_tries(run, histories_of(facts.versions), facts.passes[number].began_ns)
-    for case in _cases(facts, run, number) if failed else ():
+    number = _judged_pass(facts)
+    failed = failed_tries(run, facts.once(histories), facts.once(passes)[number].began_ns) if number else {}
+    for case in cases:
         tries = failed.get(case.ledger)
         if tries is None or case.unseen or case.put_back:
             continue
-        lacking = frozenset().union(*((*one.lacking, *one.unsure) for one in case.found.short))
+        lacking = frozenset().union(*((*one.lacking, *one.unsure) for one in case.short))
         alone = len(case.versions) == 1 and case.versions[0].latest_ns < tries.began_ns
         if alone and promised(tries, case.versions[0], lacking, run):
             yield case.never_repaired(tries)

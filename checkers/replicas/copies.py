@@ -1,7 +1,8 @@
 """Which bookies lack which entries of a ledger, held against what its metadata names.
 
-Pure set arithmetic over one pass of the census and the versions that were in force meanwhile. A bookie
-owes a copy only if every one of those versions names it for the entry.
+One pass of the census is held against the versions that were in force meanwhile: a bookie owes a copy only
+if every one of those versions names it for the entry. All answers about an entry are in one block; entries
+that no bookie was asked for are in none.
 """
 
 from __future__ import annotations
@@ -14,11 +15,19 @@ from operator import or_
 import numpy as np
 
 from checkers.facts.losses import holders
-from checkers.facts.observations import Census
+from checkers.facts.parts import entries_of, signed
 from checkers.facts.passes import Pass
 from checkers.facts.versions import Version
+from checkers.found import Found, set_rows, span_rows
+from checkers.rows import Rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans
+from evidence.codes import Holding
+from protocol.addresses import MAX_BOOKIES
+
+_BITS = 62
+_WORDS = MAX_BOOKIES // _BITS + 1
+"""A set of bookies is so many numbers, with a bit for each bookie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +44,6 @@ class Short:
     elsewhere: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Copies:
-    """One ledger in one pass: ``due`` entries, copies that are there, what falls short, what differs."""
-
-    due: int
-    there: int
-    short: tuple[Short, ...]
-    differing: Spans
-
-
 def in_force(chain: tuple[Version, ...], during: Pass) -> tuple[Version, ...]:
     """The versions that may have been in force at some time of the pass, ascending."""
     surely = [at for at, version in enumerate(chain) if version.latest_ns < during.began_ns]
@@ -59,56 +58,80 @@ def due_entries(versions: tuple[Version, ...], lac: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One pass of the census, read once for all ledgers.
+    """The answers of one pass: by bookie the ``copies`` shown, and what it ``denied`` or gave damaged.
 
-    By bookie: the ``copies`` that it showed, of which entries (``there``), and which it denied or gave
-    damaged. Of all bookies: the entries of which ``anybody`` showed a copy, and those of which ``several``
-    different ones were shown.
+    ``asked`` are the entries with any answer, ``several`` those of which different copies were shown.
     """
 
     copies: Mapping[int, Marks]
-    there: Mapping[int, Spans]
     denied: Mapping[int, Spans]
-    anybody: Spans
+    asked: Spans
     several: Spans
 
-
-def shown_in(census: Census, number: int) -> Shown:
-    """What pass ``number`` showed."""
-    marks = {bookie: found for (mine, bookie), found in census.present.items() if mine == number}
-    denied: dict[int, Spans] = {}
-    for answers in (census.absent, census.damaged):
-        for (mine, bookie), spans in answers.items():
-            if mine == number:
-                denied[bookie] = denied.get(bookie, Spans.empty()) | spans
-    together = reduce(or_, marks.values(), Marks.empty())
-    there = {bookie: found.spans() for bookie, found in marks.items()}
-    return Shown(marks, there, denied, together.spans(), together.twice())
+    @classmethod
+    def of(cls, rows: Rows) -> Shown:
+        """Of the rows of one pass."""
+        copies, denied = {}, {}
+        for bookie in np.unique(rows["bookie"]).tolist():
+            mine = rows.of(bookie=bookie)
+            copies[bookie] = mine.of(holding=Holding.PRESENT).once(signed)
+            no = [mine.of(holding=holding).once(entries_of) for holding in (Holding.ABSENT, Holding.DAMAGED)]
+            denied[bookie] = no[0] | no[1]
+        together = reduce(or_, copies.values(), Marks.empty())
+        return cls(copies, denied, entries_of(rows), together.twice())
 
 
 def copies(
-    ledger: int, versions: tuple[Version, ...], last: int, shown: Shown, known: Mapping[str, int]
-) -> Copies:
-    """Hold entries 0..``last`` of a ledger against the answers of one pass."""
-    entries = np.arange(last + 1, dtype=np.int64)
+    ledger: int, versions: tuple[Version, ...], entries: Ints, shown: Shown, known: Mapping[str, int]
+) -> Found:
+    """Hold some entries of a ledger against the answers of one pass."""
     duties = _duties(versions, entries, known)
-    bookies = sorted(duties)
-    nobody = np.zeros((len(bookies), len(entries)), dtype=np.bool_)
-    have, lack, owe = nobody.copy(), nobody.copy(), nobody.copy()
-    for at, bookie in enumerate(bookies):
-        there = shown.there.get(bookie, Spans.empty()).holds(ledger, entries)
-        denied = shown.denied.get(bookie, Spans.empty()).holds(ledger, entries)
-        have[at] = duties[bookie] & there
-        lack[at] = duties[bookie] & denied & ~there
-        owe[at] = duties[bookie] & ~denied & ~there
-    return Copies(
-        due=len(entries),
-        there=int(have.sum()),
-        short=tuple(
-            _alike(ledger, entries, bookies, (lack, owe, have), shown.anybody.holds(ledger, entries))
+    there = {bookie: marks.spans().holds(ledger, entries) for bookie, marks in shown.copies.items()}
+    none = np.zeros(len(entries), dtype=np.bool_)
+    have, lack, owe = {}, {}, {}
+    for bookie, duty in duties.items():
+        denied = shown.denied[bookie].holds(ledger, entries) if bookie in shown.denied else none
+        have[bookie] = duty & there.get(bookie, none)
+        lack[bookie] = duty & denied & ~have[bookie]
+        owe[bookie] = duty & ~denied & ~have[bookie]
+    short = reduce(or_, (*lack.values(), *owe.values()), none)
+    elsewhere = reduce(or_, there.values(), none) & ~reduce(or_, have.values(), none)
+    columns = [word[short] for sets in (lack, owe, have) for word in _words(sets, none)]
+    return Found.of(
+        span_rows(
+            "short", np.full(int(short.sum()), ledger), entries[short], proof=[*columns, elsewhere[short]]
         ),
-        differing=_differing(ledger, shown, dict(zip(bookies, have, strict=True))),
+        set_rows("differing", _differing(ledger, entries, shown, have)),
+        copies=sum(int(mask.sum()) for mask in have.values()),
     )
+
+
+def _words(sets: Mapping[int, Bools], none: Bools) -> Iterator[Ints]:
+    """The bookies that each entry is in the set of, as numbers."""
+    for word in range(_WORDS):
+        found = none.astype(np.int64)
+        for bookie, mask in sets.items():
+            if bookie // _BITS == word:
+                found |= mask.astype(np.int64) << (bookie % _BITS)
+        yield found
+
+
+def _bookies(words: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(bookie for bookie in range(MAX_BOOKIES + 1) if words[bookie // _BITS] >> bookie % _BITS & 1)
+
+
+def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
+    """By ledger the entries that fall short, grouped by whose copies are missing, in the order of entries."""
+    grouped: dict[tuple[int, tuple[int, ...]], list[tuple[int, int]]] = {}
+    for row in sorted(found.runs("short"), key=lambda row: (row.ledger, row.first)):
+        grouped.setdefault((row.ledger, row.proof), []).append((row.first, row.last))
+    by_ledger: dict[int, tuple[Short, ...]] = {}
+    for (ledger, proof), spans in grouped.items():
+        first, last = np.array(spans, dtype=np.int64).T
+        lacking, unsure, having = (_bookies(proof[at : at + _WORDS]) for at in range(0, 3 * _WORDS, _WORDS))
+        short = Short(Spans.of_ranges(ledger, first, last), lacking, unsure, having, bool(proof[-1]))
+        by_ledger[ledger] = (*by_ledger.get(ledger, ()), short)
+    return by_ledger
 
 
 def _duties(versions: tuple[Version, ...], entries: Ints, known: Mapping[str, int]) -> dict[int, Bools]:
@@ -123,34 +146,15 @@ def _duties(versions: tuple[Version, ...], entries: Ints, known: Mapping[str, in
     return found
 
 
-def _alike(
-    ledger: int, entries: Ints, bookies: list[int], masks: tuple[Bools, Bools, Bools], anywhere: Bools
-) -> Iterator[Short]:
-    """The entries that fall short, grouped by whose copies are missing, in the order of entries."""
-    if not bookies or not len(entries):
-        return
-    lack, owe, have = masks
-    pick = (lack | owe).any(axis=0)
-    columns = np.vstack([*masks, anywhere & ~have.any(axis=0)])[:, pick]
-    kinds, first, which = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    for kind in np.argsort(first):
-        parts = np.split(kinds[:-1, kind], 3)
-        lacking, unsure, having = (
-            tuple(bookie for bookie, there in zip(bookies, part.tolist(), strict=True) if there)
-            for part in parts
-        )
-        mine = entries[pick][which.reshape(-1) == kind]
-        yield Short(Spans.of_entries(ledger, mine), lacking, unsure, having, bool(kinds[-1, kind]))
-
-
-def _differing(ledger: int, shown: Shown, have: Mapping[int, Bools]) -> Spans:
+def _differing(ledger: int, entries: Ints, shown: Shown, have: Mapping[int, Bools]) -> Spans:
     """Entries of which two bookies that owe a copy show different ones."""
     found = []
-    for entry in shown.several.of(ledger).entries().tolist():
+    for at in np.flatnonzero(shown.several.holds(ledger, entries)).tolist():
+        entry = int(entries[at])
         seen = {
             mark
             for bookie, mine in have.items()
-            if entry < len(mine) and mine[entry]
+            if mine[at]
             for mark, _, _ in shown.copies[bookie].within(ledger, entry, entry)
         }
         found += [entry] if len(seen) > 1 else []

@@ -20,6 +20,7 @@ from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
 from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
 from tests.histories.mutations import boots
+from tests.histories.repairs import quiet, shown
 from tests.histories.simulator import simulated
 from tests.histories.story import (
     BOOKIES,
@@ -189,6 +190,10 @@ APART = {
         *(created(earliest_ns=2, latest_ns=3), took(9, 1, 20)),
         said(Message.READ, 1, 100, entry=3, status=Status.ENOENTRY, boot=2),
     ],
+    "LACs that clients received in two blocks, and a copy that is missing below the higher": [
+        *(created(earliest_ns=10, latest_ns=12), acked(4, lac=2), acked(7, lac=5)),
+        *shown({1: range(8), 2: range(4), 3: range(8)}, last=7),
+    ],
     "a log over two ledgers": [
         *(put(7, 0, (10, 11)), put(7, 1, (72, 73)), put(8, 0, (60, 61))),
         last((7, 1), (8, 0), at=(90, 95)),
@@ -214,6 +219,9 @@ RUNS = {
     ),
     "a denial where limbo was due, for an entry that the boot before had taken": run_facts(
         wire=True, servers=KILLED, guarded=frozenset({"b1"})
+    ),
+    "LACs that clients received in two blocks, and a copy that is missing below the higher": run_facts(
+        bookies={f"b{number}": number for number in (1, 2, 3, 4)}, servers=quiet()
     ),
     "the first of a boot's denials": boots.run_of(),
     "a log over two ledgers": chain_facts(),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, conclude_all, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories import twins_replicas as twins
@@ -55,14 +55,18 @@ def test_the_histories_have_everything_that_can_be_told():
 def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed):
     history, run = random_repair(seed)
     parts = data.draw(cuts(history))
-    summaries = [pickle.loads(pickle.dumps(check_all(chunk(part), run, checkers=CHECKERS))) for part in parts]
+    batches = [chunk(part) for part in parts]
+    known = combined_facts([facts_of(batch, checkers=CHECKERS) for batch in batches], checkers=CHECKERS)
+    summaries = [
+        pickle.loads(pickle.dumps(check_all(batch, run, known, checkers=CHECKERS))) for batch in batches
+    ]
     place = data.draw(st.integers(0, len(summaries) - 1))
 
     def merged(some):
         return reduce(lambda left, right: merge_all(left, right, checkers=CHECKERS), some)
 
     grouped = [merged(part) for part in (summaries[:place], summaries[place:]) if part]
-    joined = conclude_all(merged(grouped), run, checkers=CHECKERS)
+    joined = conclude_all(merged(grouped), run, known, checkers=CHECKERS)
     assert joined.judgements["replicas"] == judged([chunk(history)], run)
 
 
