@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Ints, Spans, ints, runs, sweep
+from protocol.addresses import MAX_BOOKIES
 
 FOUND = pa.schema(
     [
@@ -36,6 +37,8 @@ FOUND = pa.schema(
     ]
 )
 _NOTHING = FOUND.empty_table()
+_BITS = 62
+BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
 Columns = Sequence[NDArray[Any]]
 
 
@@ -179,6 +182,18 @@ def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
     ledger = ints(ledger)
     none = np.full(len(ledger), -1, dtype=np.int64)
     return _table(kind, "", ledger, none, none, np.ones_like(none), tuple(map(ints, columns)))
+
+
+def bookie_bits(bookie: ArrayLike) -> list[Ints]:
+    """Each bookie as a bit in one of ``BOOKIE_WORDS`` numbers: ``|`` makes sets of them, fit for a proof."""
+    bookie = ints(bookie)
+    bits = np.left_shift(np.int64(1), bookie % _BITS)
+    return [np.where(bookie // _BITS == word, bits, 0) for word in range(BOOKIE_WORDS)]
+
+
+def bookies_in(words: Sequence[int]) -> tuple[int, ...]:
+    """The bookies of such a set, ascending."""
+    return tuple(bookie for bookie in range(MAX_BOOKIES + 1) if words[bookie // _BITS] >> bookie % _BITS & 1)
 
 
 def _spans(

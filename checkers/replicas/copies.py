@@ -18,16 +18,11 @@ from checkers.facts.losses import holders
 from checkers.facts.parts import entries_of, signed
 from checkers.facts.passes import Pass
 from checkers.facts.versions import Version
-from checkers.found import Found, set_rows, span_rows
+from checkers.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
 from checkers.rows import Rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import Holding
-from protocol.addresses import MAX_BOOKIES
-
-_BITS = 62
-_WORDS = MAX_BOOKIES // _BITS + 1
-"""A set of bookies is so many numbers, with a bit for each bookie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +103,10 @@ def copies(
 
 def _words(sets: Mapping[int, Bools], none: Bools) -> Iterator[Ints]:
     """The bookies that each entry is in the set of, as numbers."""
-    for word in range(_WORDS):
-        found = none.astype(np.int64)
-        for bookie, mask in sets.items():
-            if bookie // _BITS == word:
-                found |= mask.astype(np.int64) << (bookie % _BITS)
-        yield found
-
-
-def _bookies(words: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(bookie for bookie in range(MAX_BOOKIES + 1) if words[bookie // _BITS] >> bookie % _BITS & 1)
+    found = np.zeros((BOOKIE_WORDS, len(none)), dtype=np.int64)
+    for bookie, mask in sets.items():
+        found |= np.stack(bookie_bits(bookie)) * mask
+    yield from found
 
 
 def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
@@ -128,7 +117,8 @@ def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
     by_ledger: dict[int, tuple[Short, ...]] = {}
     for (ledger, proof), spans in grouped.items():
         first, last = np.array(spans, dtype=np.int64).T
-        lacking, unsure, having = (_bookies(proof[at : at + _WORDS]) for at in range(0, 3 * _WORDS, _WORDS))
+        parts = (proof[at * BOOKIE_WORDS : (at + 1) * BOOKIE_WORDS] for at in range(3))
+        lacking, unsure, having = map(bookies_in, parts)
         short = Short(Spans.of_ranges(ledger, first, last), lacking, unsure, having, bool(proof[-1]))
         by_ledger[ledger] = (*by_ledger.get(ledger, ()), short)
     return by_ledger
