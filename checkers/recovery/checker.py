@@ -11,76 +11,66 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
-from checkers.contract import Chunk, RunFacts
+import numpy as np
+
+from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
-from checkers.facts.histories import histories_of
-from checkers.facts.versions import Versions, scan_versions
+from checkers.facts.ledgers import histories
 from checkers.facts.wire import source_name
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed, time_text
-from checkers.recovery.closes import Ensemble, closes_by_recovery
+from checkers.found import BOOKIE_WORDS, Row, bookies_in, set_rows
+from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.decisions import Case, Grounds, Ruling, decided
 from checkers.recovery.differences import Difference, differences
-from checkers.recovery.recoveries import Heard, Hearings, Told, scan_hearings
-from checkers.recovery.smoothness import Smooth, scan_smooth
-from checkers.recovery.writebacks import Writing, writings
-from checkers.recovery.writers import Writers, scan_hands
+from checkers.recovery.heard import Told, deciding_rows, forged, heard
+from checkers.recovery.writers import Writers, writer_rows
+from checkers.recovery.written import unstored_rows, written_rows
 from checkers.sets.capping import capped
-from checkers.sets.folded import Folded
+from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
-from protocol.addresses import name_of_id
-from protocol.quorums import Quorums
+from protocol.addresses import MAX_BOOKIES
 
 ENDED_TOO_SOON, FENCED_TOO_FEW = Ruling.ENDED_TOO_SOON.value, Ruling.FENCED_TOO_FEW.value
 NOT_WRITTEN_BACK = Ruling.NOT_WRITTEN_BACK.value
 WROTE_BACK_UNREAD = "wrote_back_unread"
 
 
-@dataclass(frozen=True, slots=True)
-class Recoveries:
-    """The summary: what crossed recoverers' links, metadata, and what writers may have closed."""
-
-    hearings: Hearings
-    versions: Versions
-    hands: Folded
-    smooth: Smooth
+_SOURCES = -1
+"""In place of a ledger: its entries are the bookies that were the source of a frame."""
 
 
 class Recovery:
-    """Convicts a close without the answers for it, and an entry written back that nobody had read."""
+    """Finds a close without the answers for it, and an entry written back that no bookie had given."""
 
     name = "recovery"
     tables: tuple[str, ...] = ("frames", "ledgers", "operations")
     kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, NOT_WRITTEN_BACK, WROTE_BACK_UNREAD)
+    facts: tuple[LedgerFact, ...] = ()
 
-    def scan(self, chunk: Chunk, run: RunFacts) -> Recoveries:  # noqa: ARG002  # as agreed
-        """Frames, metadata and writers' handles of one chunk."""
-        return Recoveries(
-            scan_hearings(chunk.frames),
-            scan_versions(chunk),
-            scan_hands(chunk.operations),
-            scan_smooth(chunk.frames),
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+        """What decides closes by recovery, and entries that were written back otherwise than they may be."""
+        closes = facts.once(_closes)
+        ledger = np.array([close.ledger for close in closes], dtype=np.int64)
+        beyond = Spans.of_entries(ledger, [close.beyond for close in closes]) if closes else Spans.empty()
+        rows, sources = heard(batch.frames), np.unique(batch.frames["source"])
+        bookies = sources[(sources > 0) & (sources <= MAX_BOOKIES)]
+        found = Found.of(
+            *([deciding_rows(rows, beyond), unstored_rows(rows, closes)] if rows.num_rows else []),
+            *(writer_rows(batch, ledger) if closes else []),
+            set_rows("sources", Spans.of_entries(_SOURCES, bookies)),
+            forged=forged(batch.frames),
         )
+        return Found.joined([found, written_rows(rows, batch, facts.once(histories), run.bookies)])
 
-    def merge(self, left: Recoveries, right: Recoveries) -> Recoveries:
-        """Both."""
-        return Recoveries(
-            left.hearings | right.hearings,
-            left.versions | right.versions,
-            left.hands | right.hands,
-            left.smooth | right.smooth,
-        )
-
-    def conclude(self, summary: Recoveries, run: RunFacts) -> Judgement:
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
-        trial = _Trial(summary, run)
+        trial = _Trial(found, facts, run)
         rulings = Counter(case.ruling for case in trial.cases)
         lacking = shortcomings(run, self.tables)
         findings = [] if lacking or not run.wire else list(trial.findings())
-        beside = trial.differences if run.wire else []
+        beside = differences(trial.cases, found, facts.once(histories), run) if run.wire else []
         return Judgement(
             property=self.name,
             verdict=_verdict(findings, rulings, lacking, run),
@@ -91,8 +81,8 @@ class Recovery:
                 "by_writer": rulings[Ruling.BY_WRITER],
                 "by_bookie": rulings[Ruling.BY_BOOKIE],
                 "unseen": rulings[Ruling.UNSEEN],
-                "written_back": sum(one.entries.count() for one in trial.writings),
-                "forged_answers": summary.hearings.forged,
+                "written_back": found.count("written_back"),
+                "forged_answers": found.count("forged"),
                 **{difference.name: difference.number for difference in beside},
             },
             findings=capped(findings),
@@ -118,30 +108,28 @@ def _verdict(findings: list[Finding], rulings: Counter[Ruling], lacking: list[st
     return Verdict.VALID if enough else Verdict.UNKNOWN
 
 
+def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
+    """The closes by recovery, by ledger; with no bookie known by its number."""
+    return tuple(closes_by_recovery(facts.once(histories), {}))
+
+
 class _Trial:
     """The cases of one run."""
 
-    def __init__(self, summary: Recoveries, run: RunFacts) -> None:
-        self.run = run
-        self.told = Told(summary.hearings)
-        self.histories = histories_of(summary.versions)
-        self.writers = Writers(summary.hands, summary.smooth, run)
+    def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
+        self.run, self.found = run, found
+        self.writers = Writers(found, run)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
-        clients = sorted(guarded | summary.hearings.bookies)
+        clients = sorted(guarded | set(found.spans("sources").entries().tolist()))
+        unstored: dict[int, dict[int, list[Row]]] = {}
+        for row in found.firsts("unstored", 2):
+            number, source, *_ = row.proof
+            unstored.setdefault(number, {}).setdefault(source, []).append(row)
+        told = Told(found)
         self.cases = [
-            decided(close, self.told, self.writers, clients)
-            for close in closes_by_recovery(self.histories, run.bookies)
+            decided(close, told, self.writers, clients, unstored.get(number, {}))
+            for number, close in enumerate(closes_by_recovery(facts.once(histories), run.bookies))
         ]
-
-    @cached_property
-    def writings(self) -> list[Writing]:
-        """What was written back, by ledger and source."""
-        return list(writings(self.told, self._named(self.told.ledgers(Heard.WROTE))))
-
-    @cached_property
-    def differences(self) -> list[Difference]:
-        """What BP-46 would have asked for."""
-        return differences(self.cases, self.writings, self._quorums(), self.run)
 
     def findings(self) -> Iterator[Finding]:
         """Everything that convicts."""
@@ -152,30 +140,7 @@ class _Trial:
                 yield self._fenced_too_few(case)
             elif case.ruling is Ruling.NOT_WRITTEN_BACK:
                 yield from self._not_written_back(case)
-        for writing in self.writings:
-            yield from self._unread(writing)
-
-    def _named(self, ledgers: Iterable[int]) -> dict[int, frozenset[int]]:
-        """Of these ledgers, seen whole -> the bookies that any of its versions names."""
-        return {
-            ledger: frozenset(
-                self.run.bookies.get(name_of_id(bookie), -1)
-                for version in self.histories.of[ledger]
-                for _, bookies in version.fragments
-                for bookie in bookies
-            )
-            for ledger in ledgers
-            if self.histories.seen_whole(ledger)
-        }
-
-    def _quorums(self) -> dict[int, Quorums]:
-        """The quorums of the ledgers that were written back."""
-        found = {}
-        for ledger in {writing.ledger for writing in self.writings} & set(self.histories.of):
-            ensemble, write, ack = self.histories.of[ledger][-1].shape
-            if ensemble >= write >= ack >= 1:
-                found[ledger] = Quorums(ensemble, write, ack)
-        return found
+        yield from map(self._unread, self.found.firsts("unread", 1))
 
     def _ended_too_soon(self, case: Case) -> Finding:
         close, entry = case.close, case.close.beyond
@@ -248,18 +213,16 @@ class _Trial:
         close, ack = case.close, case.close.version.shape[2]
         closer = next(one for one in case.recoverers if one.ends(close) and one.fences(close))
         source = source_name(self.run, closer.source)
-        for ledger, first, last in closer.unstored:
-            given, stored = (
-                sorted(self.told.from_bookies(ledger, heard, closer.source, first, close.by_ns))
-                for heard in (Heard.FOUND, Heard.STORED)
-            )
+        for row in closer.unstored:
+            ledger, first, last, count, (_, _, *words) = row
+            given, stored = bookies_in(words[:BOOKIE_WORDS]), bookies_in(words[BOOKIE_WORDS:])
             yield Finding(
                 property=Recovery.name,
                 kind=NOT_WRITTEN_BACK,
                 ledger=ledger,
                 first_entry=first,
                 last_entry=last,
-                count=last - first + 1,
+                count=count,
                 text=(
                     f"{ledger_text(self.run, ledger)}: closed at {close.version.last_entry} before "
                     f"{entries_text(first, last)} had been written back to an ack quorum"
@@ -275,27 +238,26 @@ class _Trial:
     def _bookies(self, numbers: Iterable[int]) -> str:
         return listed(bookie_name(self.run, number) for number in numbers) or "no bookie"
 
-    def _unread(self, writing: Writing) -> Iterator[Finding]:
-        source = source_name(self.run, writing.source)
-        for ledger, first, last in writing.unread:
-            sent_ns = int(writing.first_ns.at(first).late[0])
-            yield Finding(
-                property=Recovery.name,
-                kind=WROTE_BACK_UNREAD,
-                ledger=ledger,
-                first_entry=first,
-                last_entry=last,
-                count=last - first + 1,
-                text=(
-                    f"{ledger_text(self.run, ledger)}: {source} wrote back {entries_text(first, last)} "
-                    "that no bookie had given it"
-                ),
-                proof=(
-                    f"{source} sent a recovery add of entry {first}, at the proxy by "
-                    f"{time_text(self.run, sent_ns)}",
-                    f"no positive answer to a read of entry {first} had been passed on to {source} by then",
-                ),
-            )
+    def _unread(self, row: Row) -> Finding:
+        ledger, first, last, count, (number, sent_ns) = row
+        source = source_name(self.run, number)
+        return Finding(
+            property=Recovery.name,
+            kind=WROTE_BACK_UNREAD,
+            ledger=ledger,
+            first_entry=first,
+            last_entry=last,
+            count=count,
+            text=(
+                f"{ledger_text(self.run, ledger)}: {source} wrote back {entries_text(first, last)} "
+                "that no bookie had given it"
+            ),
+            proof=(
+                f"{source} sent a recovery add of entry {first}, at the proxy by "
+                f"{time_text(self.run, sent_ns)}",
+                f"no positive answer to a read of entry {first} had been passed on to {source} by then",
+            ),
+        )
 
 
 def _closed(case: Case, run: RunFacts) -> Iterator[str]:

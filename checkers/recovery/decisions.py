@@ -7,21 +7,15 @@ Ledgers Safely*; ``ReadLastConfirmedOp``, ``PendingReadOp`` and ``RRQuorumCovera
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-
+from checkers.found import Row
 from checkers.recovery.closes import Close
-from checkers.recovery.recoveries import Heard, Told
-from checkers.recovery.writebacks import deep
+from checkers.recovery.heard import LAC, Heard, Told
 from checkers.recovery.writers import Writers
-from checkers.sets.spans import Spans
 from protocol.addresses import MAX_BOOKIES
-
-_LAC = -1
-"""The entry id of everything about the LAC."""
 
 
 class Ruling(Enum):
@@ -43,8 +37,8 @@ class Grounds:
     ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
     ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
     ``own`` is the recoverer itself where it is a bookie: its answers to itself cross no link.
-    ``unstored`` are the entries that it had been given by recovery reads until the close, and whose
-    recovery adds fewer than AQ bookies had acknowledged to it by then.
+    ``unstored`` are rows of :func:`checkers.recovery.written.unstored_rows`: entries that it had been given
+    by recovery reads until the close, and whose adds fewer than AQ bookies had acknowledged by then.
     """
 
     source: int
@@ -54,7 +48,7 @@ class Grounds:
     fenced: frozenset[int]
     fenced_empty: frozenset[int]
     own: frozenset[int]
-    unstored: Spans
+    unstored: Sequence[Row]
     went_on_ns: int
 
     def ends(self, close: Close) -> bool:
@@ -82,14 +76,25 @@ class Case:
     closer: Grounds | None = None
 
 
-def decided(close: Close, told: Told, writers: Writers, clients: Collection[int]) -> Case:
-    """Rule on one close; ``clients`` are the bookies that run a client and may recover by themselves."""
+def decided(
+    close: Close,
+    told: Told,
+    writers: Writers,
+    clients: Collection[int],
+    unstored: Mapping[int, Sequence[Row]],
+) -> Case:
+    """Rule on one close.
+
+    ``clients`` are the bookies that run a client and may recover by themselves; ``unstored`` is by source.
+    """
     if not close.ensembles:
         return Case(close, Ruling.UNSEEN)
-    recoverers = tuple(_grounds(close, source, told) for source in told.recoverers(close.ledger))
+    recoverers = tuple(
+        _grounds(close, source, told, unstored.get(source, ())) for source in told.recoverers(close.ledger)
+    )
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
     fenced = [grounds for grounds in ended if grounds.fences(close)]
-    closer = next((grounds for grounds in fenced if not len(grounds.unstored)), None)
+    closer = next((grounds for grounds in fenced if not grounds.unstored), None)
     if closer is not None:
         ruling = Ruling.LEGAL
     elif writers.may_have_closed(
@@ -118,42 +123,20 @@ def _alone(close: Close, bookie: int) -> bool:
     )
 
 
-def _grounds(close: Close, source: int, told: Told) -> Grounds:
+def _grounds(close: Close, source: int, told: Told, unstored: Sequence[Row]) -> Grounds:
     def heard(kind: Heard, entry: int, by_ns: int) -> frozenset[int]:
-        return frozenset(told.from_bookies(close.ledger, kind, source, entry, by_ns))
+        return told.from_bookies(close.ledger, kind, source, entry, by_ns)
 
-    went_on_ns = _went_on_ns(close, source, told)
-    own = frozenset({source} if source <= MAX_BOOKIES else ())
+    # Fencing was over when it read the entry after the end.
+    went_on_ns = told.last_read_ns(close.ledger, source, close.beyond, close.by_ns)
     return Grounds(
         source=source,
         denied=heard(Heard.DENIED, close.beyond, close.by_ns),
         found=heard(Heard.FOUND, close.beyond, close.by_ns),
         unsure=heard(Heard.UNSURE, close.beyond, close.by_ns),
-        fenced=heard(Heard.FENCED, _LAC, went_on_ns),
-        fenced_empty=heard(Heard.FENCED_EMPTY, _LAC, went_on_ns),
-        own=own,
-        unstored=_unstored(close, source, told, close.version.shape[2] - len(own)),
+        fenced=heard(Heard.FENCED, LAC, went_on_ns),
+        fenced_empty=heard(Heard.FENCED_EMPTY, LAC, went_on_ns),
+        own=frozenset({source} if source <= MAX_BOOKIES else ()),
+        unstored=unstored,
         went_on_ns=went_on_ns,
     )
-
-
-def _unstored(close: Close, source: int, told: Told, number: int) -> Spans:
-    """Entries given to the source and not acknowledged back by ``number`` bookies, up to the end.
-
-    ``LedgerRecoveryOp`` adds each entry that it has read again, and waits for AQ acknowledgements.
-    """
-    found = told.by_bookie(close.ledger, Heard.FOUND, source, close.by_ns)
-    stored = told.by_bookie(close.ledger, Heard.STORED, source, close.by_ns)
-    kept = Spans.of_ranges(*(np.array([one]) for one in (close.ledger, 0, close.version.last_entry)))
-    short = deep(close.ledger, found, 1) & kept
-    return short - deep(close.ledger, stored, number) if number > 0 else Spans.empty()
-
-
-def _went_on_ns(close: Close, source: int, told: Told) -> int:
-    """When the proxy had its last recovery read of the entry after the end: fencing was over by then."""
-    for _, pieces in told.pieces(close.ledger, Heard.READING, source):
-        reads = pieces.at(close.beyond)
-        sent = reads.late[reads.early <= close.by_ns]
-        if len(sent):
-            return min(int(np.max(sent)), close.by_ns)
-    return close.by_ns

@@ -8,16 +8,15 @@ and takes an explicit negative to fencing as an answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from checkers.contract import RunFacts
+from checkers.contract import Found, RunFacts
+from checkers.facts.histories import Histories
 from checkers.facts.wording import bookie_name, counted, ledger_text, listed
+from checkers.found import Row
 from checkers.recovery.closes import Ensemble
 from checkers.recovery.decisions import Case, Grounds
-from checkers.recovery.writebacks import Writing
-from checkers.sets.spans import Spans
-from protocol.addresses import MAX_BOOKIES
 from protocol.quorums import Quorums
 
 
@@ -30,53 +29,40 @@ class Difference(NamedTuple):
 
 
 def differences(
-    cases: Collection[Case], writings: Iterable[Writing], quorums: Mapping[int, Quorums], run: RunFacts
+    cases: Collection[Case], found: Found, metadata: Histories, run: RunFacts
 ) -> list[Difference]:
-    """One for each rule, in this order; ``quorums`` are the ledgers' by id.
+    """One for each rule, in this order; ``found`` has :func:`checkers.recovery.written.written_rows`.
 
     Recoverers inside a bookie are left out: what the bookie answers itself is not seen.
     """
-    clients = [one for one in writings if one.source > MAX_BOOKIES and one.ledger in quorums]
+
+    def few(row: Row, quorums: Quorums) -> str:
+        answers = counted(row.proof[1], "positive answer")
+        return f"was recovered on {answers}; BP-46 asks for {quorums.ack} (AQ)"
+
+    def many(_: Row, quorums: Quorums) -> str:
+        return (
+            "was recovered beside unknown answers; "
+            f"BP-46 makes no progress at {quorums.coverage} of them (QC)"
+        )
+
     closers = [(case, case.closer) for case in cases if case.closer is not None and not case.closer.own]
     return [
-        _few_positives(clients, quorums, run),
-        _many_unsure(clients, quorums, run),
+        _of_entries("found_by_fewer_than_AQ", found.firsts("few", 1), few, metadata, run),
+        _of_entries("found_beside_QC_unknown", found.firsts("many", 1), many, metadata, run),
         _few_fenced(closers, run),
         _denied_fencing(closers, run),
     ]
 
 
-def _few_positives(writings: list[Writing], quorums: Mapping[int, Quorums], run: RunFacts) -> Difference:
-    few = [(one, one.found_below(quorums[one.ledger].ack)) for one in writings]
-
-    def said(one: Writing, entry: int) -> str:
-        answers = counted(len(one.found_by(entry)), "positive answer")
-        return f"was recovered on {answers}; BP-46 asks for {quorums[one.ledger].ack} (AQ)"
-
-    return _of_entries("found_by_fewer_than_AQ", few, said, run)
-
-
-def _many_unsure(writings: list[Writing], quorums: Mapping[int, Quorums], run: RunFacts) -> Difference:
-    many = [(one, one.unsure_from(quorums[one.ledger].coverage)) for one in writings]
-
-    def said(one: Writing, _: int) -> str:
-        return (
-            "was recovered beside unknown answers; "
-            f"BP-46 makes no progress at {quorums[one.ledger].coverage} of them (QC)"
-        )
-
-    return _of_entries("found_beside_QC_unknown", many, said, run)
-
-
 def _of_entries(
-    name: str, found: list[tuple[Writing, Spans]], said: Callable[[Writing, int], str], run: RunFacts
+    name: str, rows: list[Row], said: Callable[[Row, Quorums], str], metadata: Histories, run: RunFacts
 ) -> Difference:
-    some = [(one, spans) for one, spans in found if len(spans)]
-    number = sum(spans.count() for _, spans in some)
-    if not some:
+    if not rows:
         return Difference(name, 0, "")
-    one, entry = some[0][0], int(some[0][1].first[0])
-    text = f"entry {entry} of {ledger_text(run, one.ledger)} {said(one, entry)}"
+    first, number = rows[0], sum(row.number for row in rows)
+    quorums = Quorums(*metadata.of[first.ledger][-1].shape)
+    text = f"entry {first.first} of {ledger_text(run, first.ledger)} {said(first, quorums)}"
     return Difference(name, number, f"{text}{_more(number, 'entry', 'entries')}")
 
 

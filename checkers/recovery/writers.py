@@ -12,28 +12,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 
 import numpy as np
+import pyarrow as pa
 
-from checkers.contract import RunFacts
+from checkers.contract import Batch, Found, RunFacts
 from checkers.facts.parts import flagged
-from checkers.recovery.smoothness import Smooth
-from checkers.rows import Rows, at_once
-from checkers.sets.folded import LEAST, MOST, Folded
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from checkers.facts.wire import asked, told
+from checkers.found import whole_rows
+from checkers.rows import Rows
+from checkers.sets.spans import Ints, ints
+from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
+
+AT_ONCE_NS = 10**9
+"""Below every time-out that a client has for an add."""
+_HAND = {"writes": "max", "top": "max", "ending_ns": "min", "deferred": "max", "boot": "max"}
+_ADDS = {"sent": "sum", "answered": "sum"}
 
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """One handle: ``writes`` if it created or added, ``top`` the highest id acknowledged on it (-1: none).
+    """One handle that created or added: ``top`` is the highest id acknowledged on it (-1: none).
 
     ``ending_ns`` is when its first close was invoked, or the first add that was sent and is not ok;
     ``boot`` the life of its client (0: the first).
     """
 
-    writes: bool
     top: int
     ending_ns: int
     deferred: bool
@@ -48,48 +52,81 @@ class Hand:
         return last == self.top or (self.deferred and last < self.top)
 
 
-@at_once
-def scan_hands(rows: Rows) -> Folded:
-    """The handles that created, added to or closed a ledger, from the operations of one chunk.
-
-    By ledger, client and handle; the other columns are those of :class:`Hand`.
-    """
-    adds, closes = rows.of(kind=Kind.ADD), rows.of(kind=Kind.CLOSE)
+def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
+    """What tells of the writers of some ledgers, for :class:`Writers`: their handles, and their adds."""
+    operations, frames = (
+        rows.where(np.isin(rows["ledger"], ledgers)) for rows in (batch.operations, batch.frames)
+    )
+    adds, closes = operations.of(kind=Kind.ADD), operations.of(kind=Kind.CLOSE)
     parts = {
-        Kind.CREATE: rows.of(kind=Kind.CREATE, outcome=Outcome.OK),
+        Kind.CREATE: operations.of(kind=Kind.CREATE, outcome=Outcome.OK),
         Kind.ADD: adds.where(adds["outcome"] != Outcome.FAIL),
         Kind.CLOSE: closes.where(closes["outcome"] != Outcome.FAIL),
     }
-    hands = (_hands(kind, part.where(part["ledger"] >= 0)) for kind, part in parts.items())
-    return reduce(or_, hands)
+    hands = [_hands(kind, part) for kind, part in parts.items()]
+    sent = asked(frames, Message.ADD)
+    good = [part.where(_good(part)) for part in told(frames, Message.ADD)]
+    answers = [_adds(sent, 1, 0), *(_adds(part, 0, 1) for part in good)]
+    return [_rows("hand", hands, 3), _rows("adds", answers, 2)]
 
 
-def _hands(kind: Kind, rows: Rows) -> Folded:
-    """What operations of one kind say of their handles."""
+def _hands(kind: Kind, rows: Rows) -> list[Ints]:
+    """Ledger, client, handle, and the columns of :class:`Hand`, of operations of one kind."""
     ok = (rows["outcome"] == Outcome.OK) & (kind is Kind.ADD)
-    ends_nothing = ok | (kind is Kind.CREATE)
-    return Folded.of_rows(
-        [rows[name] for name in ("ledger", "client", "handle")],
-        (np.full(rows.number, kind is not Kind.CLOSE), MOST),
-        (np.where(ok, rows["entry"], -1), MOST),
-        (np.where(ends_nothing, NEVER, rows["invoked_ns"]), LEAST),
-        (flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD), MOST),
-        (rows["seq"] >> 40, MOST),
-    )
+    ending_ns = np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"])
+    deferred = flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD)
+    writes, top = np.full(rows.number, kind is not Kind.CLOSE), np.where(ok, rows["entry"], -1)
+    hand = (rows[name] for name in ("ledger", "client", "handle"))
+    return [ints(column) for column in (*hand, writes, top, ending_ns, deferred, rows["seq"] >> 40)]
+
+
+def _good(answers: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Answers to adds that are as they should be: EOK, by no rule of ours, and at once.
+
+    A client closes a ledger unasked when something goes wrong with an add, and that may be the third answer
+    to one which two others had acknowledged already: then no operation tells of it.
+    """
+    eok = (answers["delivered"] == Status.EOK) & (answers["rule"] == 0) & (answers["asked_ns"] != NEVER)
+    return np.asarray(eok & (answers["forwarded_ns"] - answers["asked_ns"] <= AT_ONCE_NS))
+
+
+def _adds(rows: Rows, sent: int, answered: int) -> list[Ints]:
+    return [
+        ints(column)
+        for column in (rows["ledger"], rows["source"], *np.full((2, rows.number), [[sent], [answered]]))
+    ]
+
+
+def _rows(kind: str, parts: list[list[Ints]], width: int) -> pa.Table:
+    """Rows of columns, of which the first ``width`` are the key, each key once."""
+    columns = _folded([np.concatenate(column) for column in zip(*parts, strict=True)], width)
+    return whole_rows(kind, columns[0], columns)
+
+
+def _folded(columns: list[Ints], width: int) -> list[Ints]:
+    rules = [*(_HAND if width == 3 else _ADDS).values()]
+    names = [str(number) for number in range(len(columns))]
+    how = list(zip(names[width:], rules, strict=True))
+    rows = pa.table(columns, names=names).group_by(names[:width], use_threads=False).aggregate(how)
+    return [np.asarray(rows[name]) for name in (*names[:width], *(f"{name}_{rule}" for name, rule in how))]
 
 
 class Writers:
     """The writers by ledger, and until when their processes lived."""
 
-    def __init__(self, hands: Folded, smooth: Smooth, run: RunFacts) -> None:
+    def __init__(self, found: Found, run: RunFacts) -> None:
         numbers = run.clients
-        self._smooth = smooth
         self._ended = {
             (numbers[row["server"]], int(row["boot"])): int(row["latest_ns"])
             for row in run.servers
             if row["event"] == "exit" and row["server"] in numbers
         }
-        self._hands = hands
+        self._hands: dict[int, list[tuple[int, Hand]]] = {}
+        for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", 3):
+            if writes:
+                hand = Hand(top, ending_ns, bool(deferred), boot)
+                self._hands.setdefault(ledger, []).append((client, hand))
+        self._adds = {(ledger, source): (sent, good) for ledger, source, sent, good in _of(found, "adds", 2)}
 
     def may_have_closed(
         self, ledger: int, last: int, *, after_ns: int, by_ns: int, write_quorum: int
@@ -102,22 +139,28 @@ class Writers:
             hand.may_end_at(last)
             and (hand.may_have_ended(by_ns) or self._troubled(ledger, client, hand, write_quorum))
             and self._lived(client, hand, after_ns)
-            for client, hand in self._of(ledger)
+            for client, hand in self._hands.get(ledger, ())
         )
-
-    def _of(self, ledger: int) -> Iterator[tuple[int, Hand]]:
-        """The handles that wrote to a ledger, and whose they are."""
-        for _, client, _, writes, top, ending_ns, deferred, boot in self._hands.of(ledger):
-            if writes:
-                yield client, Hand(bool(writes), top, ending_ns, bool(deferred), boot)
 
     def _troubled(self, ledger: int, client: int, hand: Hand, write_quorum: int) -> bool:
         """Whether an answer to an add of its is missing, late, or not EOK."""
-        return not self._smooth.is_of(ledger, client, write_quorum * (hand.top + 1))
+        return not self.answered(ledger, client, write_quorum * (hand.top + 1))
+
+    def answered(self, ledger: int, source: int, due: int) -> bool:
+        """Whether the source sent ``due`` adds or more, and each was answered as it should be."""
+        sent, good = self._adds.get((ledger, source), (0, 0))
+        return sent == good >= due
 
     def last_acknowledged(self, ledger: int) -> int:
         """The highest id that a writer of the ledger was told ok, -1 for none."""
-        return max((hand.top for _, hand in self._of(ledger)), default=-1)
+        return max((hand.top for _, hand in self._hands.get(ledger, ())), default=-1)
 
     def _lived(self, client: int, hand: Hand, at_ns: int) -> bool:
         return self._ended.get((client, max(hand.boot, 1)), NEVER) >= at_ns
+
+
+def _of(found: Found, kind: str, width: int) -> Iterator[tuple[int, ...]]:
+    """The rows of one kind in all batches, each key once, ascending."""
+    columns = found.columns(kind)
+    if columns:
+        yield from sorted(zip(*(column.tolist() for column in _folded([*columns], width)), strict=True))

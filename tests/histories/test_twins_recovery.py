@@ -15,7 +15,6 @@ from checkers.answers import Answers
 from checkers.contract import Chunk
 from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
 from checkers.recovery.checker import Recovery
-from checkers.sets import moments
 from evidence.codes import Message
 from evidence.findings import Verdict
 from evidence.schemas import FRAMES
@@ -113,26 +112,6 @@ def test_no_finding_depends_on_how_batches_were_merged(data, seed):
         summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
     whole = judged([chunk(history)], run)
     assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_where_only_bounds_are_kept_nothing_is_convicted_that_the_twins_would_not(block, monkeypatch):
-    monkeypatch.setattr(moments, "FEW", 2)
-    fewer = Counter()
-    for seed in range(100 * block, 100 * block + 100):
-        history, run = random_recoveries(seed)
-        whole = judged([chunk(history)], run)
-        parts = [chunk(part) for part in random_cuts(seed, history)]
-        assert as_text(judged(parts, run)) == as_text(whole), seed
-        wrong, _ = twins.recovery(history, run)
-        told, denied = (things(whole.judgements[name]) for name in ("recovery", "answers"))
-        blamed = {(kind, *where) for kind, *where in told if kind != "wrote_back_unread"}
-        # Bounds may excuse the end and leave fencing to be judged: a close is convicted only if it was.
-        assert {ledger for _, ledger, _ in blamed} <= {ledger for _, ledger, _ in wrong}, seed
-        assert told.keys() - blamed <= wrong.keys(), seed
-        assert denied <= twins.answered(history, run), seed
-        fewer["convicted"] += denied.total()
-    assert fewer["convicted"] > 0
 
 
 def test_a_million_frames_are_scanned_within_a_second_and_leave_little():

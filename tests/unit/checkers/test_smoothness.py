@@ -2,15 +2,17 @@
 
 import pytest
 
-from checkers.recovery.smoothness import AT_ONCE_NS, scan_smooth
+from checkers.contract import Found
+from checkers.recovery.writers import AT_ONCE_NS, Writers, writer_rows
+from checkers.sets.spans import ints
 from evidence.codes import Message, Status
 from tests.histories.exchanges import frame
 from tests.histories.lives import said
-from tests.histories.story import WRITER, chunk, facts
+from tests.histories.story import WRITER, chunk, facts, run_facts
 
 
 def smooth(*parts):
-    return scan_smooth(chunk(facts(*parts)).frames)
+    return Writers(Found.of(*writer_rows(chunk(facts(*parts)), ints([1, 2]))), run_facts())
 
 
 def exchange(bookie, **answer):
@@ -21,10 +23,10 @@ def exchange(bookie, **answer):
 
 def test_as_many_adds_as_are_due_were_sent_and_answered():
     seen = smooth(exchange(1), exchange(2))
-    assert seen.is_of(1, WRITER, 2)
-    assert seen.is_of(1, WRITER, 1)
-    assert not seen.is_of(1, WRITER, 3)
-    assert not seen.is_of(2, WRITER, 1)
+    assert seen.answered(1, WRITER, 2)
+    assert seen.answered(1, WRITER, 1)
+    assert not seen.answered(1, WRITER, 3)
+    assert not seen.answered(2, WRITER, 1)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +39,8 @@ def test_as_many_adds_as_are_due_were_sent_and_answered():
     ],
 )
 def test_an_answer_is_good_when_it_is_eok_by_itself_and_within_a_second(answer, good):
-    assert smooth(exchange(1, **answer)).is_of(1, WRITER, 1) is good
+    assert smooth(exchange(1, **answer)).answered(1, WRITER, 1) is good
 
 
 def test_an_add_without_an_answer_is_not_smooth():
-    assert not smooth(exchange(1), exchange(2)[:1]).is_of(1, WRITER, 1)
+    assert not smooth(exchange(1), exchange(2)[:1]).answered(1, WRITER, 1)

@@ -1,0 +1,154 @@
+"""What those who recover ledgers asked, were told and wrote, as rows for the check and for the conclusion.
+
+Recoverers are sources of links: clients, the observer, bookies that recover by themselves. What a
+recoverer was told is what reached it, forged or not; an answer of protocol V2 that may be another
+request's counts for it too, since it can only excuse. Judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import IntEnum
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Found
+from checkers.facts.wire import asked, denies, told
+from checkers.found import whole_rows
+from checkers.rows import Bools, Rows
+from checkers.sets.spans import Spans, ints
+from evidence.codes import FrameFlag, Message, Status
+
+
+class Heard(IntEnum):
+    """What happened on a recoverer's links; the name's comment says when the moment was."""
+
+    FENCING = 1  # it sent a fencing LAC read: at the proxy
+    READING = 2  # it sent a recovery read: at the proxy
+    WROTE = 3  # it sent a recovery add: at the proxy
+    FENCED = 4  # EOK to a fencing LAC read reached it: not before
+    FENCED_EMPTY = 5  # an explicit negative to one did
+    FOUND = 6  # EOK to a recovery read
+    DENIED = 7  # an explicit negative to one
+    UNSURE = 8  # any other answer to one
+    STORED = 9  # EOK to a recovery add
+
+
+LAC = -1
+"""The entry id of everything about the LAC."""
+_REQUESTS = {
+    Message.FENCING_LAC_READ: Heard.FENCING,
+    Message.RECOVERY_READ: Heard.READING,
+    Message.RECOVERY_ADD: Heard.WROTE,
+}
+_ASKING: Mapping[Message, tuple[Heard, Heard, Heard | None]] = {
+    Message.FENCING_LAC_READ: (Heard.FENCED, Heard.FENCED_EMPTY, None),
+    Message.RECOVERY_READ: (Heard.FOUND, Heard.DENIED, Heard.UNSURE),
+}
+"""Requests of a recovery, and what it hears: EOK, an explicit negative, anything else."""
+COLUMNS = ("heard", "ledger", "source", "bookie", "entry", "at_ns")
+
+
+def heard(frames: Rows) -> pa.Table:
+    """A row for each moment: what it was, ledger, source, bookie (0 for requests), entry, and when (ns)."""
+    parts = [
+        (np.full(part.number, what), *(part[name] for name in ("ledger", "source", who, "entry", at)))
+        for what, part, who, at in (*_requests(frames), *_answers(frames))
+    ]
+    columns = [ints(np.concatenate(column)) for column in zip(*parts, strict=True)]
+    table = pa.table(dict(zip(COLUMNS, columns, strict=True)))
+    requests = np.isin(columns[0], [*_REQUESTS.values()])
+    return table.set_column(3, "bookie", pa.array(np.where(requests, 0, columns[3])))
+
+
+def copied(frames: Rows, sources: list[int]) -> pa.Table:
+    """EOK answers to plain reads of some sources, on which replication rests; columns as in ``heard``."""
+    names = ("ledger", "source", "entry", "forwarded_ns")
+    parts = [_of_ledgers(part).of(delivered=Status.EOK) for part in told(frames, Message.READ)]
+    parts = [part.where(np.isin(part["source"], sources)) for part in parts]
+    columns = (ints(np.concatenate([part[name] for part in parts])) for name in names)
+    return pa.table(dict(zip(("ledger", "source", "entry", "at_ns"), columns, strict=True)))
+
+
+def forged(frames: Rows) -> int:
+    """How many answers to recoverers a rule of ours made."""
+    asking = (part for kind in _ASKING for part in told(frames, kind))
+    return sum(int(((part["flags"] & int(FrameFlag.FORGED)) != 0).sum()) for part in asking)
+
+
+_Part = tuple[Heard, Rows, str, str]
+"""What was heard, the frames, the column that says by whom, and the one that says when."""
+
+
+def _requests(rows: Rows) -> Iterator[_Part]:
+    for kind, what in _REQUESTS.items():
+        yield what, asked(rows, kind).once(_of_ledgers), "source", "received_ns"
+
+
+def _answers(rows: Rows) -> Iterator[_Part]:
+    for kind, (good, negative, other) in _ASKING.items():
+        for part in (part.once(_of_ledgers) for part in told(rows, kind)):
+            no = denies(part["delivered"])
+            yield good, part.of(delivered=Status.EOK), "bookie", "forwarded_ns"
+            yield negative, part.where(no), "bookie", "forwarded_ns"
+            if other is not None:
+                unsure = part.where(~no & (part["delivered"] != Status.EOK))
+                yield other, unsure, "bookie", "forwarded_ns"
+    for part in told(rows, Message.RECOVERY_ADD):
+        yield Heard.STORED, part.once(_of_ledgers).of(delivered=Status.EOK), "bookie", "forwarded_ns"
+
+
+def _of_ledgers(rows: Rows) -> Rows:
+    return rows.where(rows["ledger"] >= 0)
+
+
+def only(rows: pa.Table, *what: Heard) -> pa.Table:
+    """The rows of some kinds."""
+    return picked(rows, np.isin(rows["heard"], what))
+
+
+def picked(rows: pa.Table, mask: Bools) -> pa.Table:
+    """The rows of a mask."""
+    return rows.filter(pa.array(mask))
+
+
+def deciding_rows(rows: pa.Table, beyond: Spans) -> pa.Table:
+    """What decides closes: all about fencing and about the entries ``beyond`` them, and who read anything."""
+    ledger, entry = (np.asarray(rows[name]) for name in ("ledger", "entry"))
+    closing = np.isin(ledger, beyond.ledger)
+    mask = closing & ((entry == LAC) | beyond.has(ledger, entry))
+    decisive = picked(rows, mask)
+    readers = only(picked(rows, closing & ~mask), Heard.READING).group_by(["ledger", "source"]).aggregate([])
+    none = pa.nulls(readers.num_rows, pa.int64()).fill_null(LAC)
+    other = [pa.nulls(readers.num_rows, pa.int64()).fill_null(Heard.READING.value)]
+    reads = pa.table([*other, readers["ledger"], readers["source"], none, none, none], names=COLUMNS)
+    both = pa.concat_tables([decisive, reads])
+    return whole_rows("heard", np.asarray(both["ledger"]), [np.asarray(both[name]) for name in COLUMNS])
+
+
+class Told:
+    """The rows of :func:`deciding_rows` by ledger, kind and source."""
+
+    def __init__(self, found: Found) -> None:
+        self._moments: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
+        self._recoverers: dict[int, set[int]] = {}
+        columns = (column.tolist() for column in found.columns("heard"))
+        for what, ledger, source, *moment in zip(*columns, strict=True):
+            self._moments.setdefault((ledger, what, source), []).append((moment[0], moment[1], moment[2]))
+            if what in (Heard.FENCING, Heard.READING):
+                self._recoverers.setdefault(ledger, set()).add(source)
+
+    def recoverers(self, ledger: int) -> list[int]:
+        """Who sent a request of recovery for the ledger, ascending."""
+        return sorted(self._recoverers.get(ledger, ()))
+
+    def from_bookies(self, ledger: int, what: Heard, source: int, entry: int, by_ns: int) -> frozenset[int]:
+        """Bookies of which such an answer about the entry may have reached the source by that time."""
+        moments = self._moments.get((ledger, what, source), ())
+        return frozenset(bookie for bookie, of, at_ns in moments if of == entry and at_ns <= by_ns)
+
+    def last_read_ns(self, ledger: int, source: int, entry: int, by_ns: int) -> int:
+        """When the proxy had the source's last recovery read of the entry by then; ``by_ns`` without one."""
+        moments = self._moments.get((ledger, Heard.READING, source), ())
+        return max((at_ns for _, of, at_ns in moments if of == entry and at_ns <= by_ns), default=by_ns)

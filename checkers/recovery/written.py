@@ -1,0 +1,141 @@
+"""What recoverers and replicators wrote back, held against what bookies had given them and acknowledged.
+
+An entry is written back because one bookie had it (``LedgerRecoveryOp#onEntryComplete``), and a recovery goes
+on when AQ bookies have acknowledged each entry that it had read; replication copies what a plain read
+returned (``LedgerFragmentReplicator``). All rows about an entry are in one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Batch, Found
+from checkers.facts.histories import Histories
+from checkers.found import BOOKIE_WORDS, bookie_bits, first_rows
+from checkers.recovery.closes import Close
+from checkers.recovery.heard import Heard, copied, only, picked
+from checkers.sets.spans import Bools, Ints
+from evidence.codes import NEVER
+from protocol.addresses import MAX_BOOKIES, name_of_id
+from protocol.quorums import Quorums
+
+_ENTRY = ["ledger", "source", "entry"]
+_WORDS = [f"word{number}" for number in range(BOOKIE_WORDS)]
+
+
+def unstored_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
+    """Entries that a recoverer had been given before a close and whose adds too few bookies had acknowledged.
+
+    Proofs: the number of the close, the source, and the bookies that gave the first entry and stored it. An
+    own bookie's answers cross no link: it counts as one that stored.
+    """
+    keys = ["close", "source", "entry"]
+    given, stored = (_bookies(_until(only(rows, what), closes), keys) for what in (Heard.FOUND, Heard.STORED))
+    both = given.join(stored, keys, join_type="left outer", right_suffix=" stored", use_threads=False)
+    close, source, entry = (_numbers(both, name) for name in keys)
+    acks = np.array([one.version.shape[2] for one in closes], dtype=np.int64)
+    needed = acks[close] - (source <= MAX_BOOKIES)
+    short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
+    proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
+    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close[short]]
+    return first_rows("unstored", ledger, entry[short], like=[close[short], source[short]], proof=proof)
+
+
+def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
+    """The rows before a close, of entries up to its end, with the close's number; a row for each close."""
+    known = np.array([(one.ledger, one.by_ns, one.version.last_entry) for one in closes], dtype=np.int64)
+    ledgers, by_ns, last = known.reshape(-1, 3).T
+    ledger = np.asarray(rows["ledger"])
+    begin, end = (np.searchsorted(ledgers, ledger, side=side) for side in ("left", "right"))
+    row = np.repeat(np.arange(len(ledger)), end - begin)
+    close = np.arange(len(row)) - np.repeat(np.cumsum(end - begin) - end, end - begin)
+    entry, at_ns = (np.asarray(rows[name])[row] for name in ("entry", "at_ns"))
+    keep = (at_ns <= by_ns[close]) & (entry >= 0) & (entry <= last[close])
+    return rows.take(pa.array(row[keep])).append_column("close", pa.array(close[keep]))
+
+
+def _bookies(rows: pa.Table, keys: list[str]) -> pa.Table:
+    """By key the bookies of some rows: how many (``bookies``), and which (``word0``, ...)."""
+    each = rows.group_by([*keys, "bookie"], use_threads=False).aggregate([])
+    for name, bits in zip(_WORDS, bookie_bits(np.asarray(each["bookie"])), strict=True):
+        each = each.append_column(name, pa.array(bits))
+    sums = [("bookie", "count"), *((name, "sum") for name in _WORDS)]
+    return each.group_by(keys, use_threads=False).aggregate(sums).rename_columns([*keys, "bookies", *_WORDS])
+
+
+def _numbers(rows: pa.Table, name: str, missing: int = 0) -> Ints:
+    return np.asarray(rows[name].fill_null(missing))
+
+
+def written_rows(rows: pa.Table, batch: Batch, metadata: Histories, bookies: Mapping[str, int]) -> Found:
+    """The entries written back that no bookie had given, and those recovered otherwise than BP-46 asks.
+
+    ``unread``: no positive read of it had reached the source before its first recovery add; the proof is when
+    that was sent. ``few`` and ``many``: a client recovered it on fewer positive answers than AQ (the proof
+    is how many), beside QC other answers or more.
+    """
+    wrote = only(rows, Heard.WROTE)
+    if not wrote.num_rows:
+        return Found()
+    found = only(rows, Heard.FOUND)
+    read = pa.concat_tables([table.select([*_ENTRY, "at_ns"]) for table in (found, _copied(wrote, batch))])
+    first, before = (
+        table.group_by(_ENTRY, use_threads=False).aggregate([("at_ns", "min")]) for table in (wrote, read)
+    )
+    both = first.join(before, _ENTRY, join_type="left outer", right_suffix=" read", use_threads=False)
+    for what, name in ((Heard.FOUND, "found"), (Heard.UNSURE, "unsure")):
+        answers = _bookies(only(rows, what), _ENTRY).select([*_ENTRY, "bookies"])
+        both = both.join(answers.rename_columns([*_ENTRY, name]), _ENTRY, use_threads=False)
+    ledger, source, entry = (_numbers(both, name) for name in _ENTRY)
+    sent_ns, number, unsure = (_numbers(both, name) for name in ("at_ns_min", "found", "unsure"))
+    unread = (_numbers(both, "at_ns_min read", NEVER) > sent_ns) & ~_own(ledger, source, metadata, bookies)
+    ack, coverage = _quorums(ledger, metadata)
+    client = (source > MAX_BOOKIES) & (ack > 0) & (number > 0)
+    kinds: tuple[tuple[str, Bools, list[Ints]], ...] = (
+        ("unread", unread, [sent_ns]),
+        ("few", client & (number < ack), [number]),
+        ("many", client & (unsure >= coverage), []),
+    )
+    return Found.of(
+        *(
+            first_rows(
+                kind, ledger[mask], entry[mask], like=[source[mask]], proof=[one[mask] for one in proof]
+            )
+            for kind, mask, proof in kinds
+        ),
+        written_back=both.num_rows,
+    )
+
+
+def _copied(wrote: pa.Table, batch: Batch) -> pa.Table:
+    """Plain reads by those who wrote."""
+    sources = np.unique(np.asarray(wrote["source"])).tolist()
+    rows = copied(batch.frames, sources)
+    return picked(rows, np.isin(rows["ledger"], np.asarray(wrote["ledger"])))
+
+
+def _own(ledger: Ints, source: Ints, metadata: Histories, bookies: Mapping[str, int]) -> Bools:
+    """Which rows are of bookies that their ledger names, or may name: those read from themselves unseen."""
+    own = np.zeros(len(ledger), dtype=np.bool_)
+    for one in np.unique(ledger[source <= MAX_BOOKIES]).tolist():
+        named = None
+        if metadata.seen_whole(one):
+            fragments = (names for version in metadata.of[one] for _, names in version.fragments)
+            named = [bookies.get(name_of_id(name), -1) for names in fragments for name in names]
+        mine = (ledger == one) & (source <= MAX_BOOKIES)
+        own |= mine if named is None else mine & np.isin(source, named)
+    return own
+
+
+def _quorums(ledger: Ints, metadata: Histories) -> tuple[Ints, Ints]:
+    """(AQ, QC) of each ledger by its last version; 0 where they are not known or cannot be."""
+    ledgers, place = np.unique(ledger, return_inverse=True)
+    found = np.zeros((2, len(ledgers)), dtype=np.int64)
+    for at, one in enumerate(ledgers.tolist()):
+        ensemble, write, ack = metadata.of[one][-1].shape if one in metadata.of else (0, 0, 0)
+        if ensemble >= write >= ack >= 1:
+            found[:, at] = ack, Quorums(ensemble, write, ack).coverage
+    return found[0][place], found[1][place]
