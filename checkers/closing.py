@@ -17,8 +17,9 @@ import numpy as np
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, histories, operations_fact
-from checkers.facts.obliged import (
+from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
+from checkers.facts.parts import flagged
+from checkers.facts.promises import (
     PROMISES,
     Promises,
     promise_proof,
@@ -27,7 +28,6 @@ from checkers.facts.obliged import (
     promised_in,
     promises_found,
 )
-from checkers.facts.parts import flagged
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
@@ -127,7 +127,7 @@ class Closing:
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
         entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
-        below = list(_closed_below(entries, promises_found(found, facts), facts, run))
+        below = list(_closed_below(entries, promises_found(found), facts, run))
         two = list(_two_ends(reports, metadata, run))
         lacking = shortcomings(run, self.tables)
         unwritten = [] if lacking else list(_unwritten(reports, metadata, run))
@@ -219,8 +219,8 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
             ),
             proof=(
                 f"metadata version {version.version}: CLOSED at {version.last_entry}",
-                *_highest(promises, ledger, run),
-                *promise_proof(promises, (ledger, first, last), run),
+                *_highest(facts, ledger, run),
+                *promise_proof(promises, (ledger, first, last), facts, run),
             ),
         )
 
@@ -250,13 +250,10 @@ def _lowest_close(
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
 
-def _highest(promises: Promises, ledger: int, run: RunFacts) -> Iterator[str]:
-    top = promises.top.get(ledger)
-    if top:
-        yield (
-            f"the highest entry acknowledged is {top.value}, to {client_name(run, top.client)} "
-            f"({operation_text(top.seq)})"
-        )
+def _highest(facts: LedgerFacts, ledger: int, run: RunFacts) -> Iterator[str]:
+    for _, entry, client, seq in facts.of(HIGHEST_ACKED, ledger):
+        to = f"{client_name(run, client)} ({operation_text(seq)})"
+        yield f"the highest entry acknowledged is {entry}, to {to}"
 
 
 def _at_odds(reports: Reports, metadata: Histories) -> Iterator[int]:

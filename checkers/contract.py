@@ -26,13 +26,10 @@ from evidence.exchange.chains import Chain
 from evidence.findings import Judgement
 from protocol.faults import Loses
 
-__all__ = ["EVERY_LEDGER", "Batch", "Checker", "Chunk", "Doubting", "Found", "LedgerFact", "LedgerFacts"]
-__all__ += ["MergingChecker", "RunFacts"]
+__all__ = ["EVERY_LEDGER", "Batch", "Checker", "Doubting", "Found", "LedgerFact", "LedgerFacts"]
+__all__ += ["RunFacts"]
 
 Answer = TypeVar("Answer")
-Summary = TypeVar("Summary")
-Chunk = Batch
-"""The name of a batch for a :class:`MergingChecker`."""
 EVERY_LEDGER = -1
 
 
@@ -108,29 +105,6 @@ class Checker(Protocol):
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Judge the whole run from what was found in all batches."""
         ...
-
-
-class MergingChecker(Protocol[Summary]):
-    """A property on the former contract: a summary of any rows, merged with others by the checker itself."""
-
-    name: str
-    tables: tuple[str, ...]
-    kinds: tuple[str, ...]
-
-    def scan(self, chunk: Chunk, run: RunFacts) -> Summary:
-        """Summarise some rows."""
-        ...
-
-    def merge(self, left: Summary, right: Summary) -> Summary:
-        """Join two summaries; associative."""
-        ...
-
-    def conclude(self, summary: Summary, run: RunFacts) -> Judgement:
-        """Judge the whole run from its summary."""
-        ...
-
-
-AnyChecker = Checker | MergingChecker[Any]
 
 
 @runtime_checkable

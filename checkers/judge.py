@@ -1,7 +1,7 @@
 """Judging a run: every checker over every batch of blocks, in this process or spread over tasks.
 
 ``judge`` does it all here. A pipeline does the same in two rounds of tasks: ``facts_of`` each batch, joined
-by ``combined_facts``; then ``check_all`` of each batch, joined by ``merge_all`` in any grouping;
+by ``combined_facts``; then ``check_all`` of each batch, joined by ``join_all`` in any grouping;
 ``conclude_all`` ends it, and the verdict is the same. This is the one place that survives a checker's
 error: its property becomes ``unknown`` and says what was raised.
 """
@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial, reduce
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from checkers.contract import AnyChecker, Batch, Doubting, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, Checker, Doubting, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.registry import CHECKERS
 from checkers.verdict import run_verdict
 from evidence.findings import Judgement, RunVerdict, Verdict
 from evidence.schemas import LEDGERS
 
-Checkers = tuple[AnyChecker, ...]
-Summaries = Mapping[str, Any]
-"""A checker's name -> what it found, or a :class:`Crashed` in its place; picklable."""
+Checkers = tuple[Checker, ...]
+Answer = TypeVar("Answer")
 _NO_FACTS = LedgerFacts()
 
 
@@ -34,6 +33,10 @@ class Crashed:
     text: str
 
 
+AllFound = Mapping[str, Found | Crashed]
+"""By checker what it found; picklable."""
+
+
 def judge(batches: Iterable[Batch], run: RunFacts, *, checkers: Checkers = CHECKERS) -> RunVerdict:
     """The verdict over all batches, in this process; no batch at all is judged as no evidence.
 
@@ -41,10 +44,8 @@ def judge(batches: Iterable[Batch], run: RunFacts, *, checkers: Checkers = CHECK
     """
     batches = tuple(batches) if isinstance(batches, Iterator) else batches
     facts = combined_facts((facts_of(batch, checkers=checkers) for batch in batches), checkers=checkers)
-    merge = partial(merge_all, checkers=checkers)
     checked = (check_all(batch, run, facts, checkers=checkers) for batch in batches)
-    total = reduce(merge, checked, None) or check_all(Batch({}), run, facts, checkers=checkers)
-    return conclude_all(total, run, facts, checkers=checkers)
+    return conclude_all(join_all(checked, checkers=checkers), run, facts, checkers=checkers)
 
 
 def facts_of(batch: Batch, *, checkers: Checkers = CHECKERS) -> LedgerFacts:
@@ -68,34 +69,33 @@ def combined_facts(parts: Iterable[LedgerFacts], *, checkers: Checkers = CHECKER
 
 def check_all(
     batch: Batch, run: RunFacts, facts: LedgerFacts = _NO_FACTS, *, checkers: Checkers = CHECKERS
-) -> Summaries:
-    """What every checker finds in one batch; an empty batch is the neutral element of merging.
+) -> AllFound:
+    """What every checker finds in one batch.
 
     A checker that asks for a fact which is not among ``facts`` is one that raised.
     """
     return {checker.name: _checked(checker, batch, run, facts) for checker in checkers}
 
 
-def merge_all(left: Summaries | None, right: Summaries, *, checkers: Checkers = CHECKERS) -> Summaries:
-    """What was found in two sets of batches as one; associative. The left one may be that of no batch."""
-    if left is None:
-        return right
-    return {checker.name: _merged(checker, left[checker.name], right[checker.name]) for checker in checkers}
+def join_all(parts: Iterable[AllFound], *, checkers: Checkers = CHECKERS) -> AllFound:
+    """What was found in several batches, in any grouping and order."""
+    parts = tuple(parts)
+    return {checker.name: _joined([part[checker.name] for part in parts]) for checker in checkers}
 
 
 def conclude_all(
-    summaries: Summaries, run: RunFacts, facts: LedgerFacts = _NO_FACTS, *, checkers: Checkers = CHECKERS
+    found: AllFound, run: RunFacts, facts: LedgerFacts = _NO_FACTS, *, checkers: Checkers = CHECKERS
 ) -> RunVerdict:
     """The verdict of the run from what was found in all its batches."""
     doubts = {
-        checker.name: _concluded(checker, "damage", summaries[checker.name], run, facts)
+        checker.name: _concluded("damage", checker.damage, found[checker.name], facts, run)
         for checker in checkers
         if isinstance(checker, Doubting)
     }
     damage = tuple(text for texts in doubts.values() if not isinstance(texts, Crashed) for text in texts)
     run = replace(run, damage=(*run.damage, *damage)) if damage else run
     return run_verdict(
-        {checker.name: _judgement(checker, summaries[checker.name], run, facts) for checker in checkers}, run
+        {checker.name: _judgement(checker, found[checker.name], facts, run) for checker in checkers}, run
     )
 
 
@@ -116,43 +116,37 @@ def _combined(fact: LedgerFact, parts: list[pa.Table | str]) -> pa.Table | str:
     return found.text if isinstance(found, Crashed) else found
 
 
-def _checked(checker: AnyChecker, batch: Batch, run: RunFacts, facts: LedgerFacts) -> Any:
-    if hasattr(checker, "scan"):
-        return _guarded("scan", partial(checker.scan, batch, run))
+def _checked(checker: Checker, batch: Batch, run: RunFacts, facts: LedgerFacts) -> Found | Crashed:
     return _guarded("check", partial(checker.check, batch, facts, run))
 
 
-def _merged(checker: AnyChecker, left: Any, right: Any) -> Any:
-    crashed = [side for side in (left, right) if isinstance(side, Crashed)]
-    if crashed:
-        return min(crashed, key=lambda side: side.text)
-    if hasattr(checker, "merge"):
-        return _guarded("merge", partial(checker.merge, left, right))
-    return Found.joined((left, right))
+def _joined(parts: list[Found | Crashed]) -> Found | Crashed:
+    crashed = [part.text for part in parts if isinstance(part, Crashed)]
+    return (
+        Crashed(min(crashed)) if crashed else Found.joined(part for part in parts if isinstance(part, Found))
+    )
 
 
-def _concluded(checker: AnyChecker, what: str, summary: Any, run: RunFacts, facts: LedgerFacts) -> Any:
-    """``conclude`` or ``damage`` of a checker; a checker on the former contract knows no facts of ledgers."""
-    if isinstance(summary, Crashed):
-        return summary
-    given = (summary, run) if hasattr(checker, "scan") else (summary, facts, run)
-    return _guarded(what, partial(getattr(checker, what), *given))
+def _concluded(
+    what: str, conclude: Callable[..., Answer], found: Found | Crashed, *known: Any
+) -> Answer | Crashed:
+    """``conclude`` or ``damage`` of a checker."""
+    return found if isinstance(found, Crashed) else _guarded(what, partial(conclude, found, *known))
 
 
-def _judgement(checker: AnyChecker, summary: Any, run: RunFacts, facts: LedgerFacts) -> Judgement:
-    result = _concluded(checker, "conclude", summary, run, facts)
-    if isinstance(result, Crashed):
-        return Judgement(
-            property=checker.name,
-            verdict=Verdict.UNKNOWN,
-            needed="a checker that runs to its end",
-            notes=(f"the checker failed: {result.text}",),
-        )
-    assert isinstance(result, Judgement)  # noqa: S101  # narrows the type, the protocol promises it
-    return result
+def _judgement(checker: Checker, found: Found | Crashed, facts: LedgerFacts, run: RunFacts) -> Judgement:
+    result = _concluded("conclude", checker.conclude, found, facts, run)
+    if isinstance(result, Judgement):
+        return result
+    return Judgement(
+        property=checker.name,
+        verdict=Verdict.UNKNOWN,
+        needed="a checker that runs to its end",
+        notes=(f"the checker failed: {result.text}",),
+    )
 
 
-def _guarded(what: str, act: Callable[[], Any]) -> Any:
+def _guarded(what: str, act: Callable[[], Answer]) -> Answer | Crashed:
     try:
         return act()
     except Exception as error:  # noqa: BLE001  # a crashed checker is ``unknown``, never the end of judging

@@ -6,7 +6,7 @@ from checkers.answers import Answers
 from checkers.availability.checker import Availability
 from checkers.closing import Closing
 from checkers.content import Content
-from checkers.contract import AnyChecker
+from checkers.contract import Checker
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
 from checkers.lac.checker import Lac
@@ -19,7 +19,7 @@ from checkers.replicas.checker import Replicas
 from checkers.servers.checker import Servers
 from checkers.sufficiency import Sufficiency
 
-CHECKERS: tuple[AnyChecker, ...] = (
+CHECKERS: tuple[Checker, ...] = (
     Sufficiency(),
     Durability(),
     Closing(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,21 +21,6 @@ from evidence.schemas import TABLES
 Found = TypeVar("Found")
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
-
-
-def at_once(scan: Callable[[Rows], Found]) -> Callable[[Rows], Found]:
-    """``scan``, which asks itself only once what is in no rows: of most runs some tables are empty."""
-    nothing: list[Found] = []
-
-    @wraps(scan)
-    def scanned(rows: Rows) -> Found:
-        if rows.number:
-            return scan(rows)
-        if not nothing:
-            nothing.append(scan(rows))
-        return nothing[0]
-
-    return scanned
 
 
 class _Columns(dict[str, NDArray[Any]]):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 
-from checkers.contract import Batch, LedgerFacts, RunFacts
-from checkers.judge import FACTS, Summaries, check_all, combined_facts, facts_of, merge_all
+from checkers.contract import LedgerFacts, RunFacts
+from checkers.judge import FACTS, AllFound, check_all, combined_facts, facts_of, join_all
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import Bucket, Columns, batches
 
@@ -41,11 +41,11 @@ def read_for_facts() -> Columns:
     return {table: [name for name in TABLES[table].names if name in asked[table]] for table in asked}
 
 
-def check_bucket(known: bytes, task: BucketTask) -> Summaries:
+def check_bucket(known: bytes, task: BucketTask) -> AllFound:
     """What every checker finds in one bucket; ``known`` are the run and its facts, pickled."""
     run, facts = _unpacked(known)
     checked = (check_all(batch, run, facts) for batch in batches(task.bucket, task.rows, asked(run)))
-    return reduce(merge_all, checked, check_all(Batch({}), run, facts))
+    return join_all(checked)
 
 
 @lru_cache(maxsize=1)

@@ -7,10 +7,10 @@ property: that is the checkers' affair. The same tables give the same verdict, b
 from __future__ import annotations
 
 import pickle
-from functools import partial, reduce
+from functools import partial
 
 from checkers.contract import Batch
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED
@@ -39,7 +39,7 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     check = partial(check_bucket, pickle.dumps((run, facts)))
     checked = session.map(f"judging {folder.mode}", check, tasks)
     in_order = dict(sorted(zip((task.bucket.number for task in tasks), checked, strict=True)))
-    found = reduce(merge_all, in_order.values(), check_all(metadata, run, facts))
+    found = join_all([check_all(metadata, run, facts), *in_order.values()])
     verdict = conclude_all(found, run, facts)
     write_json(folder.verdict_json, verdict.as_json())
     return verdict

@@ -33,8 +33,9 @@ from checkers.durability.holders import By, Holders, by, holders_of, inside
 from checkers.durability.known import knowledge
 from checkers.facts.damage import damage_to, shortcomings
 from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories
-from checkers.facts.losses import holders
-from checkers.facts.obliged import (
+from checkers.facts.parts import delivered, final, proven, signed
+from checkers.facts.passes import passes
+from checkers.facts.promises import (
     PROMISES,
     acknowledged_in,
     promise_proof,
@@ -42,11 +43,10 @@ from checkers.facts.obliged import (
     promised_in,
     promises_found,
 )
-from checkers.facts.parts import delivered, final, proven, signed
-from checkers.facts.passes import passes
 from checkers.facts.putback import put_back_notes, put_back_text
 from checkers.facts.versions import DELETED
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed
+from checkers.facts.write_sets import holders
 from checkers.found import set_rows, whole_rows
 from checkers.ledger_facts import value_at
 from checkers.rows import Rows
@@ -168,9 +168,9 @@ class _Case:
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.found, self.facts, self.run = found, facts, run
         self.histories, self.known = facts.once(histories), knowledge(facts, run)
-        self.promises = promises_found(found, facts)
+        self.promises = promises_found(found)
         self.had, self.denied = (_Numbers(found.columns(kind)) for kind in ("had", "denied"))
-        self.released = set(self.promises.released)
+        self.released = set(facts.columns(RELEASED)["ledger"].tolist())
         ledgers, up_to = promised_up_to(facts)
         everything = Spans.of_ranges(ledgers, 0, up_to) | found.spans("promised")
         self.obliged = everything.without(self.released)
@@ -286,7 +286,7 @@ class _Case:
 
     def _proof(self, loss: str, span: tuple[int, int, int]) -> Iterator[str]:
         ledger, first, last = span
-        yield from promise_proof(self.promises, span, self.run)
+        yield from promise_proof(self.promises, span, self.facts, self.run)
         close = self.histories.closes.get(ledger)
         if close and close.last_entry >= first:
             yield f"metadata version {close.version}: CLOSED at {close.last_entry}"

@@ -24,10 +24,10 @@ from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
-from checkers.facts.losses import gathered
 from checkers.facts.rules import rule_text
 from checkers.facts.wire import answers, denies
 from checkers.facts.wording import bookie_name, counted, entries_text, time_text
+from checkers.facts.write_sets import gathered
 from checkers.found import whole_rows
 from checkers.ledger_facts import Columns
 from checkers.sets.spans import Ints, Spans

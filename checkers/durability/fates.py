@@ -18,10 +18,10 @@ from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.holders import acknowledged, by, inside, on_disks, outside
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, highest_of, histories
-from checkers.facts.losses import gathered, holders
-from checkers.facts.obliged import promises_of
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.passes import PASS_TIMES, Pass, passes
+from checkers.facts.promises import promises_of
+from checkers.facts.write_sets import gathered, holders
 from checkers.found import set_rows
 from checkers.ledger_facts import value_at
 from checkers.rows import Rows

@@ -18,8 +18,8 @@ import numpy as np
 from checkers.durability.holders import Holders, having
 from checkers.durability.known import Known, Repair
 from checkers.facts.boots import bookie_of
-from checkers.facts.losses import holders as write_sets
 from checkers.facts.versions import Version
+from checkers.facts.write_sets import holders as write_sets
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER
 from protocol.addresses import name_of_id

@@ -20,18 +20,13 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.facts.plain import NUMBERS, Plain
-from checkers.facts.versions import DELETED, Version, Versions, version_of
+from checkers.facts.versions import DELETED, Version, version_of
 from checkers.sets.spans import Bools, Ints
 
 _ALL = attrgetter(
     *("ledger", "version", "zxid", "state", "last_entry", "length_bytes", "shape", "fragments"),
     *("earliest_ns", "latest_ns", "put_back"),
 )
-
-
-def histories_of(versions: Versions) -> Histories:
-    """The versions by ledger; worked out once for all checkers that ask of the same run."""
-    return versions.once(Histories)
 
 
 class Histories:

@@ -5,14 +5,8 @@ Ask for them by ``rows.once``: then each is worked out once for all checkers.
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
-
-import numpy as np
-
 from checkers.rows import Bools, Rows
 from checkers.sets.marks import Marks
-from checkers.sets.peaks import NO_PEAKS, Peaks, peaks
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome, Proof
 
@@ -85,34 +79,3 @@ def told_lac(rows: Rows) -> tuple[Rows, ...]:
 
 def _with_lac(rows: Rows) -> Rows:
     return rows.where(rows["lac"] >= 0)
-
-
-def highest_lac(parts: tuple[Rows, ...]) -> Peaks:
-    """The highest LAC of each ledger."""
-    return reduce(or_, (part.once(_lac_peaks) for part in parts), NO_PEAKS)
-
-
-def _lac_peaks(rows: Rows) -> Peaks:
-    return peaks_of(rows, "lac")
-
-
-def peaks_of(rows: Rows, column: str) -> Peaks:
-    """The highest value of each ledger in one column."""
-    return peaks(rows["ledger"], rows[column], rows["client"], rows["seq"])
-
-
-def latest(rows: Rows, column: str) -> dict[int, int]:
-    """Ledger -> highest value in one column; for rows as they come of ``operations``, sorted by ledger."""
-    if not rows.number:
-        return {}
-    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=rows["ledger"][0] - 1))
-    highest = np.maximum.reduceat(rows[column], begin)
-    return dict(zip(rows["ledger"][begin].tolist(), highest.tolist(), strict=True))
-
-
-def earliest(rows: Rows) -> dict[int, int]:
-    """Ledger -> first invocation (ns); for rows of which there are few."""
-    found: dict[int, int] = {}
-    for ledger, at_ns in zip(rows["ledger"].tolist(), rows["invoked_ns"].tolist(), strict=True):
-        found[ledger] = min(found.get(ledger, at_ns), at_ns)
-    return found

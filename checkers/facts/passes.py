@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.contract import LedgerFact, LedgerFacts
-from checkers.rows import Rows, at_once
 
 
 class Pass(NamedTuple):
@@ -20,25 +19,6 @@ class Pass(NamedTuple):
 
 Passes = Mapping[int, Pass]
 """Number of the pass -> when."""
-
-
-@at_once
-def scan_passes(rows: Rows) -> dict[int, Pass]:
-    """The passes in some rows of ``census``."""
-    found = {}
-    for number in np.unique(rows["pass_number"]).tolist():
-        mine = rows.of(pass_number=number)
-        found[number] = Pass(int(mine["asked_ns"].min()), int(mine["answered_ns"].max()))
-    return found
-
-
-def merge_passes(left: Passes, right: Passes) -> dict[int, Pass]:
-    """The passes of both."""
-    merged = dict(left)
-    for number, theirs in right.items():
-        mine = merged.get(number, theirs)
-        merged[number] = Pass(min(mine.began_ns, theirs.began_ns), max(mine.ended_ns, theirs.ended_ns))
-    return merged
 
 
 _TIMES = ("ledger", "pass_number", "asked_ns", "answered_ns")

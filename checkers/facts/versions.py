@@ -6,15 +6,11 @@ Of most ledgers nothing is to be said: they stay columns, and what follows from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import pyarrow as pa
-
-from checkers.contract import Chunk
 from checkers.facts.plain import Fragments, fragments_of
-from evidence.schemas import LEDGERS
 from protocol.metadata import LedgerMetadata, LedgerState
 from protocol.quorums import Fragment, Quorums
 
@@ -64,43 +60,6 @@ class Version:
             length_bytes=self.length_bytes,
             fragments=tuple(Fragment(first, bookies) for first, bookies in self.fragments),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Versions:
-    """Rows of ``ledgers``, in parts as they came. ``|`` joins; the same two give the same object again."""
-
-    parts: tuple[pa.Table, ...] = ()
-    _joined: dict[int, tuple[Versions, Versions]] = field(default_factory=dict, repr=False)
-    _known: dict[Callable[[pa.Table], Any], Any] = field(default_factory=dict, repr=False)
-
-    def __or__(self, other: Versions) -> Versions:
-        if not (self.parts and other.parts):
-            return self if self.parts else other
-        if id(other) not in self._joined:
-            self._joined[id(other)] = other, Versions(self.parts + other.parts)
-        return self._joined[id(other)][1]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Summaries travel: as one part, in a row of batches for which nothing is copied."""
-        return Versions, ((pa.concat_tables(self.parts).combine_chunks(),) if self.parts else (),)
-
-    def once(self, function: Callable[[pa.Table], Found]) -> Found:
-        """``function`` of all rows, worked out once for all checkers that ask of the same run."""
-        if function not in self._known:
-            self._known[function] = function(pa.concat_tables([LEDGERS.empty_table(), *self.parts]))
-        found: Found = self._known[function]
-        return found
-
-
-def scan_versions(chunk: Chunk) -> Versions:
-    """The metadata versions of one chunk; the union of two such sets merges them."""
-    return chunk.once(_scan)
-
-
-def _scan(chunk: Chunk) -> Versions:
-    table = chunk.tables.get("ledgers")
-    return Versions() if table is None or not table.num_rows else Versions((table,))
 
 
 def version_of(row: Mapping[str, Any]) -> Version:

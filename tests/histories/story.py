@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from checkers.contract import Chunk, RunFacts
+from checkers.contract import Batch, RunFacts
 from checkers.judge import judge
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
 from evidence.findings import RunVerdict
@@ -212,12 +212,12 @@ def facts(*parts: Fact | Iterable[Any]) -> list[Fact]:
     return flat
 
 
-def chunk(history: Iterable[Fact]) -> Chunk:
+def chunk(history: Iterable[Fact]) -> Batch:
     """The facts as one chunk of tables."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for table, row in history:
         rows.setdefault(table, []).append(row)
-    return Chunk({name: pa.Table.from_pylist(part, schema=TABLES[name]) for name, part in rows.items()})
+    return Batch({name: pa.Table.from_pylist(part, schema=TABLES[name]) for name, part in rows.items()})
 
 
 def judged(*parts: Fact | Iterable[Any], **run: Any) -> RunVerdict:

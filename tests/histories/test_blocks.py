@@ -1,7 +1,4 @@
-"""What a property finds depends neither on the size of blocks, nor on batches, nor on the order of rows.
-
-For the properties on the contract of blocks; the others are cut in the same way beside their twins.
-"""
+"""What a property finds depends neither on the size of blocks, nor on batches, nor on the order of rows."""
 
 from __future__ import annotations
 
@@ -14,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
-from checkers.registry import CHECKERS
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
 from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
@@ -46,7 +42,6 @@ from tests.histories.story import (
 from tests.histories.story_chain import chain_facts, last, put
 from tests.histories.strategies import WHOLE, blocks, cuts, nonsense, random_cuts, random_nonsense, steady
 
-IN_BLOCKS = tuple(checker for checker in CHECKERS if hasattr(checker, "check"))
 LOSSY = {"losses": True, "flushes": False, "crashes": 5, "steps": 90, "bookies": 4}
 
 
@@ -58,22 +53,16 @@ def text(verdict):
 def in_blocks(parts, run):
     """Judged as Spark does it: facts and findings of each batch travel, and meet in any grouping."""
     batches = [chunk(part) for part in parts]
-    known = combined_facts(
-        pickle.loads(pickle.dumps([facts_of(batch, checkers=IN_BLOCKS) for batch in batches])),
-        checkers=IN_BLOCKS,
-    )
-    total = None
-    for batch in reversed(batches):
-        found = pickle.loads(pickle.dumps(check_all(batch, run, known, checkers=IN_BLOCKS)))
-        total = merge_all(found, total, checkers=IN_BLOCKS) if total else found
-    return conclude_all(total, run, known, checkers=IN_BLOCKS)
+    known = combined_facts(pickle.loads(pickle.dumps([facts_of(batch) for batch in batches])))
+    found = pickle.loads(pickle.dumps([check_all(batch, run, known) for batch in reversed(batches)]))
+    return conclude_all(join_all([join_all(found[:1]), join_all(found[1:])]), run, known)
 
 
 @cache
 def whole(seed):
     simulation = simulated(seed, **LOSSY)
     history, run = simulation.history(), simulation.facts()
-    return history, run, text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+    return history, run, text(judge([chunk(history)], run))
 
 
 def test_a_block_has_all_rows_of_its_entries():
@@ -92,7 +81,7 @@ def test_long_nonsense_is_judged_alike_in_blocks_of_any_size(part):
     """Long histories, so that facts of ledgers and the rows that need them are in different batches."""
     for seed in range(80 * part, 80 * part + 80):
         history, run = random_nonsense(seed), run_facts()
-        expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+        expected = text(judge([chunk(history)], run))
         assert text(in_blocks(random_cuts(seed, history), run)) == expected, seed
 
 
@@ -100,7 +89,7 @@ def test_long_nonsense_is_judged_alike_in_blocks_of_any_size(part):
 @given(st.data())
 def test_nonsense_is_judged_alike_in_blocks_of_any_size(data):
     history, run = data.draw(nonsense()), run_facts()
-    expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+    expected = text(judge([chunk(history)], run))
     assert text(in_blocks(data.draw(cuts(history)), run)) == expected
 
 
@@ -234,7 +223,7 @@ RUNS = {
 def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
     history, run = facts(*APART[name]), RUNS.get(name, run_facts(wire=True))
     assert len(blocks(history, 1)) > 1
-    expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+    expected = text(judge([chunk(history)], run))
     assert text(in_blocks(blocks(history, 1), run)) == expected
 
 
@@ -242,5 +231,5 @@ def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
 def test_a_literal_is_judged_alike_in_blocks_of_one_entry(name):
     case = LITERALS[name]
     for history, run in ((case.history, case.run), (case.acquitted, case.acquitted_run)):
-        expected = text(judge([chunk(history)], run, checkers=IN_BLOCKS))
+        expected = text(judge([chunk(history)], run))
         assert text(in_blocks(blocks(history, 1), run)) == expected

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from tests.histories import twins
 from tests.histories.simulator import facts_of_run, simulated
 from tests.histories.story import chunk, run_facts
@@ -77,7 +77,7 @@ def test_no_finding_depends_on_how_batches_were_merged(data):
     summaries = [pickle.loads(pickle.dumps(check_all(batch, run, facts))) for batch in batches]
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
-        summaries[at : at + 2] = [merge_all(summaries[at], summaries[at + 1])]
+        summaries[at : at + 2] = [join_all(summaries[at : at + 2])]
     assert as_text(conclude_all(summaries[0], run, facts)) == as_text(judge([chunk(history)], run))
 
 

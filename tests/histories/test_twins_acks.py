@@ -3,14 +3,13 @@
 import json
 import pickle
 from collections import Counter
-from functools import reduce
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from checkers.contract import Batch
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.lac.checker import Lac
 from evidence.codes import Kind, Outcome
 from evidence.schemas import FRAMES, OPERATIONS
@@ -97,10 +96,6 @@ def test_of_many_adds_in_time_hardly_anything_is_left(number):
         for part in parts
     ]
     known = combined_facts([facts_of(batch, checkers=ONLY) for batch in batches], checkers=ONLY)
-    found = reduce(
-        lambda left, batch: merge_all(left, check_all(batch, run, known, checkers=ONLY), checkers=ONLY),
-        batches,
-        None,
-    )
+    found = join_all((check_all(batch, run, known, checkers=ONLY) for batch in batches), checkers=ONLY)
     assert len(pickle.dumps(found)) < 20_000
     assert conclude_all(found, run, known, checkers=ONLY).judgements["lac"].seen["acked_in_time"] == number

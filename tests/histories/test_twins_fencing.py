@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.availability.checker import Availability
-from checkers.contract import Chunk
+from checkers.contract import Batch
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from evidence.schemas import FRAMES
 from tests.histories import twins_fencing as twins
 from tests.histories.lives import took
@@ -122,7 +122,7 @@ def test_no_finding_depends_on_how_batches_were_merged(data, seed):
     ]
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
-        summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
+        summaries[at : at + 2] = [join_all(summaries[at : at + 2], checkers=CHECKERS)]
     whole = judged([chunk(history)], run)
     assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
 
@@ -136,7 +136,7 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little(ensemble,
     columns.update(entry=entry, way=way, bookie=(entry + place) % ensemble + 1, seq=at + 1)
     columns.update(asked_ns=at * 1_000, received_ns=at * 1_000 + 500, forwarded_ns=at * 1_000 + 501)
     table = pa.table({one.name: pa.array(columns[one.name], one.type) for one in FRAMES}, schema=FRAMES)
-    part = Chunk({"frames": table})
+    part = Batch({"frames": table})
     part.frames  # noqa: B018  # reading the columns is not the checkers' time
     begun = time.process_time()
     known = combined_facts([facts_of(part, checkers=CHECKERS)], checkers=CHECKERS)

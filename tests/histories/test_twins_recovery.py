@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.answers import Answers
-from checkers.contract import Chunk
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.contract import Batch
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.recovery.checker import Recovery
 from evidence.codes import Message
 from evidence.findings import Verdict
@@ -109,7 +109,7 @@ def test_no_finding_depends_on_how_batches_were_merged(data, seed):
     summaries = pickle.loads(pickle.dumps(checked))
     while len(summaries) > 1:
         at = data.draw(st.integers(0, len(summaries) - 2))
-        summaries[at : at + 2] = [merge_all(*summaries[at : at + 2], checkers=CHECKERS)]
+        summaries[at : at + 2] = [join_all(summaries[at : at + 2], checkers=CHECKERS)]
     whole = judged([chunk(history)], run)
     assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
 
@@ -126,7 +126,7 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little():
     columns["kind"] = np.where(columns["entry"] % 10 == 0, Message.RECOVERY_READ, Message.ADD)
     table = pa.table({f.name: pa.array(columns[f.name], f.type) for f in FRAMES}, schema=FRAMES)
     for checker in CHECKERS:
-        part = Chunk({"frames": table})
+        part = Batch({"frames": table})
         part.frames  # noqa: B018 - reading the columns is not the checker's time
         begun = time.process_time()
         known = facts_of(part, checkers=(checker,))

@@ -2,13 +2,12 @@
 
 import pickle
 from collections import Counter
-from functools import reduce
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.replicas.checker import Replicas
 from evidence.codes import Holding
 from tests.histories import twins_replicas as twins
@@ -62,11 +61,8 @@ def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed)
     ]
     place = data.draw(st.integers(0, len(summaries) - 1))
 
-    def merged(some):
-        return reduce(lambda left, right: merge_all(left, right, checkers=CHECKERS), some)
-
-    grouped = [merged(part) for part in (summaries[:place], summaries[place:]) if part]
-    joined = conclude_all(merged(grouped), run, known, checkers=CHECKERS)
+    grouped = [join_all(part, checkers=CHECKERS) for part in (summaries[:place], summaries[place:]) if part]
+    joined = conclude_all(join_all(grouped, checkers=CHECKERS), run, known, checkers=CHECKERS)
     assert joined.judgements["replicas"] == judged([chunk(history)], run)
 
 

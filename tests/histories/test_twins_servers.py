@@ -3,13 +3,12 @@
 import pickle
 from collections import Counter
 from dataclasses import replace
-from functools import reduce
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, judge, merge_all
+from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.servers.checker import Servers
 from evidence.codes import Message, Status
 from tests.histories import twins_servers as twins
@@ -61,9 +60,8 @@ def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed)
     found = [check_all(batch, run, known, checkers=CHECKERS) for batch in batches]
     summaries = pickle.loads(pickle.dumps(found))
     place = data.draw(st.integers(0, len(summaries) - 1))
-    merge = lambda left, right: merge_all(left, right, checkers=CHECKERS)  # noqa: E731
-    left = reduce(merge, summaries[: place + 1])
-    total = reduce(merge, summaries[place + 1 :], left)
+    left = join_all(summaries[: place + 1], checkers=CHECKERS)
+    total = join_all([left, *summaries[place + 1 :]], checkers=CHECKERS)
     verdict = conclude_all(total, run, known, checkers=CHECKERS)
     assert verdict.judgements["servers"] == judged([chunk(history)], run)
 

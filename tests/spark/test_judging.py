@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.contract import Chunk
+from checkers.contract import Batch
 from checkers.judge import judge as judge_here
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
@@ -48,7 +48,7 @@ def content(folder: RunFolder) -> Mapping[str, bytes]:
 
 
 def in_process(folder: RunFolder) -> RunVerdict:
-    whole = Chunk({name: read_table(folder.tables, name) for name in (*BLOCKED, "ledgers")})
+    whole = Batch({name: read_table(folder.tables, name) for name in (*BLOCKED, "ledgers")})
     return judge_here([whole], run_facts(folder, read_collection(folder)))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from checkers.contract import Chunk
+from checkers.contract import Batch
 from checkers.rows import Rows
 from evidence.codes import Kind, Outcome
 from tests.histories.story import acked, chunk, kept
@@ -57,4 +57,4 @@ def test_operations_come_by_ledger_and_entry_whatever_their_order_was():
     adds = part.operations.of(kind=Kind.ADD, outcome=Outcome.OK)
     assert part.operations["entry"].tolist() == [0, 0, 3, 5]
     assert adds["entry"].tolist() == [0, 3, 5]
-    assert Chunk({}).operations.number == 0
+    assert Batch({}).operations.number == 0

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from checkers.contract import Found
 from checkers.judge import CHECKERS, judge
 from checkers.verdict import merged, run_verdict, undecided
 from evidence.findings import Judgement, Verdict
@@ -119,18 +120,16 @@ def test_a_released_ledger_leaves_the_others_to_prove_the_run():
 
 class Broken:
     name, tables, kinds = "order", ("operations",), ()
+    facts = ()
 
     def __init__(self, where):
         self.where = where
 
-    def scan(self, chunk, run):
-        return self._act("scan", 0)
+    def check(self, batch, facts, run):
+        return self._act("check", Found())
 
-    def merge(self, left, right):
-        return self._act("merge", 0)
-
-    def conclude(self, summary, run):
-        return self._act("conclude", summary)
+    def conclude(self, found, facts, run):
+        return self._act("conclude", found)
 
     def _act(self, what, value):
         if what == self.where:
@@ -138,7 +137,7 @@ class Broken:
         return value
 
 
-@pytest.mark.parametrize("where", ["scan", "merge", "conclude"])
+@pytest.mark.parametrize("where", ["check", "conclude"])
 def test_a_checker_that_crashes_is_unknown_and_says_why(where):
     checkers = tuple(Broken(where) if checker.name == "order" else checker for checker in CHECKERS)
     history = [chunk(facts(acked(0), good_ending(0))), chunk([])]
