@@ -1,1 +1,1 @@
-"""Real servers and clients: start, stop, address, ask. Knows no plan step, fault or verdict."""
+"""Real servers and clients: start, stop, address, query. Independent of plan steps, faults and verdicts."""

@@ -2,8 +2,8 @@
 
 Server jars come from a Maven repository into a cache outside the checkout, appear there in one
 step, and are compared with their lock of SHA-256 sums at every start. The project's locks name each
-jar's place in the repository; a release without a lock is resolved by Maven. Starts no server and
-knows no run folder.
+jar's path in the repository; Maven resolves a release without a lock. This module starts no server
+and does not use the run folder.
 ``python -m cluster.artifacts VERSION...`` fetches ahead of time.
 """
 

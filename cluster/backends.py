@@ -1,4 +1,4 @@
-"""The backends by name, each imported when it is asked for: an engine's SDK is nobody else's load."""
+"""The backends by name. Each is imported on first use, so that only its users load an engine's SDK."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _NUMBER = re.compile(r"\d+\.\d+\.\d+")
 def adopt(folder: Path) -> str:
     """Put the build into the cache and return its name, as ``--bookkeeper`` takes it.
 
-    ``folder`` holds all jars of a server (``lib/`` of a binary distribution), or BookKeeper's own only: then
-    the others are those of the nearest release. ``UsageError`` when it holds no ``bookkeeper-server``.
+    ``folder`` holds all jars of a server (``lib/`` of a binary distribution), or only BookKeeper's own: then
+    the nearest release supplies the others. ``UsageError`` when it holds no ``bookkeeper-server``.
     """
     found = (path for path in sorted(folder.glob("*.jar")) if not path.name.endswith(_NO_CLASSES))
     own = {_artifact(path): path for path in found}
@@ -49,7 +49,7 @@ def adopt(folder: Path) -> str:
 
 
 def require_adopted(version: str) -> None:
-    """Refuse a build that is not in the cache (any more): no repository has it."""
+    """Refuse a build that is not in the cache: it cannot be downloaded from a repository."""
     if is_build(version) and not artifacts.is_cached(version):
         raise PrerequisiteError(
             f"the build {version} is not in the cache", remedy="give its folder again with --jars"

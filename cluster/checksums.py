@@ -4,7 +4,7 @@ A lock is text in the format of ``sha256sum``: one line ``<hex>  <path>`` for ea
 path. The path is the file's in a Maven repository, or only its name; the folder has files by name.
 The check remembers each file's stat signature beside the files, so that an unchanged file is read
 once and not at every start; a file whose size, inode or times changed is read again.
-Knows nothing of BookKeeper or Maven.
+Independent of BookKeeper and Maven.
 """
 
 from __future__ import annotations

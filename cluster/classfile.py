@@ -1,7 +1,7 @@
 """The string constants of Java class files, read straight from their constant pools.
 
-A configuration key that a release of BookKeeper reads stands as a string constant in one of its
-classes; names of variables and methods do not count as such. Knows no keys and starts no JVM.
+A configuration key that a release of BookKeeper reads is a string constant in one of its classes;
+names of variables and methods are not string constants. Has no list of keys and starts no JVM.
 Source: The Java Virtual Machine Specification, section 4.4.
 """
 

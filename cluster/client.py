@@ -26,8 +26,8 @@ class Conversation:
     """One life of a client: from the first line to the end of its output.
 
     ``commands`` and ``replies`` are descriptors that this object closes. ``explain`` is called on
-    the reader thread after the output ended and may wait for the exit. ``heard`` gets every line
-    that is no reply (``ready``, ``progress``), on the reader thread.
+    the reader thread after the output ended and may wait for the exit. Every line that is not a reply
+    (``ready``, ``progress``) is passed to ``heard``, on the reader thread.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Conversation:
 
 
 def _parsed(line: bytes) -> Reply | None:
-    """A line's message; None for one that is cut off or was never ours."""
+    """The reply in a line; None when the line is cut off or did not come from our client."""
     try:
         message = json.loads(line)
     except ValueError:

@@ -1,9 +1,9 @@
 """The settings with which servers and clients of a run really start, as plain properties.
 
 Four layers, later ones win: Fencepost's base (small memory, no flush by the clock), the mode, the
-plan, the user's own file. On top lie the keys that a run owns (addresses, folders, ids); what the
-user's file said of those is reported with both values, never silently replaced. Text in, text
-out: knows no process, and writes no file.
+plan, the user's own file. The keys that a run owns (addresses, folders, ids) override all of them;
+when the user's file sets one of these, both values are reported, and it is never replaced silently.
+Text in, text out: starts no process and writes no file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DB = "dbStorage_"
 BOOKIE_BASE: Mapping[str, str] = {
     # An hour: what is not journaled is on disk only after a full cache, a clean end or a boot.
     "flushInterval": "3600000",
-    # So long a busy machine may stand still without a session ending that no fault has ended.
+    # Long enough that a stall of a busy machine does not expire a session; only faults should do that.
     "zkTimeout": "10000",
     "diskUsageThreshold": "0.99",
     "diskUsageWarnThreshold": "0.98",
@@ -214,7 +214,7 @@ def autorecovery_properties(name: str, plan: Mapping[str, str], *, zookeeper: tu
 
 
 def zookeeper_properties(*, folder: str, address: tuple[str, int]) -> Properties:
-    """ZooKeeper's settings: short ticks, no fsync (nobody cuts its power), sessions as asked for."""
+    """ZooKeeper's settings: short ticks, no fsync (no fault cuts its power), wide limits for sessions."""
     host, port = address
     return {
         "tickTime": str(ZOOKEEPER_TICK_MS),

@@ -1,7 +1,7 @@
-"""File systems of a bookie's own: what can be done to one, and whether this machine can have any.
+"""Dedicated file systems of bookies: their operations, and whether this machine supports them.
 
-The powers of such a disk stand here as protocols, beside those of :mod:`cluster.interface`; how
-one is made is the backend's affair. Looks at the machine, mounts nothing.
+The powers of such a disk are protocols, like the powers in :mod:`cluster.interface`; the backend
+decides how to create one. Inspects the machine, mounts nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _CONTROL = Path("/dev/loop-control")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What a disk has of two files: one that was synced with its folder, one that never was."""
+    """What a disk holds of two files: a file that was synced with its folder, and a file that never was."""
 
     synced: bool
     unsynced: bool
 
 
 class Disk(Protocol):
-    """One file system in an image file; every order returns when it is carried out."""
+    """One file system in an image file; every method returns when its effect is complete."""
 
     @property
     def name(self) -> str:
@@ -69,16 +69,16 @@ class Disk(Protocol):
         ...
 
     def mount_again(self) -> Probe:
-        """Unmount it, in whatever state it is, and mount it anew; no process may use it.
+        """Unmount it, in whatever state it is, and mount it again; no process may use it.
 
-        What was there of the two files when it was mounted.
+        Returns what it held of the two probe files right after the mount.
         """
         ...
 
 
 @runtime_checkable
 class HasDisks(Protocol):
-    """Keeps its files on file systems of its own."""
+    """Keeps its files on dedicated file systems."""
 
     def disks(self) -> Mapping[str, Disk]:
         """Its disks by name; empty when the plan gave it none."""
@@ -86,7 +86,7 @@ class HasDisks(Protocol):
 
 
 def lacking(kind: str = "ext4") -> str | None:
-    """Why no bookie can have a disk of its own on this machine, or None when it seems possible."""
+    """Why this machine does not support dedicated disks, or None when it seems to support them."""
     if os.geteuid() != 0:
         return f"mounting needs root, this is user {os.geteuid()}"
     if not os.access(_CONTROL, os.R_OK | os.W_OK):
@@ -102,5 +102,5 @@ def remedy(kind: str = "ext4") -> str:
 
 
 def tools(kind: str) -> tuple[str, ...]:
-    """The programs that a disk of a kind takes."""
+    """The programs needed to create and mount a ``kind`` of disk."""
     return "mount", "umount", f"mkfs.{kind}"

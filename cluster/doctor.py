@@ -1,8 +1,8 @@
 """What this machine lacks for a run, each finding with what was seen and what to do.
 
 A check looks; it installs and repairs nothing. ``fail`` means that no run on local servers can
-work, ``warn`` that some faults or tiers of tests cannot. Knows no plan and starts no server;
-what a *configuration* lacks is said by :mod:`cluster.advice`.
+work, ``warn`` that some faults or tiers of tests cannot. Reads no plan and starts no server;
+:mod:`cluster.advice` reports what a *configuration* lacks.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Check:
 
 
 def checks(results: Path | None = None) -> list[Check]:
-    """Every check in a fixed order; ``results`` is where runs will be stored, as the command line has it."""
+    """Every check in a fixed order; ``results`` is the folder for runs, as given on the command line."""
     folder = results or Path(os.environ.get("FENCEPOST_RESULTS") or "results")
     return [
         _system(),
@@ -207,7 +207,7 @@ def _lease() -> Check:
 
 
 def _disks() -> Check:
-    """Whether bookies can have file systems of their own; xfs is asked for by name where a plan wants it."""
+    """Whether bookies can have dedicated file systems; xfs is only checked for a plan that names it."""
     reason = disks.lacking()
     if reason is not None:
         return Check("disks", "warn", reason, f"Only faults of disks need it: {disks.remedy()}.")

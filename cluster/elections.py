@@ -1,7 +1,7 @@
-"""What the metadata store tells of repair: votes for the auditor, ledgers that lack copies, locks.
+"""The metadata store's records about repair: votes for the auditor, under-replicated ledgers, locks.
 
-Paths of ``ZkLedgerAuditorManager`` and ``ZkLedgerUnderreplicationManager``. Asks and forgets; knows no
-process.
+Paths of ``ZkLedgerAuditorManager`` and ``ZkLedgerUnderreplicationManager``. Keeps no state, and handles no
+processes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class ZooKeeperElections:
         return elected if votes and next(iter(votes.values())) == elected else None
 
     def checked(self) -> bool:
-        """Whether an auditor has been through all ledgers once, or is not to, as repair is switched off.
+        """Whether an auditor has checked all ledgers once, or will not because repair is switched off.
 
-        One that finds no time of such a check begins with it (``Auditor#scheduleCheckAllLedgersTask``).
+        An auditor that finds no recorded time of such a check starts one
+        (``Auditor#scheduleCheckAllLedgersTask``).
         """
         return not {_FIRST_CHECK, _SWITCHED_OFF}.isdisjoint(self._metadata.children(_BASE))
 

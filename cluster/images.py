@@ -3,7 +3,7 @@
 A build context is a folder below ``.build/images``: the Dockerfile and files of ``images/``, and what
 set-up has fetched and built already (the checked jars of a release, the client's jar, the proxy). So
 there is no second way to get a jar, and a build needs the network for the JRE only. Starts nothing and
-knows no engine; ``scripts/images`` builds.
+calls no engine; ``scripts/images`` builds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def proxy_image() -> Image:
 def prepare(versions: list[str]) -> list[Image]:
     """Fill the contexts of the proxy and of the named releases; the images in the order of building.
 
-    ``FencepostError`` when a release cannot be had, or when set-up has not been run.
+    ``FencepostError`` when a release is not available, or when set-up has not been run.
     """
     images = [proxy_image()]
     _prepare_proxy(images[0].context)

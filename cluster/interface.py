@@ -81,7 +81,7 @@ class CanKill(Protocol):
 
 @runtime_checkable
 class CanStop(Protocol):
-    """Can be asked to end in order (SIGTERM)."""
+    """Supports a graceful shutdown (SIGTERM)."""
 
     def stop(self, timeout_s: float = 30) -> Exit:
         """Ask it to end and return when it is reaped; ``ServerError`` when it does not."""
@@ -134,7 +134,7 @@ class HasSnapshots(HasFiles, Protocol):
 
 @runtime_checkable
 class CanPutBack(HasSnapshots, Protocol):
-    """A metadata store whose content can be exchanged while it is down; the log of what was is kept."""
+    """A metadata store whose content can be replaced while it is down; the replaced log is kept."""
 
     def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
         """Begin a new life with the content of the snapshot ``to``, or with none.
@@ -151,17 +151,17 @@ class RecordsDisk(Protocol):
     """Puts on record what its disk held when it died uncleanly."""
 
     def disk_settled(self) -> None:
-        """Its files are what its death left: copy them now, once for each death.
+        """Copy its files now, while they are as its death left them; once for each death.
 
-        Said by whoever ends it, when no more of the death is to come (a power loss: after the mount), and
-        by whoever changes its files while it is down, before that. Nothing while it is up.
+        Called by the code that ends it, when the death is complete (a power loss: after the mount), and by
+        the code that changes its files while it is down, before the change. No effect while it runs.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A boot that ended by itself although nobody ordered it, and the lines of its log that say why."""
+    """A boot that ended although the harness did not stop it, and the lines of its log that say why."""
 
     ended: Exit
     told: tuple[str, ...]
@@ -176,18 +176,18 @@ class Refusal:
 
 @runtime_checkable
 class CanRefuse(Protocol):
-    """Can be allowed to end by itself, while it boots or under a fault: no unplanned death then."""
+    """Can be allowed to end on its own, while it boots or under a fault; that is then no unplanned death."""
 
     def allow_refusal(self) -> None:
         """Allow it of the next boot, until that boot is ready."""
         ...
 
     def allow_end(self) -> None:
-        """Let the present boot end by itself from now on, because a fault may drive it to that."""
+        """Let the present boot end on its own from now on, because a fault may cause that."""
         ...
 
     def refusal(self) -> Refusal | None:
-        """How the present or last boot ended by itself; None while it lives, or when it was told to end."""
+        """How the present or last boot ended on its own; None while it runs or after an ordered stop."""
         ...
 
 
@@ -256,8 +256,8 @@ class Links(Protocol):
     def hold(self, source: str, destination: str, way: Way) -> None:
         """Stop forwarding that way, connections stay open (a silent partition).
 
-        Where the link understands messages this waits for nobody; elsewhere until the receiver has
-        read what is under way.
+        Returns at once where the link understands messages; elsewhere it waits until the receiver has read
+        everything in transit.
         """
         ...
 
@@ -282,7 +282,7 @@ class CanFilter(Protocol):
         ...
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
-        """Put a rule in force behind those that are; returns when the proxy lists it."""
+        """Put a rule in force after the existing rules; returns when the proxy lists it."""
         ...
 
     def rule(self, source: str, destination: str, name: str) -> RuleState:
@@ -302,7 +302,7 @@ class Metadata(Protocol):
         ...
 
     def writable(self) -> frozenset[str]:
-        """Names of those that take adds."""
+        """Names of the bookies that accept adds."""
         ...
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
@@ -310,7 +310,7 @@ class Metadata(Protocol):
         ...
 
     def touch(self, ledger: int) -> int:
-        """Write a ledger's metadata anew, unchanged; its new version. ``ServerError`` when it cannot be."""
+        """Rewrite a ledger's metadata unchanged; its new version. ``ServerError`` when that fails."""
         ...
 
     def long_ids(self) -> None:
@@ -327,7 +327,7 @@ class KeepsCookies(Protocol):
     """A metadata store that keeps bookies' cookies (an optional power of ``Metadata``)."""
 
     def cookie(self, bookie: str) -> bytes | None:
-        """The cookie that it has of a bookie, None when it has none."""
+        """The stored cookie of a bookie; None when there is no cookie."""
         ...
 
     def forget_cookie(self, bookie: str) -> None:
@@ -384,7 +384,7 @@ class Cluster(Protocol):
         ...
 
     def unplanned(self) -> list[Exit]:
-        """Deaths that nobody ordered, in order of time."""
+        """Deaths that the harness did not cause, in order of time."""
         ...
 
     @property

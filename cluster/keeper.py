@@ -3,7 +3,7 @@
 Why it exists: the harness has threads and may be killed at any moment. A parent-death signal
 follows the thread that forked, and no signal undoes a mount; so the servers belong to this
 single-threaded process, which ends them all when its channel to the harness closes. Mounts are made in
-a namespace of its own, which the kernel takes apart when the last process in it is gone.
+a separate namespace, which the kernel removes when the last process in it is gone.
 
 It is started as ``python -I -S keeper.py CHANNEL_FD EVENTS_FILE`` and may use nothing but the
 standard library. It knows processes, sockets and one file; not what a bookie is.
@@ -119,7 +119,7 @@ class Keeper:
             for fd in opened:
                 os.close(fd)
         at_ns = time.monotonic_ns()
-        process.returncode = 0  # reaped below by pid; Popen shall not wait for it
+        process.returncode = 0  # reaped below by pid; Popen must not wait for it
         child = Child(request["name"], request.get("boot", 1), process.pid)
         self.children[child.pid] = child
         ticks = start_ticks(child.pid)

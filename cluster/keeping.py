@@ -62,7 +62,7 @@ class Keeper:
         self._lock = threading.Lock()
         self._replies: dict[int, Future[dict[str, Any]]] = {}
         self._listeners: list[Callable[[Exit], None]] = []
-        self._known: dict[int, Spawned] = {}  # by pid, until its exit is told
+        self._known: dict[int, Spawned] = {}  # by pid, until its exit is reported
         self._undos: dict[int, list[str]] = {}
         self._requests = 0
         self._ended = False
@@ -166,17 +166,17 @@ class Keeper:
         self._ask({"do": "forget", "undo": undo})
 
     def own_mounts(self) -> None:
-        """Give the keeper and all that it starts from here on mounts of their own.
+        """Give the keeper and everything that it starts from now on a separate mount namespace.
 
-        The kernel undoes them when the last of these processes is gone. ``IncapableError`` when
-        this machine does not let us.
+        The kernel removes its mounts when the last of these processes is gone. ``IncapableError`` when
+        this machine does not allow that.
         """
         try:
             self._ask({"do": "mounts"})
             self._own_mounts = True
         except ServerError as error:
             raise IncapableError(
-                f"no mounts of its own: {error}", remedy="run as root, in a container with CAP_SYS_ADMIN"
+                f"no separate mounts: {error}", remedy="run as root, in a container with CAP_SYS_ADMIN"
             ) from error
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30) -> None:
@@ -270,7 +270,7 @@ class Keeper:
             listener(ended)
 
     def _gone(self) -> None:
-        """The channel is closed: fail who waits; if nobody asked for it, end what may be left."""
+        """The channel is closed: fail waiting callers; unless that was requested, end what is left."""
         with self._lock:
             waiting = list(self._replies.values())
             self._replies.clear()

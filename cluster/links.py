@@ -6,12 +6,12 @@ Links to bookies understand messages (the toxic ``bookkeeper`` on both streams f
 
 - *cut* disables the proxy: its connections are closed and new ones are refused. What a rule held is
   discarded with its connection.
-- *hold* of a link to a bookie is a rule on all messages, behind those that a fault has put. Connections
-  stay open, new ones are accepted (the proxy itself accepts them), and a close is passed on.
-  Healing lets go what was held, in its order. Rules interrupt nothing and wait for nobody.
+- *hold* of a link to a bookie is a rule on all messages, after the rules of faults. Connections
+stay open, new ones are accepted (the proxy itself accepts them), and a close is passed on.
+Healing forwards the held messages in their order. Rules neither interrupt nor wait for traffic.
 - *hold* of a link to ZooKeeper is a ``timeout`` toxic with timeout 0: what is sent that way is
-  swallowed. What was swallowed is gone: removing the toxic closes the connections it held, and it
-  does so in both directions.
+  swallowed. Swallowed data is lost: removing the toxic closes the connections it held, in both
+  directions.
 - *slow* delays each way by the latency, so a round trip by twice as much.
 - *heal* undoes these three. It removes slowness first and holds last: the other order could leave a
   toxic that waits for ever to hand on its data, and toxiproxy would then answer nothing more about
@@ -126,14 +126,14 @@ class ToxiproxyLinks:
         return is_bookie(destination) and (source, destination) in self._orders
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
-        """Put a rule on messages in force behind those that are.
+        """Put a rule on messages in force after the existing rules.
 
         ``UsageError`` when the link understands no messages or the rule is none.
         """
         return self._rulebook.put(self._filtering(source, destination), rule)
 
     def rule(self, source: str, destination: str, name: str) -> RuleState:
-        """What a rule has done so far; ``LinkError`` when it is not in force."""
+        """What a rule has done up to now; ``LinkError`` when it is not in force."""
         return self._rulebook.state(self._filtering(source, destination), name)
 
     def remove_rule(self, source: str, destination: str, name: str) -> RuleState:

@@ -1,4 +1,4 @@
-"""The last lines of a server's or a tool's log; knows neither."""
+"""The last lines of a log, whichever server or tool wrote it."""
 
 from __future__ import annotations
 

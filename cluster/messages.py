@@ -1,7 +1,7 @@
-"""What a link can be told to do with single messages: a rule, and what it has done so far.
+"""What a link can do with single messages: a rule, and what it has done up to now.
 
-Data only. The proxy carries rules out (``proxy/README.md``); a criterion that is left out matches
-all messages. Rules of one link stand in an order, and the first that acts on a message wins.
+Data only. The proxy applies rules (``proxy/README.md``); a criterion that is left out matches all
+messages. Rules of one link are ordered, and the first that acts on a message wins.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The metadata store as the harness sees it: straight to ZooKeeper, past every link.
 
-One kazoo client per run; its threads end with ``close``. kazoo's errors end here, translated. What kazoo
-does to send a request it does in a thread of its own: its ``except:`` would swallow a Ctrl-C there.
-Knows BookKeeper's paths, not its servers' processes.
+One kazoo client per run; its threads end with ``close``. kazoo's errors are translated here. Requests are
+sent from a separate thread: kazoo's bare ``except:`` would swallow a Ctrl-C in the calling thread.
+Uses BookKeeper's paths, not its servers' processes.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class ZooKeeperMetadata:
             return frozenset(map(name_of_id, {*self._ask("get_children", AVAILABLE)} - {"readonly"}))
 
     def registration(self, bookie: str) -> int | None:
-        """The zxid of a bookie's registration, None when it has none; a new boot has a new one."""
+        """The zxid of a bookie's registration, None when it is not registered; each boot has a new one."""
         with self._translated(f"look up the registration of {bookie}"):
             for folder in (AVAILABLE, READONLY):
                 stat = self._ask("exists", f"{folder}/{bookie_id(bookie)}")
@@ -140,11 +140,11 @@ class ZooKeeperMetadata:
         return decode_metadata(data), int(stat.version)
 
     def touch(self, ledger: int) -> int:
-        """Write a ledger's metadata anew, unchanged; returns its new version.
+        """Rewrite a ledger's metadata unchanged; returns its new version.
 
-        Raises ``ServerError`` when there is none, or when somebody else writes at the same time.
+        Raises ``ServerError`` when there is no metadata, or when another client writes it at the same time.
         """
-        with self._translated(f"write the metadata of ledger {ledger} anew"):
+        with self._translated(f"rewrite the metadata of ledger {ledger}"):
             path = ROOT + ledger_path(ledger)
             data, stat = self._ask("get", path)
             return int(self._ask("set", path, data, stat.version).version)
@@ -152,7 +152,7 @@ class ZooKeeperMetadata:
     def long_ids(self) -> None:
         """Let clients that have not created a ledger yet get ids beyond 31 bits.
 
-        They look for this path before their first ledger; it comes by itself once the short ids are used
+        They look for this path before their first ledger; BookKeeper creates it once the short ids are used
         up (``LongZkLedgerIdGenerator``).
         """
         with self._translated("let the ids of ledgers be long"):

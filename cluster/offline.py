@@ -58,7 +58,7 @@ def transactions(folder: RunFolder) -> None:
 
 
 def lives(server: Path) -> Iterator[tuple[Path, Mapping[str, Any] | None]]:
-    """The data folder of each life of a server in its folder, in order, and how that life began."""
+    """The data folder of each boot of a server, oldest first, and how that boot began."""
     number = 1
     while (server / _LIVES / str(number)).is_dir():
         yield server / _LIVES / str(number), _began(server, number)

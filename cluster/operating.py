@@ -16,7 +16,7 @@ from protocol.shell import ShellCommand
 
 @runtime_checkable
 class Repairs(Protocol):
-    """A cluster that repairs by itself what lost bookies held."""
+    """A cluster that repairs the data of lost bookies automatically."""
 
     @property
     def autorecovery(self) -> Mapping[str, Process]:
@@ -24,7 +24,7 @@ class Repairs(Protocol):
         ...
 
     def auditor(self) -> str | None:
-        """Which of them is the auditor, as the metadata store has it; None when nobody is."""
+        """The process that the metadata store names as the auditor; None when there is none."""
         ...
 
     def under_replicated(self) -> Sequence[int]:
@@ -38,7 +38,7 @@ class Repairs(Protocol):
 
 @runtime_checkable
 class EndsWithSession(Protocol):
-    """A process that ends in order when the metadata store has ended its session, to be started anew."""
+    """A process that shuts down gracefully when its ZooKeeper session expires, and must be started again."""
 
     def session_ended(self) -> bool:
         """Whether the present or last boot has ended so; no unplanned death."""

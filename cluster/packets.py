@@ -1,6 +1,6 @@
 """Packets lost in a process's network: the power to drop them, beside those of :mod:`cluster.interface`.
 
-How it is done is the backend's affair.
+The backend decides how.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 
 class Direction(StrEnum):
-    """Which packets are meant, as seen by a process: those that come to it, those that it sends."""
+    """Direction of packets as seen by a process: received or sent."""
 
     INCOMING = "incoming"
     OUTGOING = "outgoing"
@@ -19,7 +19,7 @@ class Direction(StrEnum):
 
 @runtime_checkable
 class CanDropPackets(Protocol):
-    """Can drop all packets of a server or client, one way or both, where each has a network of its own."""
+    """Can drop all packets of a server or client, one way or both, where each has a separate network."""
 
     def lacks_for_dropping(self) -> str | None:
         """Why it cannot on this machine, None when it can."""
@@ -33,5 +33,5 @@ class CanDropPackets(Protocol):
         ...
 
     def dropped_packets(self, name: str) -> Mapping[Direction, int]:
-        """How many packets were dropped so far, for each way that is closed."""
+        """Number of packets dropped up to now, for each closed direction."""
         ...

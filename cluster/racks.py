@@ -1,7 +1,7 @@
 """Rack-aware placement: the settings of every process that places entries, and the script that they ask.
 
 BookKeeper's ``RackawareEnsemblePlacementPolicy`` asks its resolver for the rack of a bookie by name or by
-address. The script-based resolver needs no class of ours. Text in, text out: writes no file.
+address. The script-based resolver needs no extra class. Text in, text out: writes no file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def rack_settings(script: str, min_racks: int) -> dict[str, str]:
 def rack_script(racks: Mapping[str, str]) -> str:
     """A shell script that prints the rack of each of its arguments.
 
-    A bookie's address ends in its number, whoever's link to it that is.
+    A bookie's address ends in its number on every link to it.
     """
     cases = "".join(
         f"    {name}|{name}:*|*.{bookie_number(name)}) echo /{rack} ;;\n"

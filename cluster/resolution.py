@@ -1,9 +1,9 @@
 """Which jars make up one BookKeeper release: resolved and fetched by Maven into one folder.
 
-Only for releases without a lock, and to write locks: what is locked needs no resolution. The
-generated pom imports the release's own dependency management, so the set is the one that the
-release was built and shipped with, and adds the two libraries that a ZooKeeper server needs and
-BookKeeper declares optional. Knows no locks and no caches: it fills the folder it is given.
+Only for releases without a lock, and to write locks: a locked release needs no resolution. The
+generated pom imports the release's own dependency management, so the jars equal those with which the
+release was built and shipped, and adds the two libraries that a ZooKeeper server needs and
+BookKeeper declares optional. Uses neither locks nor caches: it fills the folder it is given.
 """
 
 from __future__ import annotations

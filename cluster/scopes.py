@@ -1,7 +1,7 @@
-"""Nested scopes: what was begun is ended in reverse, whatever happens, and every error is told.
+"""Nested scopes: they end in reverse order whatever happens, and every error is reported.
 
 Unlike ``contextlib.ExitStack`` an error while ending one thing hides neither the error that ended
-the run nor those of the others: all are reported together. Knows no server.
+the run nor those of the others: all are reported together. Independent of servers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class TeardownError(ServerError):
-    """Something could not be ended in order; ``errors`` has every (what, error), in order."""
+    """A teardown step failed; ``errors`` has every (what, error), oldest first."""
 
     def __init__(self, errors: list[tuple[str, Exception]]) -> None:
         lines = [f"{what}: {type(error).__name__}: {error}" for what, error in errors]

@@ -15,7 +15,7 @@ from cluster.toxiproxy import Rest
 
 @dataclass(frozen=True, slots=True)
 class LogOrder:
-    """Where the proxy shall keep the log, and the run that its segments name."""
+    """Where the proxy keeps the log, and the run that its segments name."""
 
     folder: Path
     run_id: int

@@ -52,12 +52,12 @@ def heal_everything(stage: Stage) -> None:
 
 
 def _bring_back(stage: Stage) -> None:
-    """Start each bookie once more that has ended by itself, so that it can be asked."""
+    """Start each bookie once more that has ended on its own, so that it can be asked."""
     under_fault = {fault.target for fault in stage.faults.in_force()}
     for name, bookie in stage.cluster.bookies.items():
         if bookie.state is ProcessState.DOWN and name not in under_fault:
             with noted(stage):
-                stage.narrator.event(f"start {name}, which has ended by itself")
+                stage.narrator.event(f"start {name}, which ended on its own")
                 restart(bookie, timeout_s=READY_TIMEOUT_S)
 
 

@@ -32,7 +32,7 @@ _LOOK_ROUND_S = 0.2
 def told(death: Exit) -> str:
     """A death that nobody ordered, as a phrase."""
     how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
-    return f"{death.server} (boot {death.boot}) ended by itself with {how}"
+    return f"{death.server} (boot {death.boot}) ended on its own with {how}"
 
 
 class Ledgers:
@@ -189,7 +189,7 @@ class Stage:
         return [death for death in self.cluster.unplanned() if death not in self._noted]
 
     def assert_alive(self) -> None:
-        """Raise ``UnplannedDeathError`` when a process has ended by itself, ``StepError`` once steps end."""
+        """Raise ``UnplannedDeathError`` when a process has ended on its own, ``StepError`` once steps end."""
         if deaths := self.unnoted():
             raise UnplannedDeathError(
                 "; ".join(map(told, deaths)), remedy=f"the logs are in {self.folder.servers}"

@@ -80,7 +80,7 @@ def _await(bookie: str, cluster: Cluster, *, registered: bool, timeout_s: float)
     def reached() -> tuple[bool, str]:
         there = bookie in cluster.metadata.registered()
         if registered and cluster.process(bookie).state is ProcessState.DOWN:
-            raise FaultError(f"{bookie} ended by itself instead of registering again")
+            raise FaultError(f"{bookie} ended on its own instead of registering again")
         return there == registered, f"{bookie} is {'registered' if there else 'not registered'}"
 
     try:

@@ -1,6 +1,6 @@
 """The backend in containers: the same cluster as of plain processes, run by a Docker engine of this machine.
 
-Every server and client has a network of its own, and the proxy is in all of them (``BridgedPlan``). The
+Every server and client has a separate network, and the proxy is in all of them (``BridgedPlan``). The
 run's folder is shared at the same paths, and everything runs as this user, so logs, settings, evidence
 and faults on files are the same. The keeper owns it all here too: when the harness is gone, it removes
 what carries the run's label. Disks are mounted by it among the machine's own mounts, where the engine
@@ -59,7 +59,7 @@ class DockerBackend:
 
     def __init__(self, spec: RunSpec) -> None:
         if not spec.linked:
-            raise UsageError("containers reach each other through links only, and this run has none")
+            raise UsageError("containers reach each other only through links, and this run is without links")
         self._spec = spec
 
     @contextmanager
@@ -118,7 +118,10 @@ def _proxy_prelude(composition: Composition) -> Prelude:
 
 
 def disk_prelude(points: Iterable[Path]) -> Prelude:
-    """End where the engine does not see a mounted disk, or a bookie would begin anew on the machine's."""
+    """Commands that end the boot when the engine does not see a mounted disk.
+
+    Without them the bookie would start with empty folders on the machine's disk.
+    """
     unseen = "is no disk here: the engine does not see what the harness mounts"
     return Prelude(
         [f"mountpoint -q {quote(str(one))} || {{ echo {one.name} {unseen}; exit 1; }}" for one in points]

@@ -1,15 +1,15 @@
 """The composed cluster of one run, as the document that Docker Compose reads.
 
 One service for each server and client, one network for each of them, and the proxy in all networks.
-A server's network stack belongs to a container of its own, which only sleeps: so it outlives the server, and
-who connects to a dead one is refused at once, by the kernel, as on one machine. Without it nobody would
-answer for the address, and who asked would wait for seconds.
+A server's network stack belongs to a separate container, which only sleeps. So the stack outlives the
+server, and the kernel refuses a connection to a dead server at once, as on one machine. Without that
+container the address would not answer, and a caller would wait for seconds.
 
-Nothing of the composed cluster at the root of the repository would stay but the images: here each boot
-has a command line and settings of its own, written by the same code as for plain processes. So a
-container's command is a script (``launch`` in the server's own folder) that is written anew before each
-start. Containers see what they need of the run's folder, at the same paths: a disk that is mounted below
-a server's folder must be seen by that server alone, or it could never be unmounted. Starts nothing.
+This document shares only the images with the composed cluster at the root of the repository: here each
+boot has its own command line and settings, written by the same code as for plain processes. So a
+container's command is a script (``launch`` in the server's own folder) that is rewritten before each
+start. Containers see what they need of the run's folder, at the same paths: only the server itself may see
+a disk that is mounted below its folder, or the disk could never be unmounted. Starts nothing.
 """
 
 from __future__ import annotations

@@ -65,20 +65,20 @@ class Containers:
         self._events = events
         self._preludes = preludes
         self._lock = threading.Lock()
-        self._lives: dict[str, _Life] = {}  # by container, until its end is told
+        self._lives: dict[str, _Life] = {}  # by container, until its end is reported
         self._listeners: list[Callable[[Exit], None]] = []
         self._closed = False
         self._watch: tuple[Deaths, threading.Thread] | None = None
 
     def watch(self, label: str) -> None:
-        """Hear of every end from now on, on a thread of its own."""
+        """Start a thread that receives every container's end from now on."""
         deaths = self._engine.deaths(label)
         thread = threading.Thread(target=self._hear, args=(deaths,), name="container-watch", daemon=True)
         self._watch = deaths, thread
         thread.start()
 
     def close(self) -> None:
-        """Hear of nothing any more; what had not ended by now is told as ended."""
+        """Stop watching; containers that still run are reported as ended."""
         self._closed = True
         if self._watch is not None:
             deaths, thread = self._watch
@@ -95,7 +95,7 @@ class Containers:
         ends, held = _pipes(folder) if launch.converses else (None, -1)
         life = _Life(name, boot, container, held)
         with self._lock:
-            self._lives[container] = life  # before its end can be told
+            self._lives[container] = life  # before its end can be reported
         script = launch_script(launch, log, self._preludes.get(name, Prelude()))
         (folder / LAUNCH).write_text(script, encoding="utf-8")
         earliest_ns = time.monotonic_ns()
@@ -156,7 +156,7 @@ class Containers:
             raise ServerError(f"{name} is down and has no network")
 
     def dropped_packets(self, name: str) -> Mapping[Direction, int]:
-        """How many packets were dropped so far, for each way that is closed."""
+        """Number of packets dropped up to now, for each closed direction."""
         stack = self._project.network_stack(name)
         return packets.dropped(stack) if stack else {}
 
@@ -209,7 +209,7 @@ class Containers:
 def launch_script(launch: Launch, log: Path, prelude: Prelude) -> str:
     """The script that a container runs for one boot; its environment is the image's own.
 
-    The named pipes go as soon as both sides have them, for nobody shall come upon them later and wait.
+    The named pipes are deleted as soon as both sides have opened them, so no later process blocks on them.
     """
     talk = [f"exec <{_COMMANDS} >{_REPLIES}", f"rm -f {_COMMANDS} {_REPLIES}"] if launch.converses else []
     to_log = f"exec 2>>{shlex.quote(str(log))}" + ("" if launch.converses else " >&2")
@@ -218,10 +218,10 @@ def launch_script(launch: Launch, log: Path, prelude: Prelude) -> str:
 
 
 def how_it_ended(status: int | None) -> tuple[int | None, int | None]:
-    """Exit code or signal of a program whose end the engine tells as one number.
+    """Exit code or signal of a program whose end the engine reports as one number.
 
-    A shell's way of telling a signal, 128 more than its number. A JVM that ends in order after SIGTERM says
-    143 itself, so only signals that nothing answers are taken for such.
+    A shell reports a signal as 128 plus its number. A JVM that shuts down gracefully after SIGTERM also exits
+    with 143, so only signals that a program cannot handle are read that way.
     """
     if status is not None and status - _CODE_OF_SIGNAL in _DEADLY:
         return None, status - _CODE_OF_SIGNAL
@@ -233,7 +233,7 @@ def _pipes(folder: Path) -> tuple[tuple[int, int], int]:
     for name in (_COMMANDS, _REPLIES):
         (folder / name).unlink(missing_ok=True)
         os.mkfifo(folder / name, 0o600)
-    # For reading as well: opening a pipe for writing alone fails as long as nobody reads.
+    # For reading as well: opening a pipe only for writing fails while it has no reader.
     commands = os.open(folder / _COMMANDS, os.O_RDWR | os.O_CLOEXEC)
     replies = os.open(folder / _REPLIES, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     held = os.open(folder / _REPLIES, os.O_WRONLY | os.O_CLOEXEC)

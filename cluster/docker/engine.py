@@ -96,7 +96,7 @@ class Engine:
             return network in self._api.inspect_container(container)["NetworkSettings"]["Networks"]
 
     def network_stack(self, container: str) -> str:
-        """The file by which the machine knows a container's network stack; empty when it has none now."""
+        """The machine's file for a container's network stack; empty when the container has no stack now."""
         with _translated("inspect a container"):
             return str(self._api.inspect_container(container)["NetworkSettings"]["SandboxKey"])
 

@@ -17,12 +17,12 @@ _ENDED = frozenset("ZX")
 
 
 def identity(pid: int) -> str:
-    """A living process as the label tells it; pids come again, with another start time."""
+    """A running process as written in the label: pids are reused, but with another start time."""
     return f"{pid}:{start_ticks(pid)}"
 
 
 def is_alive(told: str) -> bool:
-    """Whether the process of a label still runs; one that waits to be reaped does not."""
+    """Whether the process of a label still runs; a process that waits to be reaped does not."""
     pid, _, ticks = told.partition(":")
     try:
         fields = Path(f"/proc/{int(pid)}/stat").read_text().rpartition(")")[2].split()
@@ -32,7 +32,7 @@ def is_alive(told: str) -> bool:
 
 
 def abandoned(engine: EngineSocket) -> dict[str, list[str]]:
-    """Names of containers and networks by run, of runs that nobody will clear up any more."""
+    """Names of containers and networks by run, for runs whose harness is gone and cannot remove them."""
     found: dict[str, list[str]] = {}
     for one in [*engine.containers(RUN_LABEL), *engine.networks(RUN_LABEL)]:
         labels = one["Labels"]

@@ -62,7 +62,7 @@ def _require_same_machine(engine: Engine, image: str, results: Path) -> None:
 
 
 def time_namespace(link: Path = _TIME) -> str:
-    """Which time namespace this process is in; ``none`` where the kernel has none."""
+    """The time namespace of this process; ``none`` where the kernel does not support them."""
     return str(link.readlink()) if link.is_symlink() else "none"
 
 
@@ -75,5 +75,5 @@ def difference(theirs: Sequence[str], ours: Sequence[str], results: Path) -> str
             "containers run on another kernel than this process, so their clocks cannot be compared with ours"
         )
     if theirs[1] != ours[1]:
-        return f"containers have a clock of their own (time namespace {theirs[1]}, ours is {ours[1]})"
+        return f"containers have a separate clock (time namespace {theirs[1]}, ours is {ours[1]})"
     return "" if theirs[2] == ours[2] else f"containers do not see this machine's folder {results}"

@@ -1,6 +1,6 @@
 """Packets that are dropped in a container's network, by nftables: from outside, for containers have no power.
 
-The rules stand in a table of their own, beside the engine's, in the network stack that a file names
+The rules are in a separate table, beside the engine's, in the network stack that a file names
 (the engine's ``SandboxKey``); what goes over its own loopback always passes. Needs root and ``nft``.
 """
 
@@ -48,7 +48,7 @@ def drop(stack: str, ways: Collection[Direction]) -> None:
 
 
 def dropped(stack: str) -> Mapping[Direction, int]:
-    """How many packets were dropped so far, for each way that is closed."""
+    """Number of packets dropped up to now, for each closed direction."""
     listed = json.loads(_nft(stack, "-j", "list", "ruleset", "inet"))["nftables"]
     counters = [one["counter"] for one in listed if "counter" in one]
     return {
@@ -59,7 +59,7 @@ def dropped(stack: str) -> Mapping[Direction, int]:
 
 
 def rules(ways: Collection[Direction]) -> str:
-    """The table as nft reads it, in place of the one that may be there; none when ``ways`` is empty."""
+    """The table as nft reads it, replacing an existing table; only removes it when ``ways`` is empty."""
     # Adding first makes removing right in any case.
     lines = [f"add table {_TABLE}", f"delete table {_TABLE}"]
     for way in sorted(ways):

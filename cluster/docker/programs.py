@@ -26,7 +26,7 @@ class ImagePrograms:
         return MACHINE
 
     def java(self, version: str, role: str) -> Java:
-        """The image's Java and jars; its JVM has an archive of its own classes inside."""
+        """The image's Java and jars; the image holds its own class-data archive."""
         if role == CLIENT:
             return Java("/opt/java/bin/java", f"{_JARS}:{_CLIENT_JAR}", home=client_image(version).name)
         return Java("/opt/java/bin/java", _JARS, home=bookkeeper_image(version).name)

@@ -1,5 +1,4 @@
-"""A composed cluster of one run: brought up and down by Docker Compose, its containers told apart by
-service.
+"""A composed cluster of one run, created and removed by Docker Compose. A container is found by its service.
 
 Compose makes networks and containers and removes them (testcontainers' ``DockerCompose``); it starts
 none, because what is started in which order, how often and with which command line is the run's matter.
@@ -27,7 +26,7 @@ _TIMEOUT_S = 300
 
 
 class Project:
-    """The containers of one run by name; made once, each made anew when its image changes."""
+    """The containers of one run by name; each is created once, and again only when its image changes."""
 
     def __init__(self, engine: Engine, composition: Composition, folder: Path) -> None:
         self._engine = engine
@@ -39,9 +38,9 @@ class Project:
         self._compose.project = composition.labels[RUN_LABEL]
 
     def up(self) -> None:
-        """Make every network and container, and start those that have the servers' networks.
+        """Create every network and container, and start the containers that hold the servers' networks.
 
-        ``ServerError`` with Compose's words when that fails.
+        ``ServerError`` with Compose's message when that fails.
         """
         self._write()
         self._make()
@@ -57,7 +56,7 @@ class Project:
             raise ServerError(f"the containers were not removed: {_words(error.stderr)}") from error
 
     def container(self, name: str, image: str) -> str:
-        """The id of a server's container, which is made anew when it has another image."""
+        """The id of a server's container, which is created again when it has another image."""
         if image and image != self._images.get(name, self._composition.image(name)):
             self._images[name] = image
             self._write()

@@ -22,9 +22,9 @@ _TIMEOUT_S = 60.0
 
 
 class EngineSocket:
-    """Requests to the engine that listens at a path; each is a connection of its own.
+    """Requests to the engine that listens at a path; each uses a new connection.
 
-    Raises ``OSError`` when nobody answers, or answers with an error.
+    Raises ``OSError`` when the engine does not answer, or answers with an error.
     """
 
     def __init__(self, path: str, *, timeout_s: float = _TIMEOUT_S) -> None:
@@ -81,7 +81,7 @@ def socket_path() -> str:
 def sweep(engine: EngineSocket, label: str) -> list[str]:
     """Remove every container and then every network with a label; the names of what was removed.
 
-    What is gone by itself meanwhile is no error; ``OSError`` names the first that could not be removed.
+    Something that disappeared meanwhile is no error; ``OSError`` names the first that could not be removed.
     """
     with ThreadPoolExecutor(8) as pool:
         found = engine.containers(label)

@@ -23,7 +23,7 @@ from cluster.servers.programs import BOOKIE, CLIENT, ZOOKEEPER
 from protocol.errors import PrerequisiteError
 
 _FORMER_S = 7 * 86400
-"""So long an archive of another build of the client is kept: it takes 20 MB."""
+"""How long an archive of another build of the client is kept; each takes 20 MB."""
 
 
 class Archives(Protocol):
@@ -81,9 +81,9 @@ def missing(version: str) -> list[str]:
 
 
 def keep(version: str, role: str, made: Path) -> None:
-    """Put a freshly made archive in its place; those of the client's former builds go.
+    """Install a new archive and delete old archives of the client's former builds.
 
-    Not at once: another checkout has a build of its own and shares the cache.
+    Recent ones are kept: another checkout has its own build and shares the cache.
     """
     path = archive_path(version, role)
     if path is None or not made.is_file():

@@ -55,8 +55,8 @@ class LocalBackend:
     def open(self) -> Iterator[RunningCluster]:
         """Start everything, and end everything in reverse whatever happens.
 
-        Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not get ready,
-        ``TeardownError`` when something could not be ended in order (it is ended all the same).
+        Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not become ready,
+        ``TeardownError`` when a graceful shutdown failed (the process is ended nevertheless).
         """
         with Scopes() as scopes:
             opening = Opening(self._spec, scopes)

@@ -14,7 +14,7 @@ from cluster.servers.threads import await_threads
 
 
 class KeptProcesses:
-    """Children of the keeper by name; one that converses does so over two pipes."""
+    """Children of the keeper by name; those with a command channel use two pipes."""
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper

@@ -26,7 +26,7 @@ _FAILED: set[tuple[str, frozenset[str]]] = set()
 
 
 def train_missing(version: str) -> bool:
-    """Make the archives of a release if some are missing and nobody else is at it; whether all are there."""
+    """Create missing archives of a release unless another process does so; returns whether all exist."""
     if not archives.missing(version):
         return True
     with archives.training_turn(version) as folder:

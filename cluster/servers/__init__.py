@@ -1,1 +1,1 @@
-"""Servers and clients of a run, whoever runs them: settings, boots, readiness, files, and their cluster."""
+"""Servers and clients of a run on any backend: settings, boots, readiness, files, and their cluster."""

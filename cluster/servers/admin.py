@@ -1,7 +1,7 @@
-"""Admin commands: BookKeeper's shell, one command at a time, each a boot of its own.
+"""Admin commands: BookKeeper's shell, one command at a time, each in a separate boot.
 
 A command runs in the keeper's care with the release, the settings and, where it works on files, the
-folders of its target; whatever else it needs it reaches through links of its own. Its output is its log.
+folders of its target; it reaches all servers through separate links. Its output is its log.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class AdminProcess(OwnedProcess):
         self._next: tuple[ShellCommand, Bookie] | None = None
 
     def run(self, command: ShellCommand, target: Bookie, timeout_s: float) -> Administered:
-        """Carry out one command and wait for its end, which is killed when its time is up."""
+        """Run one command and wait for its end; it is killed after ``timeout_s``."""
         with self._order:
             self._next = command, target
-            self.allow_refusal()  # it ends by itself: that is no unplanned death
+            self.allow_refusal()  # it ends on its own: that is no unplanned death
             told = {"command": command.name, **({"target": target.name} if command.targeted else {})}
             event = {"server": self.name, "boot": self.boot + 1, "event": "command"}
             self._events.write({**event, "at_ns": time.monotonic_ns(), **told})

@@ -1,8 +1,8 @@
 """Autorecovery: an auditor that stands for election, and a replication worker.
 
-BookKeeper's ``AutoRecoveryMain``. It has no port; its readiness is its vote, its own word that all its
-parts have started, that somebody is the auditor, and that the auditor's first check of all ledgers is over: a
-check that is late finds the plan's first ledgers while they are written, and has them recovered.
+BookKeeper's ``AutoRecoveryMain``. It has no port. It is ready when it has voted, has logged that all its
+parts started, an auditor is elected, and the auditor's first check of all ledgers is over: a late check
+would find the plan's first ledgers while they are written, and would have them recovered.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAIN = "org.apache.bookkeeper.replication.AutoRecoveryMain"
 
 
 class AutoRecovery(OwnedProcess):
-    """One such process; it reaches ZooKeeper and the bookies through links of its own."""
+    """One such process; it reaches ZooKeeper and the bookies through separate links."""
 
     def __init__(self, name: str, site: Site, elections: ZooKeeperElections) -> None:
         super().__init__(name, site.folder(name), site.runner, site.events)
@@ -40,12 +40,12 @@ class AutoRecovery(OwnedProcess):
         self._former: frozenset[str] = frozenset()  # votes of earlier boots that may still be there
 
     def session_ended(self) -> bool:
-        """Whether the last boot ended by itself with exit code 0, as it does without a session."""
+        """Whether the last boot ended on its own with exit code 0, as it does without a session."""
         refusal = self.refusal()
         return refusal is not None and refusal.ended.code == 0
 
     def unplanned(self) -> list[Exit]:
-        """Deaths that nobody ordered; not its own end when ZooKeeper had ended its session."""
+        """Deaths that the harness did not cause; except its own exit after its ZooKeeper session expired."""
         return [ended for ended in super().unplanned() if ended.code != 0]
 
     def _change(self, conf: Mapping[str, str], version: str | None) -> None:

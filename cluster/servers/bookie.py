@@ -142,14 +142,14 @@ class Bookie(OwnedProcess):
             disk.make()
 
     def _assert_disks(self) -> None:
-        """Without its mount a bookie would begin anew, with empty folders, on the machine's own disk."""
+        """Without its mount a bookie would start with empty folders on the machine's own disk."""
         for disk in self._disks.values():
             if not disk.mounted:
                 raise ServerError(f"{self.name} cannot start: its disk {disk.name} is not mounted")
         more = [name for name in self.places() if name not in (JOURNAL, LEDGERS)]
         if more and LEDGERS in self._disks:
             raise ServerError(
-                f"{self.name} cannot start: its directory {more[0]} would lie on none of its disks",
+                f"{self.name} cannot start: its directory {more[0]} would be on none of its disks",
                 remedy="give journal and ledgers one disk (`journal: shared`)",
             )
 

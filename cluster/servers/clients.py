@@ -63,7 +63,7 @@ class ClientProcess(OwnedProcess):
             ) from error
 
     def stop(self, timeout_s: float = 30) -> Exit:
-        """Tell it to quit and return when it is reaped; ``ServerError`` when it is not in time."""
+        """Ask it to quit and return when it is reaped; ``ServerError`` when it is not reaped in time."""
         with self._order:
             if self.state is ProcessState.PAUSED:
                 self.resume()
@@ -121,7 +121,7 @@ class ClientProcess(OwnedProcess):
         return replace(self._site.launch(program, flat, source=self._number), converses=True)
 
     def _begun(self, started: Started) -> None:
-        assert started.ends is not None  # noqa: S101 - it was launched as one that converses
+        assert started.ends is not None  # noqa: S101 - it was launched with a command channel
         boot = self.boot
         self._conversation = Conversation(
             self.name, *started.ends, explain=lambda: self._explain(boot), heard=self._hear

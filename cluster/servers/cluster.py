@@ -82,7 +82,7 @@ class RunningCluster:
 
     @property
     def observer(self) -> Client:
-        """The client that watches and reads at the end; ``UsageError`` when the run has none."""
+        """The client that watches and reads at the end; ``UsageError`` without an observer."""
         if self._observer is None:
             raise UsageError("this cluster was started without an observer")
         return self._observer
@@ -103,7 +103,7 @@ class RunningCluster:
         return self._operating.repairers
 
     def auditor(self) -> str | None:
-        """Which of them is the auditor, None when nobody is."""
+        """The process that is the auditor, None when there is no auditor."""
         return self._operating.elections.auditor()
 
     def under_replicated(self) -> list[int]:
@@ -155,7 +155,7 @@ class RunningCluster:
         return self._links.wire()
 
     def unplanned(self) -> list[Exit]:
-        """Deaths that nobody ordered, in order of time."""
+        """Deaths that the harness did not cause, in order of time."""
         deaths = [ended for process in self._processes.values() for ended in process.unplanned()]
         return sorted(deaths, key=lambda ended: ended.at_ns)
 

@@ -1,8 +1,8 @@
 """A bookie's own file system, mounted from an image file of the run's folder.
 
-Mounts are made by the keeper with loop devices that clear themselves. Where it has mounts of its own,
-the kernel removes both when the last process of the run is gone. The image stays, as other files do. Knows
-disks, not what lies on them.
+The keeper makes mounts with loop devices that clear themselves. Where it has a separate mount namespace,
+the kernel removes both when the last process of the run is gone. The image stays, as other files do.
+Handles disks, and does not interpret their content.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ImageDisk:
         self._run("sync", "-f", str(self._point))
 
     def write_unsynced(self) -> None:
-        """Write a file that nobody syncs."""
+        """Write a file and never sync it."""
         self._unsynced = secrets.token_bytes(_PROBE_BYTES)
         (self.path / _OWN_FOLDER / _UNSYNCED).write_bytes(self._unsynced)
 
@@ -130,7 +130,7 @@ class ImageDisk:
         return "remount"
 
     def mount_again(self) -> Probe:
-        """Unmount it and mount it anew, which recovers its log; what the probe found then."""
+        """Unmount and mount it again, which recovers its log; returns what the probe found after that."""
         if self._undo is not None:
             self._unmount()
         self._mount()
@@ -160,7 +160,7 @@ class ImageDisk:
             # A container's mounts end a moment after its last process; mounted before that, it would be the
             # same file system once more, in the state in which it is.
             holding = _loops_on(self._image)
-            return not holding, f"{', '.join(holding)} still has it"
+            return not holding, f"{', '.join(holding)} still uses it"
 
         try:
             wait_until(unmounted, _UNMOUNT_TIMEOUT_S, f"{self._point} to be unmounted")

@@ -6,10 +6,10 @@ replays are copied into the raw evidence, where they are sealed with everything 
 from them again on another machine, and a copy that was changed is found out. Entry logs are left out:
 the index is written behind them, and they are large.
 
-One copy for each death. Whoever ends a process, or changes the disk of one that is down, says when
-its files are what the death left (``RecordsDisk.disk_settled``); a boot says it at the latest. A copy that
-failed is tried again. RocksDB's tables and the journal's files are never written into again, so they are
-linked where the file system allows it. Knows files, not what they mean.
+One copy for each death. The code that ends a process, or changes a dead process's disk, calls
+``RecordsDisk.disk_settled`` while the files are as the death left them; the next boot calls it at the
+latest. A failed copy is retried. RocksDB's tables and the journal's files are never written into again, so
+they are linked where the file system allows it. Copies files without interpreting them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class DiskRecord:
         self._taken: set[int] = set()
 
     def take(self, ended: Exit | None, places: Mapping[str, Path]) -> None:
-        """Copy what ``places`` hold after this end, once; nothing after an end in order.
+        """Copy what ``places`` hold after this end, once; nothing after a graceful shutdown.
 
-        A failure is recorded in the copy itself, and raised by nobody: the run goes on, and what the disk
-        held stays unknown.
+        A failure is recorded in the copy itself and raises nothing: the run goes on, and what the disk held
+        stays unknown.
         """
         if ended is None or ended.boot in self._taken or not unclean(signal=ended.signal, code=ended.code):
             return
@@ -101,7 +101,7 @@ def _mark(path: Path) -> Mark:
 
 
 def _due(names: Mapping[str, Path], mark: Mark) -> list[Path]:
-    """The files that a boot will replay; all of them where that cannot be told."""
+    """The files that a boot will replay; all of them where that is unknown."""
     try:
         return [path for path, _ in replayed(names, mark)]
     except ValueError:

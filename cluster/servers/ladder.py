@@ -1,7 +1,7 @@
 """Readiness as a ladder of named rungs, climbed in order while the process lives.
 
-Each rung reached is recorded once with its time. Whoever does not get to the top is told the last
-rung, the last line of the log and where the log is. Knows no kind of server.
+Each rung reached is recorded once with its time. When a process does not reach the top, the error names
+the last rung, the last line of the log and the log's path. Independent of the kind of server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Climber:
 def climb(
     climber: Climber, rungs: Sequence[Rung], *, timeout_s: float, tell: Callable[[str, int], None]
 ) -> None:
-    """Reach every rung in order; ``tell(rung, at_ns)`` hears of each.
+    """Reach every rung one after the other; ``tell(rung, at_ns)`` is called for each.
 
     Raises ``NotReadyError`` after ``timeout_s``, ``UnplannedDeathError`` when the process ends.
     """
@@ -63,9 +63,9 @@ def climb(
 
 
 def death(climber: Climber, ended: Exit, when: str = "") -> str:
-    """One sentence and what the log says of it, about a process that ended by itself."""
+    """One sentence about a process that ended on its own, followed by the related lines of its log."""
     who = f"{climber.name} (boot {climber.boot})"
-    return f"{who} ended by itself{when and ' ' + when} with {ending(ended, climber.log)}"
+    return f"{who} ended on its own{when and ' ' + when} with {ending(ended, climber.log)}"
 
 
 def ending(ended: Exit, log: Path) -> str:

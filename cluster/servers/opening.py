@@ -63,7 +63,7 @@ class Opening:
             name: ClientProcess(name, number, site) for name, number in self._spec.client_numbers.items()
         }
         self._start("the bookies", bookies.values())
-        # A client reads which bookies there are when it connects, and hears of others only some time later.
+        # A client reads the list of bookies when it connects, and learns of others only some time later.
         self._ready(list(bookies.values()))
         self._settle(bookies.values())
         elections = ZooKeeperElections(metadata)
@@ -114,10 +114,10 @@ class Opening:
         self._all(lambda process: process.wait_ready(self._spec.ready_timeout_s), list(processes))
 
     def _all(self, act: Callable[[OwnedProcess], None], processes: list[OwnedProcess]) -> None:
-        """Act on all at once; the first error is raised when all have come to their end.
+        """Act on all at once; the first error is raised when all threads have ended.
 
-        The threads are joined at the very end: an interrupt here does not wait for those that
-        wait for readiness, whose processes are ended first.
+        The threads are joined at the very end: an interrupt here does not wait for threads that
+        wait for readiness, because their processes are ended first.
         """
         pool = ThreadPoolExecutor(max(1, len(processes)), "starting")
         self._pools.append(pool)

@@ -106,7 +106,7 @@ class OwnedProcess(ABC):
             self._change(conf or {}, version)
             launch = self._launch(self._boot + 1)
             self._paused = False
-            self._boot += 1  # before its exit can be told
+            self._boot += 1  # before its exit can be reported
             try:
                 self._started = self._runner.start(
                     self._name, self._boot, launch, folder=self._folder, log=self.log
@@ -123,15 +123,15 @@ class OwnedProcess(ABC):
         self._may_refuse.discard(boot)
 
     def allow_refusal(self) -> None:
-        """Let the next boot end by itself, until it is ready."""
+        """Let the next boot end on its own, until it is ready."""
         self._may_refuse.add(self._boot + 1)
 
     def allow_end(self) -> None:
-        """Let the present boot end by itself from now on."""
+        """Let the present boot end on its own from now on."""
         self._may_end.add(self._boot)
 
     def refusal(self) -> Refusal | None:
-        """How the present or last boot ended by itself, None when it did not."""
+        """How the present or last boot ended on its own, None when it did not."""
         with self._changed:
             ended = None if self._boot in self._ordered else self._exits.get(self._boot)
         return None if ended is None else Refusal(ended, tuple(telling_lines(self.log)))
@@ -160,7 +160,7 @@ class OwnedProcess(ABC):
             self._paused = False
 
     def unplanned(self) -> list[Exit]:
-        """Deaths of this process that nobody ordered."""
+        """Deaths of this process that the harness did not cause."""
         with self._changed:
             planned = self._ordered | self._may_refuse | self._may_end
             return [ended for boot, ended in self._exits.items() if boot not in planned]
@@ -201,7 +201,7 @@ class OwnedProcess(ABC):
             try:
                 self._runner.signal(self._name, number)
             except ServerError:
-                self._ordered.discard(boot)  # it was dead already, by itself
+                self._ordered.discard(boot)  # it had already ended on its own
                 self.ended(boot, 1)
                 self._running("be ended")
                 raise

@@ -1,4 +1,4 @@
-"""The process that carries all links of a run; what it is told is ``cluster.links``' matter."""
+"""The process that carries all links of a run; ``cluster.links`` sends its requests."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from cluster.interface import Exit
 class Launch:
     """How one boot is started.
 
-    One that ``converses`` reads commands from standard input and writes replies to standard output; all
-    other output of any process is its log. ``home`` is in what its program lies (:class:`Java` of
+    A process that ``converses`` reads commands from standard input and writes replies to standard output; all
+    other output of any process is its log. ``home`` is where its program is (:class:`Java` of
     ``cluster.servers.programs``).
     """
 
@@ -32,9 +32,9 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A boot that runs: its pid on this machine, and of one that converses our descriptors.
+    """A running boot: its pid on this machine, and our descriptors if it has a command channel.
 
-    ``ends`` are where its commands are written and where its replies are read; whoever gets them closes them.
+    ``ends`` are where its commands are written and where its replies are read; the receiver closes them.
     """
 
     pid: int
@@ -42,7 +42,7 @@ class Started:
 
 
 class Runner(Protocol):
-    """Starts and signals processes by name, and tells of every end; all of them end with the run."""
+    """Starts and signals processes by name, and reports every end; all of them end with the run."""
 
     def on_exit(self, listener: Callable[[Exit], None]) -> None:
         """Call ``listener`` for each exit from now on; it must be quick and order nothing."""

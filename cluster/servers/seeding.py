@@ -1,4 +1,4 @@
-"""Which processes load the agent: those that a seeded defect of the run is declared for, and no others.
+"""Which processes load the agent: only the processes for which the run declares a seeded defect.
 
 The observer and admin commands are never changed: they supply the evidence.
 """

@@ -49,9 +49,9 @@ class RunSpec:
     training). ``logged`` keeps the wire log of the links in the run folder. ``unrecorded`` are
     clients without a history, only to measure what recording costs;
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
-    ``disks`` gives each bookie file systems of its own. ``autorecovery`` is how many processes repair;
-    ``administered`` gives admin commands links of their own.
-    ``seed_defects`` are orders to the agent (:mod:`plans.defects`), for plain processes only.
+    ``disks`` gives each bookie dedicated file systems. ``autorecovery`` is the number of repair processes;
+    ``administered`` gives admin commands separate links.
+    ``seed_defects`` are instructions for the agent (:mod:`plans.defects`), for plain processes only.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 

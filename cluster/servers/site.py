@@ -31,7 +31,7 @@ class Site:
         return self.spec.folder.server(name).absolute()
 
     def zookeeper(self, source: int) -> tuple[str, int]:
-        """ZooKeeper's address as source number ``source`` shall use it."""
+        """ZooKeeper's address for source number ``source``."""
         return self.addresses.link(source if self.spec.linked else 0, ZOOKEEPER)
 
     def launch(self, program: JavaProgram, arguments: list[str], *, source: int = 0) -> Launch:

@@ -108,6 +108,6 @@ def test_a_bookie_that_ends_by_itself_is_started_again_and_the_run_is_judged(
     os.kill(run.pid_of("/servers/b3/hosts"), signal.SIGTERM)
     code, headline, reasons = judged(run)
     assert (code, headline) == (UNKNOWN, "0 of 50 acknowledged entries lost; unknown: evidence")
-    assert reasons[0].startswith("b3 (boot 1) ended by itself")
-    assert "start b3, which has ended by itself" in run.log()
+    assert reasons[0].startswith("b3 (boot 1) ended on its own")
+    assert "start b3, which ended on its own" in run.log()
     run.assert_nothing_left()

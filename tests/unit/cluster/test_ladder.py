@@ -44,7 +44,7 @@ def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
     dead = climber(tmp_path, "starting\nno such directory\n", Exit("b1", 2, 2, None, 1))
     with pytest.raises(UnplannedDeathError) as raised:
         climb(dead, [Rung("listening", lambda: False)], timeout_s=5, tell=lambda *_: None)
-    assert "b1 (boot 2) ended by itself after rung 'started' with exit code 2" in str(raised.value)
+    assert "b1 (boot 2) ended on its own after rung 'started' with exit code 2" in str(raised.value)
     assert "no such directory" in str(raised.value)
 
 

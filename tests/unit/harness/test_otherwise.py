@@ -106,7 +106,7 @@ def raising(error: FencepostError) -> Act:
     "error",
     [
         NotReadyError("waited 9 s for condition 'replicated'"),
-        UnplannedDeathError("b1 ended by itself after rung 'started'"),
+        UnplannedDeathError("b1 ended on its own after rung 'started'"),
         StepError("b1 got ready"),
     ],
 )

@@ -198,10 +198,10 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_an_error_of_a_run_is_its_result_and_the_next_goes_on(carried: Any) -> None:
-    found, _ = carried(True, ServerError("b1 ended by itself"), True)
+    found, _ = carried(True, ServerError("b1 ended on its own"), True)
     assert [(one.verdict, one.as_stated, one.why) for one in found] == [
         ("valid", 1, ""),
-        ("error", 0, "b1 ended by itself"),
+        ("error", 0, "b1 ended on its own"),
         ("valid", 1, ""),
     ]
     assert len(tallies(found)) == 1
@@ -233,12 +233,12 @@ def test_the_table_tells_rates_and_what_was_not_as_stated(root: Path) -> None:
     units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
     shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
     found = [stated(units[0], shown=shown), stated(units[1], as_stated=0, verdict="unknown", why="no census")]
-    found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended by itself"))
+    found.append(stated(units[2], as_stated=0, verdict="error", why="b1 ended on its own"))
     table = table_of(list(zip(units, found, strict=True)), units)
     assert "3 runs | 1 (2 unknown) | otherwise: below 99 %; defect fencing on main in 1 of 1" in table[2]
     assert table[-2:] == [
         "- `try/crashes` journal V3 4.18.0: unknown: no census",
-        "- `try/crashes` journal V3 4.18.0: error: b1 ended by itself",
+        "- `try/crashes` journal V3 4.18.0: error: b1 ended on its own",
     ]
 
 

@@ -67,7 +67,7 @@ class FakeProcess:
         self._orders.take(f"wait_ready {self.name}")
         if self.refusing:
             self.state = ProcessState.DOWN
-            raise UnplannedDeathError(f"{self.name} ended by itself")
+            raise UnplannedDeathError(f"{self.name} ended on its own")
         if self.state is not ProcessState.RUNNING:
             raise NotReadyError(f"{self.name} is {self.state}")
         self.ready = True

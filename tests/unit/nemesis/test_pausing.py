@@ -30,7 +30,7 @@ class Paused:
 
     def wait_ready(self, timeout_s: float) -> None:
         if self.state is ProcessState.DOWN:
-            raise UnplannedDeathError(f"{self.name} ended by itself within {timeout_s} s")
+            raise UnplannedDeathError(f"{self.name} ended on its own within {timeout_s} s")
 
 
 class Leaving(Paused):

@@ -64,7 +64,7 @@ def test_a_bookie_that_ends_by_itself_is_not_waited_for(
         return frozenset({"b2"})
 
     monkeypatch.setattr(store, "registered", b1_ends)
-    with pytest.raises(FaultError, match="expire b1 was not healed: b1 ended by itself"):
+    with pytest.raises(FaultError, match="expire b1 was not healed: b1 ended on its own"):
         active.heal(target="b1")
 
 

@@ -49,7 +49,7 @@ def test_a_boot_that_may_do_either_heals_when_it_is_ready(b1: Any, active: Activ
 
 def test_nobody_may_refuse_unasked(b1: Any, active: Active) -> None:
     b1.refusing = True
-    with pytest.raises(FaultError, match="ended by itself"):
+    with pytest.raises(FaultError, match="ended on its own"):
         start(active, target="b1")
     assert b1.allowed == []
 

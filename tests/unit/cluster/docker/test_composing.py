@@ -111,5 +111,5 @@ def test_compose_shall_not_take_a_dollar_for_a_variable() -> None:
 
 def test_a_cluster_without_links_cannot_be_had_in_containers() -> None:
     spec = RunSpec(RunFolder(Path("/run")), MODES["protected"], linked=False)
-    with pytest.raises(UsageError, match="through links only"):
+    with pytest.raises(UsageError, match="only through links"):
         DockerBackend(spec)

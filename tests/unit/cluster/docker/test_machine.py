@@ -41,7 +41,7 @@ OURS = ["boot", "time:[1]", ".seen-1"]
     [
         (OURS, ""),
         (["other", *OURS[1:]], "another kernel"),
-        (["boot", "time:[2]", ".seen-1"], "a clock of their own (time namespace time:[2], ours is time:[1])"),
+        (["boot", "time:[2]", ".seen-1"], "a separate clock (time namespace time:[2], ours is time:[1])"),
         ([*OURS[:2], "none"], "do not see this machine's folder /results"),
         (["sh:", "not", "found", "at", "all"], "sh: not found at all"),
     ],
