@@ -1,11 +1,11 @@
 """The faults in force: each is injected, confirmed and healed here, and every phase recorded.
 
-Knows no single fault: kinds come from :mod:`nemesis.registry`. A thing (a process, a link) has at
-most one fault at a time, so that healing one never lifts another; only a fault that supersedes
-the other (a kill of a paused process) may follow it. Steps may run in parallel.
+Independent of single faults: kinds are registered in :mod:`nemesis.registry`. A target (a process, a
+link) has at most one fault at a time, so that healing one never lifts another; only a fault that
+supersedes the other (a kill of a paused process) may follow it. Steps may run in parallel.
 
-A fault that lies in wait is confirmed when somebody asks and it has acted, at the latest when it is
-healed. One that never acted stays unconfirmed in the record.
+A fault that waits for a trigger is confirmed at the first query after it was triggered, at the latest
+when it is healed. A fault that was never triggered stays unconfirmed in the record.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Active:
     def inject(self, name: str, params: BaseModel) -> InForce:
         """Inject one fault and confirm that it took effect; it stays in force until healed.
 
-        One that lies in wait is confirmed later (:meth:`acted`, :meth:`heal`).
+        A fault that waits for a trigger is confirmed later (:meth:`acted`, :meth:`heal`).
         ``UsageError`` when it is refused (see :meth:`refusal`). ``FaultError`` when it failed or
         was not confirmed; it is healed then, or stays in force when even that failed.
         """
@@ -98,9 +98,9 @@ class Active:
         return entry
 
     def acted(self, name: str) -> int | None:
-        """How often the fault of that name has acted so far; None when it is not in force.
+        """How often the fault of that name was triggered up to now; None when it is not in force.
 
-        The first time that it has, it is confirmed. ``UsageError`` for a fault that cannot tell.
+        The first non-zero count confirms it. ``UsageError`` for a fault that does not count.
         """
         entry = next((one for one in self.in_force() if one.name == name), None)
         if entry is None or entry.life is not Life.IN_FORCE:
@@ -139,7 +139,7 @@ class Active:
 
         Heals the kill or stop that ended it, unless the boot refuses: then that stays in force, and
         how it refused is returned. ``UsageError`` when it is not down, ``FaultError`` when it refuses or
-        does not get ready against the plan, ``ContradictedError`` when it gets ready against the plan.
+        does not become ready against the plan, ``ContradictedError`` when it becomes ready against the plan.
         """
         starting = Starting(self._cluster.process(step.target), step)
         ended = self._take(lambda entry: self._brought_back(entry, step.target))
@@ -198,7 +198,7 @@ class Active:
             self._log(other, "healed", {"ended_by": entry.number})
 
     def _brought_back(self, entry: InForce, name: str) -> bool:
-        """Whether the start of a process heals a fault: it ended that one, and its others are up again."""
+        """Whether the start of a process heals a fault that ended it: its other targets run again, too."""
         fault: Any = entry.fault
         ended = fault.takes_down(entry.params) if isinstance(fault, TakesDown) else ()
         others = [self._cluster.process(one).state for one in ended if one != name]

@@ -1,8 +1,8 @@
 """Corruption of what a bookie stores, while it is down: bits that flip, ends that are missing, old copies.
 
-Places are chosen by the run's seed, within the part of a file that was written: journals are given their
-room in advance, and a bit that flips in empty room harms nobody. Confirmed by the files' checksums. Knows
-the names of BookKeeper's files, and nothing of what a bookie makes of the damage.
+The run's seed chooses the places, within the part of a file that was written: journals are preallocated,
+and a flipped bit in unused space has no effect. Confirmed by the files' checksums. Depends on the names of
+BookKeeper's files, not on how a bookie reacts to the damage.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHOWN = 16
 
 
 class Corrupt(Params):
-    """Whose files, which, and what is done to them; each way has parameters of its own.
+    """The bookie, its files, and what is done to them; each way has its own parameters.
 
     ``flip`` turns ``bits`` bits over, anywhere in the files; ``truncate`` cuts ``cut_bytes``, or a share of
     what was written, off the newest file; ``roll_back`` brings a snapshot's files back.
@@ -102,7 +102,7 @@ class _Corrupt(Tampering):
 
 
 def _flip(params: Corrupt, cluster: Cluster, random: Random) -> Proof:
-    """Turn bits over, each another one; where they are is told for the first of them."""
+    """Flip distinct bits; the proof names the places of the first few."""
     written = {path: len(_written(path)) for path in _files(params, cluster)}
     total = 8 * sum(written.values())
     if total < params.bits:
@@ -124,7 +124,7 @@ def _located(place: int, written: Mapping[Path, int]) -> tuple[Path, int]:
 
 
 def _alone(path: Path) -> None:
-    """Let the file be nobody else's: the copy that was made at the death may be a link to it."""
+    """Replace a hard-linked file by a copy: the evidence taken at the death may be a link to it."""
     if path.stat().st_nlink > 1:
         fresh = path.with_name(f".{path.name}.alone")
         shutil.copy2(path, fresh)
@@ -155,7 +155,7 @@ def _truncate(params: Corrupt, cluster: Cluster, random: Random) -> Proof:  # no
 
 
 def _roll_back(params: Corrupt, cluster: Cluster, random: Random) -> Proof:  # noqa: ARG001  # one of the ways
-    """Put the snapshot's files of that part in the place of today's."""
+    """Replace the present files of that part with the snapshot's."""
     process: Any = cluster.process(params.target)
     copy, places = process.snapshots()[params.to], process.places()
     for path in _files(params, cluster, empty=True):

@@ -44,8 +44,8 @@ StatusName = Annotated[
 class Criteria(Nameable, Link):
     """Which messages of a link are meant, and the name that the plan gives the fault.
 
-    ``may_idle`` says that the run proves enough also when no such message came by; inside chaos,
-    where nobody knows what will, it is true unless the plan says otherwise.
+    ``may_idle`` says that the run proves enough even when no such message was sent; inside chaos,
+    whose traffic is unpredictable, it is true unless the plan says otherwise.
     """
 
     kinds: tuple[KindName, ...] = ()
@@ -58,7 +58,7 @@ class Criteria(Nameable, Link):
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """The ways that are meant, each by itself."""
+        """The ways that are meant, one by one."""
         way = Way(getattr(self, "way", Way.REQUESTS))
         return (Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,)
 
@@ -157,7 +157,7 @@ class Held(Criteria):
     def _understood(self) -> Self:
         if not self.whole and not is_bookie(self.destination) and self.destination not in PLACEHOLDERS:
             raise ValueError(
-                f"messages to {self.destination} cannot be told apart; hold the whole link, or name a bookie"
+                f"messages to {self.destination} are indistinguishable; hold the whole link, or name a bookie"
             )
         return self
 

@@ -1,7 +1,7 @@
 """Disks that refuse to be written: full, or read-only.
 
-A bookie may end by itself over either; such an end is no unplanned death while the fault is in force,
-and healing starts it again. Knows file systems, not what lies on them.
+A bookie may shut itself down because of either; that is no unplanned death while the fault is in force,
+and healing starts it again. Handles file systems without interpreting their content.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _Fill(_DiskFault):
 
 
 class _ReadOnly(_DiskFault):
-    """The file system takes no writes; those that were under way are lost."""
+    """The file system refuses writes; writes in progress are lost."""
 
     name = "read_only"
     about = "let a bookie's disk turn read-only, as after a disk error; healed by a restart upon a new mount"
@@ -140,7 +140,7 @@ def _allow_end(process: Any) -> None:
 
 
 def _again(process: Any, params: DiskTarget, *, was_up: bool) -> Proof:
-    """Start a bookie that was taken down for healing, or gave up by itself; the facts of its boot."""
+    """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
     gave_up = process.refusal() if isinstance(process, CanRefuse) else None
     if process.state is not ProcessState.DOWN or (gave_up is None and not was_up):
         return {}

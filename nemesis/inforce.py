@@ -13,7 +13,7 @@ from plans.names import Nameable
 
 
 class Life(Enum):
-    """Where a fault is in its life; only one that is in force may be healed."""
+    """The state of a fault; only a fault in force may be healed."""
 
     INJECTING = auto()
     IN_FORCE = auto()
@@ -22,9 +22,9 @@ class Life(Enum):
 
 @dataclass(eq=False)
 class InForce:
-    """One fault; ``number`` is its own in the fault log, proofs are empty until there is one.
+    """One fault; ``number`` identifies it in the fault log, a proof is empty until its phase is done.
 
-    ``awaited`` is true while it lies in wait and was not yet seen to have acted.
+    ``awaited`` is true while it waits for a trigger and no trigger was observed.
     """
 
     number: int
@@ -53,7 +53,7 @@ class InForce:
 
     @property
     def counting(self) -> LiesInWait | None:
-        """The fault as one that can tell how often it has acted, None when it cannot."""
+        """The fault, if it counts how often it was triggered; None when it does not."""
         fault: Any = self.fault
         return fault if isinstance(fault, LiesInWait) else None
 

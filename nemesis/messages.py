@@ -1,9 +1,9 @@
-"""Faults of single messages: drop, hold, delay, duplicate, forge, garble those that match, on one link.
+"""Faults of single messages on one link: drop, hold, delay, duplicate, forge or garble matching messages.
 
-Each is a rule at the proxy. It lies in wait from its injection and is confirmed by its counter:
-when it has acted at least once. Several may be on one link; they stand in the order of their
-injection, and the first that acts on a message wins. They leave the link to cut, slow and the
-like. A hold without any criterion is a silent link (:class:`nemesis.links.Silence`).
+Each is a rule at the proxy. It waits for a matching message from its injection on and is confirmed by
+its counter: when it has acted at least once. Several may be on one link; they are ordered by injection,
+and the first that acts on a message wins. They do not exclude cut, slow and similar faults of the link.
+A hold without any criterion is a silent link (:class:`nemesis.links.Silence`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Faults of the metadata store's content: emptied, or put back to what it was when a copy was taken.
 
-The store has to be down; the next start begins with the other content. Such a fault is over when it is
-done: healing gives nothing back. What the store had logged before is kept by the store itself, for it is
-evidence. Knows no path of BookKeeper, and nothing of what anybody makes of the change.
+The store has to be down; the next start begins with the other content. Such a fault is permanent:
+healing restores nothing. The store keeps its previous log, because it is evidence. Independent of
+BookKeeper's paths and of how servers and clients react to the change.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Exchange(Tampering):
         return {"boot": store.boot, **{key: facts[key] for key in ("life", "zxid", "from", "last")}}
 
     def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        """Something was undone, and nobody started the store meanwhile."""
+        """Something was undone, and the store was not started meanwhile."""
         store = cluster.process(ZOOKEEPER)
         if store.state is not ProcessState.DOWN or store.boot != injected["boot"]:
             raise FaultError(f"{ZOOKEEPER} is {store.state} in boot {store.boot}: it was started meanwhile")
@@ -81,7 +81,7 @@ class _Exchange(Tampering):
         return {"undone_transactions": undone}
 
     def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        """Nothing comes back by itself."""
+        """The content is not restored."""
         return {"stays": "the content stays as it was put"}
 
 
@@ -93,7 +93,7 @@ class _Wipe(_Exchange):
     def inject(self, params: Emptied, cluster: Cluster, occasion: Occasion) -> Proof:
         done = super().inject(params, cluster, occasion)
         if params.leave == "nothing":
-            # Without the folder of registrations a bookie cannot register anew, and ends.
+            # Without the folder of registrations a bookie cannot register again, and shuts down.
             for bookie in cluster.bookies.values():
                 if bookie.state is not ProcessState.DOWN and isinstance(bookie, CanRefuse):
                     bookie.allow_end()

@@ -1,10 +1,10 @@
 """A process without its network, or with half of it: partitions that no link shows, where each has one.
 
 ``isolate`` cuts or holds each link at the proxy, which itself goes on accepting connections. ``disconnect``
-is a cable that is pulled, ``blackhole`` a network that loses all packets, if need be only those one way. Both
-are silent: connections neither close nor are accepted, and those that live long enough go on when it is
-healed. A new one over a link is accepted by the proxy, which gives it up after some seconds. The harness does
-not reach the process either.
+is a pulled cable, ``blackhole`` a network that loses all packets, optionally in one direction only. Both
+are silent: connections neither close nor are accepted, and connections that outlast the fault continue
+when it is healed. The proxy accepts a new connection over a link, and gives it up after some seconds. The
+harness does not reach the process either.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _NetworkFault:
         if params.target in (OBSERVER, PROXY):
             return f"the {params.target} is never hit, the run's own record depends on it"
         if cluster.networks is None:
-            return "processes have no network of their own on this backend; `isolate` cuts or holds all links"
+            return "this backend has no separate network for each process; `isolate` cuts or holds all links"
         try:
             cluster.process(params.target)
         except UsageError as error:
@@ -127,7 +127,7 @@ def _await_running(params: Target, cluster: Cluster) -> None:
 def _networks(cluster: Cluster) -> CanDisconnect:
     networks = cluster.networks
     if networks is None:
-        raise FaultError("processes have no network of their own on this backend")
+        raise FaultError("this backend has no separate network for each process")
     return networks
 
 

@@ -1,13 +1,13 @@
 """Power loss: what bookies never synced is gone, names of files included.
 
-All targets are paused and their links cut, so that nothing is said or written while their file systems
-are shut down one after the other: together they lose power at one instant. Then they are killed, and
-their disks mounted anew, which recovers the file systems' logs. Links are as they were afterwards; the
-bookies stay down until somebody starts them.
+All targets are paused and their links cut, so that nothing is sent or written while their file systems
+are shut down one after the other: in effect they lose power at one instant. Then they are killed, and
+their disks are mounted again, which recovers the file systems' logs. Links are then as they were before;
+the bookies stay down until a step starts them.
 
-The same with ``level: process`` leaves the file systems alone, so that a schedule can be compared:
-what the operating system had of a file survives a process. Each level is proven by two files, one
-that was synced when the disk was mounted and one that nobody ever synced.
+``level: process`` does the same without touching the file systems, so that a schedule can be compared:
+written data in the page cache survives the process. Each level is proven by two files: the first was
+synced when the disk was mounted, the second was never synced.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _PowerLoss:
 
 
 def _afterwards(process: Any, params: PowerLoss) -> dict[str, dict[str, bool]]:
-    """What the probes find on each disk of a dead bookie, after those that lost power were mounted again."""
+    """What the probes find on each disk of a dead bookie, after disks that lost power were mounted again."""
     disks = disks_of(process, params.disk)
     power = params.level == "power"
     found = {name: disk.mount_again() if power else disk.probe() for name, disk in disks.items()}
@@ -141,10 +141,10 @@ def _afterwards(process: Any, params: PowerLoss) -> dict[str, dict[str, bool]]:
 
 
 def disks_of(process: Process, disk: str) -> dict[str, Disk]:
-    """The disks of a bookie that are meant, by name; ``UsageError`` when it has none such."""
+    """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""
     found = dict(process.disks()) if isinstance(process, HasDisks) else {}
     if not found:
-        raise UsageError(f"{process.name} has no disk of its own", remedy="write `disks: {}` under `cluster`")
+        raise UsageError(f"{process.name} has no dedicated disk", remedy="write `disks: {}` under `cluster`")
     if disk == EVERY_DISK:
         return found
     if disk not in found:

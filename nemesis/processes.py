@@ -107,7 +107,7 @@ class _Kill(_Ending):
 
 
 class _Stop(_Ending):
-    """SIGTERM: the process ends in its own order."""
+    """SIGTERM: a graceful shutdown."""
 
     name = "stop"
     about = "ask a process to end with SIGTERM and wait until it has"

@@ -2,9 +2,9 @@
 
 A fault is one object registered under one name; its ``params`` model is the step's parameters in
 a plan. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
-or how servers are made. They keep nothing between calls: what injecting found out is handed to
-the later phases by :mod:`nemesis.active`. Most are confirmed at once; one that lies in wait is
-confirmed when it has acted.
+or how servers are made. They keep no state between calls: :mod:`nemesis.active` passes the proof of
+the injection to the later phases. Most are confirmed at once; a fault that waits for a trigger is
+confirmed when it was triggered.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Fault(Protocol):
         ...
 
     def target(self, params: Any) -> str:
-        """What it hits, as the evidence shall name it: ``b1``, ``writer-b2``."""
+        """The target's name in the evidence: ``b1``, ``writer-b2``."""
         ...
 
     def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
@@ -101,7 +101,7 @@ class LiesInWait(Protocol):
         ...
 
     def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
-        """What it has done so far; ``acted`` says how often. ``heal`` returns the same at the end."""
+        """What it has done up to now; ``acted`` is the count. ``heal`` returns the same at the end."""
         ...
 
 

@@ -1,8 +1,8 @@
 """Expiry of a bookie's session with the metadata store, while the bookie itself lives on.
 
-Its link to the store is cut until the store says that the bookie is no longer registered; the link's
-mending ends the fault, and then the bookie has to come back by itself. What a bookie does between the
-two, and whether it comes back, is what such a fault is made to find out.
+Its link to the store is cut until the store no longer lists the bookie as registered. Restoring the link
+ends the fault, and then the bookie has to register again on its own. This fault tests what a bookie does
+in between, and whether it registers again.
 """
 
 from __future__ import annotations

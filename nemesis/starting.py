@@ -1,7 +1,7 @@
 """Starting a process that is down: until it is ready, until it has refused, or not waiting at all.
 
 A plan says which of these it expects. A boot that may refuse is declared to the process before it
-begins, so that its end is nobody's unplanned death. Knows one process, and no fault.
+begins, so that its end is no unplanned death. Handles one process, and no fault.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def restart(
 ) -> Proof:
     """Start a process that is down and wait until it is ready; facts of the new boot.
 
-    ``UsageError`` when it is not down, ``NotReadyError`` when it does not get ready.
+    ``UsageError`` when it is not down, ``NotReadyError`` when it does not become ready.
     """
     _must_be_down(process)
     process.start(conf=conf or None, version=version)
@@ -28,7 +28,7 @@ def restart(
 
 
 class Starting:
-    """One start as a plan orders it; called once. ``refusal`` tells how the boot ended, if it did."""
+    """One start requested by a plan; called once. ``refusal`` holds how the boot ended, if it did."""
 
     def __init__(self, process: Process, step: Start) -> None:
         self._process = process
@@ -36,10 +36,10 @@ class Starting:
         self.refusal: Refusal | None = None
 
     def __call__(self) -> Proof:
-        """Begin the boot and see it to what the plan expects; facts of the boot.
+        """Start the boot and wait for what the plan expects; facts of the boot.
 
         ``FaultError`` when it refused, whether that was expected or not (see ``refusal``); ``NotReadyError``
-        when it neither refused nor got ready in time.
+        when it neither refused nor became ready in time.
         """
         process, step = self._process, self._step
         _must_be_down(process)
@@ -52,14 +52,14 @@ class Starting:
         return {"boot": process.boot, "ready": True}
 
     def assert_refused(self) -> None:
-        """Raise ``ContradictedError`` when it got ready although the plan expects it to refuse.
+        """Raise ``ContradictedError`` when it became ready although the plan expects it to refuse.
 
-        Apart from the boot, which has healed what ended the process before.
+        Separate from the boot, which has healed the fault that ended the process before.
         """
         step, process = self._step, self._process
         if step.expect == "refuses" and step.wait and self.refusal is None:
             raise ContradictedError(
-                f"{process.name} got ready in boot {process.boot}, but the plan expects it to refuse",
+                f"{process.name} became ready in boot {process.boot}, but the plan expects it to refuse",
                 remedy="say `expect: any` on the step if it may do either",
             )
 

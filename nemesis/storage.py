@@ -109,7 +109,7 @@ class _Wipe(Tampering):
         return {"kept": still}
 
     def heal(self, params: Wipe, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        return {"stays": "what was wiped is gone for good"}
+        return {"stays": "wiped files are not restored"}
 
 
 def unreachable(bookie: str, cluster: Cluster) -> str | None:
@@ -128,7 +128,7 @@ def unreachable(bookie: str, cluster: Cluster) -> str | None:
 
 
 def folders(bookie: str, what: Part, cluster: Cluster) -> Iterator[Path]:
-    """The folders that make up a part of a bookie's storage, those that are there."""
+    """The existing folders of a part of a bookie's storage."""
     process: Any = cluster.process(bookie)
     yield from folders_in(process.places(), what)
 
@@ -155,7 +155,7 @@ def _files(params: Wipe, cluster: Cluster) -> list[Path]:
 
 
 def _drop_empty(folder: Path) -> None:
-    """Remove the empty folders below: an empty disk has none, and a new bookie wants to see an empty one."""
+    """Remove the empty folders below, because a new bookie requires an empty disk."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir() and path.name != _OF_THE_FILE_SYSTEM and not any(path.iterdir()):
             path.rmdir()

@@ -82,7 +82,7 @@ def test_no_plan_trips_over_bookies_that_ask_for_no_fence(
         (
             "  - start: {target: b1, expect: refuses}\n",
             ANOMALY,
-            "the server decided otherwise: b1 got ready in boot 2, but the plan expects it to refuse",
+            "the server decided otherwise: b1 became ready in boot 2, but the plan expects it to refuse",
         ),
         (
             LASTS.replace("800", "0.5"),

@@ -114,5 +114,5 @@ def test_a_disk_that_stays_writable_is_no_full_disk(cluster: Any, active: Active
 
 @pytest.mark.parametrize("name", ["fill", "read_only"])
 def test_without_a_disk_it_is_refused(active: Active, name: str) -> None:
-    with pytest.raises(UsageError, match="b1 has no disk of its own"):
+    with pytest.raises(UsageError, match="b1 has no dedicated disk"):
         inject(active, name, target="b1")

@@ -154,7 +154,7 @@ def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
         ("garble", {"kinds": ["add", "read"]}, "only messages of kind `add` and `recovery_add`"),
         ("garble", {"kinds": []}, "only messages of kind `add` and `recovery_add`"),
         ("hold", {"kinds": ["add"], "way": "both", "statuses": ["EOK"]}, "say `way: answers`"),
-        ("hold", {"to": "zk1", "kinds": ["add"]}, "messages to zk1 cannot be told apart"),
+        ("hold", {"to": "zk1", "kinds": ["add"]}, "messages to zk1 are indistinguishable"),
         ("hold", {"from": "b1"}, "`b1` has no link to itself"),
     ],
 )

@@ -45,7 +45,7 @@ class FakeNetworks:
 
 @pytest.mark.parametrize("fault", ["disconnect", "blackhole"])
 def test_where_processes_share_a_network_it_is_not_available(active: Active, fault: str) -> None:
-    with pytest.raises(UsageError, match="no network of their own on this backend"):
+    with pytest.raises(UsageError, match="this backend has no separate network for each process"):
         inject(active, fault, target="b2")
 
 

@@ -116,7 +116,7 @@ def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power
 @pytest.mark.parametrize(
     ("params", "said"),
     [
-        ({"targets": ["b3"]}, "b3 has no disk of its own"),
+        ({"targets": ["b3"]}, "b3 has no dedicated disk"),
         ({"targets": ["b1"], "disk": "journal"}, "b1 has no disk 'journal'; it has data"),
     ],
 )

@@ -37,7 +37,9 @@ def test_a_boot_that_was_to_refuse_leaves_the_kill_in_force(
 def test_a_boot_that_gets_ready_against_the_plan_contradicts_it_and_heals_the_kill(
     b1: Any, active: Active, lines: Lines
 ) -> None:
-    with pytest.raises(ContradictedError, match="b1 got ready in boot 2, but the plan expects it to refuse"):
+    with pytest.raises(
+        ContradictedError, match="b1 became ready in boot 2, but the plan expects it to refuse"
+    ):
         start(active, target="b1", expect="refuses")
     assert phases(lines)[-1] == "healed"
 
