@@ -1,7 +1,7 @@
 """Asking a client that may be paused, killed and started again, until the load ends.
 
-A reply of a paused client is waited for; the death of its process is told to the caller, who then
-waits for its next life. Knows the client's interface, no single command.
+The reply of a paused client is awaited; the death of its process is reported to the caller, which then
+waits for its next boot. Depends on the client's interface, not on single commands.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Asker:
         self._patience_s = patience_s
 
     def ask(self, do: str, **parameters: Any) -> Reply:
-        """Send one command and wait for its reply, also one that says ``ok: false``.
+        """Send one command and wait for its reply, which may be ``ok: false``.
 
         ``ClientError`` when the process ended before it replied, :class:`LoadEndedError` when the
         load ended and no reply came.
@@ -51,7 +51,7 @@ class Asker:
         return reply.result()
 
     def wait_for_next_life(self) -> bool:
-        """Wait until somebody started the client again and it answers; False when the load ends first."""
+        """Wait until the client was started again and answers; False when the load ends first."""
         while not self._stop.wait(_LOOK_S):
             if self._client.state is not ProcessState.DOWN:
                 with suppress(ClientError, LoadEndedError):

@@ -1,9 +1,9 @@
 """The ``chain`` load: one log made of ledgers, led by one client at a time, read as a whole by others.
 
 As managed ledgers do it (Apache Pulsar, ``ManagedLedgerImpl``): the list of a log's ledgers is a znode,
-written by compare-and-set on its version. Who takes the lead reads the list, opens its last ledger with
-recovery, creates a ledger, puts it at the end of the list, and only then adds to it. Whoever loses the
-compare-and-set leads no longer. Readers pass through the list from first ledger to last, without recovery.
+written by compare-and-set on its version. A new leader reads the list, opens its last ledger with
+recovery, creates a ledger, appends it to the list, and only then adds to it. A client that loses the
+compare-and-set leads no longer. Readers read the list from first ledger to last, without recovery.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Log:
 
 
 class _Member(Leader[ChainLoad]):
-    """A client that may lead: at it, or waiting for the one that is to hang."""
+    """A client that may lead: it leads, or waits for the leader to hang."""
 
     def serve(self, claimed: Turn) -> None:
         turn: Turn | None = None
@@ -77,7 +77,7 @@ class _Member(Leader[ChainLoad]):
                 self.office.leave(turn)
 
     def _take_over(self) -> _Log | None:
-        """The log as it is, its last ledger recovered; None when one of both cannot be had now."""
+        """The present log, its last ledger recovered; None when list or recovery is unavailable now."""
         reply = self.asker.ask("chain_list", chain=self.params.log)
         if not reply["ok"]:
             self.sayings.say(f"log {self.params.log} is not known: {refused(reply)}")
@@ -108,7 +108,7 @@ class _Member(Leader[ChainLoad]):
         return longer if self._end(ledger, handle) else None
 
     def _extend(self, log: _Log, ledger: int) -> _Log | None:
-        """The log with a ledger more; None when somebody else has written the list, or nobody knows."""
+        """The log with one more ledger; None when another client wrote the list, or the result is unknown."""
         ledgers = (*log.ledgers, ledger)
         reply = self.asker.ask(
             "chain_extend", chain=self.params.log, ledgers=list(ledgers), version=log.version
@@ -120,7 +120,7 @@ class _Member(Leader[ChainLoad]):
         return None
 
     def _await_end_of_adds(self, turn: Turn, ledger: int, handle: str) -> None:
-        """Until the ledger is full or broken, or the load ends; that it was replaced fencing tells it."""
+        """Wait until the ledger is full, or broken (fencing ends a replaced leader), or the load ends."""
         while not self.crew.stop.is_set():
             reply = self.asker.ask(
                 "await_acked", handle=handle, entries=self.params.entries_per_ledger, timeout_s=_LOOK_S

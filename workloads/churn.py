@@ -1,9 +1,9 @@
 """The ``churn`` load: ledgers come and go, and the bookies collect what was deleted.
 
 Writers roll from ledger to ledger as in the append load. A deleter keeps the newest few of each and
-deletes the rest, oldest first, once they are settled (closed, or recovered by whoever closes). Of each
-deleted ledger it then asks the bookies until all of them say that they know no such ledger, as they do
-once their garbage collection (``gcWaitTime``) has come round.
+deletes the rest, oldest first, once they are settled (closed, or recovered by the closer). It then asks
+the bookies about each deleted ledger until all of them answer NoSuchLedger, as they do after their
+next garbage collection (``gcWaitTime``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workloads.rolling import RETRY_S, TOTALS, rolling_jobs
 
 _ANY_ENTRY = 0
 _NO_METADATA = -25
-"""``NoSuchLedgerExistsOnMetadataServer``: an earlier delete that nobody heard of did its work."""
+"""``NoSuchLedgerExistsOnMetadataServer``: an earlier delete succeeded although its reply was lost."""
 
 
 class ChurnLoad(AppendLoad):

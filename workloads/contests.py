@@ -1,6 +1,6 @@
 """Ledgers that several recoverers open at the same time, and how their recoveries ended.
 
-Thread-safe. Knows no client command.
+Thread-safe. Sends no client commands.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MEET_S = 1.0
 
 @dataclass(eq=False)
 class Contest:
-    """A ledger that all recoverers open; ``ends`` is what each was told, ``over`` when all were."""
+    """A ledger that all recoverers open; ``ends`` is each one's result, ``over`` is set when all have one."""
 
     ledger: int
     start: threading.Barrier
@@ -25,7 +25,7 @@ class Contest:
     over: threading.Event = field(default_factory=threading.Event)
 
     def meet(self) -> None:
-        """Wait a moment for the others, so that all begin together; one that is gone is not waited for."""
+        """Wait a moment for the other recoverers, so that all begin together."""
         with suppress(threading.BrokenBarrierError):
             self.start.wait(_MEET_S)
 
@@ -54,9 +54,9 @@ class Contests:
             return self._contests[place] if len(self._contests) > place else None
 
     def ended(self, contest: Contest, recoverer: str, last_entry: int) -> None:
-        """A recovery came back ok; the last one of a contest tells whether all agree.
+        """Record a successful recovery; the last recovery of a contest decides whether all agree.
 
-        One that dies before it goes on recovers its ledger again: that counts only if it ends otherwise.
+        A recoverer that dies before it continues recovers its ledger again: only another result counts.
         """
         with self._changed:
             before = contest.ends.get(recoverer)

@@ -1,6 +1,6 @@
 """What the members of one load share: ledgers, totals, handle names, and their end.
 
-Thread-safe. Knows no client command.
+Thread-safe. Sends no client commands.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Job = Callable[[], None]
 
 @dataclass(eq=False)
 class Rolled:
-    """One ledger of a load, from its creation on; ``settled`` when it is closed for good."""
+    """One ledger of a load, from its creation on; ``settled`` when it is closed permanently."""
 
     ledger: int
     writer: str
@@ -32,7 +32,7 @@ class Rolled:
 
 
 Inbox = SimpleQueue[Rolled]
-"""Ledgers that somebody shall take care of."""
+"""Ledgers that wait to be processed by one member."""
 
 
 def next_in(inbox: Inbox, timeout_s: float = 0.0) -> Rolled | None:
@@ -57,7 +57,7 @@ class Totals:
                 self._counts[name] += number
 
     def counts(self) -> dict[str, int]:
-        """All counts so far."""
+        """All counts up to now."""
         with self._lock:
             return dict(self._counts)
 
@@ -67,8 +67,8 @@ class Crew:
 
     ``kind`` is the load's. ``random`` is its own stream, which first gives the tag that makes its
     handles differ from those of other loads on the same clients. ``totals`` names what is counted.
-    ``heirs`` maps each writer to the inbox of whoever recovers what it leaves open; ``followers`` are
-    told of every ledger.
+    ``heirs`` maps each writer to the inbox of the member that recovers the ledgers it leaves open; every
+    ledger is sent to the inboxes in ``followers``.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Crew:
         self._lock = threading.Lock()
 
     def new_handle(self, client: str) -> str:
-        """A handle's name that nobody uses."""
+        """An unused name for a handle."""
         with self._lock:
             self._handles += 1
             return f"{self._kind}.{self._tag}.{client}.{self._handles}"
@@ -109,7 +109,7 @@ class Crew:
         return rolled
 
     def leave(self, rolled: Rolled) -> None:
-        """A writer leaves a ledger open: its heir shall recover it."""
+        """Pass a ledger that its writer leaves open to the member that recovers it."""
         self.heirs[rolled.writer].put(rolled)
 
     def work(self, jobs: Sequence[Job]) -> dict[str, int]:

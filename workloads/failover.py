@@ -1,7 +1,7 @@
 """The ``failover`` load: one client writes; when it hangs, another recovers its ledger and goes on.
 
-Nobody tells the first that it was replaced. When it wakes up it goes on adding to its old handle, as a
-process does that was paused too long: fencing alone stands between those adds and a lost promise
+The first writer is not notified that it was replaced. When it resumes, it continues to add to its old
+handle, like a process after a long pause: only fencing keeps those adds from being acknowledged and lost
 (*Fencing*, the scenario that violates persistence).
 """
 
@@ -38,10 +38,10 @@ class FailoverLoad(LeadingLoad):
 
 
 class _Member(Leader[FailoverLoad]):
-    """A client that may write: in office, or waiting for the one that is to hang."""
+    """A client that may write: it leads, or waits for the leader to hang."""
 
     def serve(self, claimed: Turn) -> None:
-        """Recover what the last writer left, then write until somebody else does."""
+        """Recover the last writer's ledger, then write until another client takes over."""
         turn: Turn | None = None
         try:
             turn = self._take_over(claimed)
@@ -91,7 +91,7 @@ class _Member(Leader[FailoverLoad]):
             self._close(ledger, handle)
 
     def _await_end_of_adds(self, turn: Turn, ledger: int, handle: str) -> bool:
-        """Until the ledger is full or broken, or the load ends; whether nobody took over meanwhile."""
+        """Wait until the ledger is full or broken, or the load ends; whether this client still leads."""
         entries = self.params.entries_per_ledger
         while not self.crew.stop.is_set():
             reply = self.asker.ask("await_acked", handle=handle, entries=entries, timeout_s=_LOOK_S)
@@ -102,7 +102,7 @@ class _Member(Leader[FailoverLoad]):
         return True
 
     def _go_on(self, ledger: int, handle: str) -> None:
-        """The old handle knows nothing of the other writer: add to it as if nothing had happened."""
+        """Keep adding to the old handle, which has not been notified of the other writer."""
         late = append(self.asker, handle, self.params.late_entries, self.params)
         count(self.crew, late)
         refusals = late.get("unknown", 0) + late.get("failed", 0) + late.get("outstanding", 0)

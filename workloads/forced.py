@@ -1,4 +1,4 @@
-"""The ``forced`` load: adds with DEFERRED_SYNC, made durable by a force after every so many.
+"""The ``forced`` load: adds with DEFERRED_SYNC, made durable by a force after a fixed number of adds.
 
 A ledger's last adds may stay without a force (a seeded choice): then the writer's close cuts them off,
 and recovery may keep them; both are right. BookKeeper replaces no bookie in such a ledger and a force
@@ -83,7 +83,7 @@ class _Forced(CrewLoad):
     """The registered load."""
 
     name = "forced"
-    about = "deferred adds that a force makes durable after every so many, one ledger after the other"
+    about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
     params: type[BaseModel] = ForcedLoad
     totals = (*TOTALS, "forces", "forced")
 

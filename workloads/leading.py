@@ -39,7 +39,7 @@ class LeadingLoad(LedgerShape):
         if self.rate_per_s is not None and self.rate_per_s * self.patience_s < 1:
             raise ValueError(
                 f"rate_per_s {self.rate_per_s:g} is less than one add in patience_s {self.patience_s:g}: "
-                "a writer at work would look as if it hung"
+                "a working writer would look as if it hung"
             )
         return self
 
@@ -48,7 +48,7 @@ LeadT = TypeVar("LeadT", bound=LeadingLoad)
 
 
 class Leader(ABC, Generic[LeadT]):
-    """A client that may lead: in office, or waiting for the one that is to hang."""
+    """A client that may lead: it leads, or waits for the leader to hang."""
 
     def __init__(self, crew: Crew, asker: Asker, office: Office, params: LeadT) -> None:
         self.crew = crew
@@ -71,10 +71,10 @@ class Leader(ABC, Generic[LeadT]):
 
     @abstractmethod
     def serve(self, claimed: Turn) -> None:
-        """Lead until somebody else does; the turn is given back or left, whatever happens."""
+        """Lead until another client takes over; the turn is given back or left, whatever happens."""
 
     def recover(self, ledger: int) -> bool:
-        """Open a ledger with recovery; False, after a pause, when that cannot be had now."""
+        """Open a ledger with recovery; False, after a pause, when that fails now."""
         handle = self.crew.new_handle(self.asker.name)
         reply = self.asker.ask("open", handle=handle, ledger=ledger, recovery=True)
         if not reply["ok"]:
@@ -87,7 +87,7 @@ class Leader(ABC, Generic[LeadT]):
 
 
 def append(asker: Asker, handle: str, entries: int, params: LeadingLoad, **more: float) -> Reply:
-    """Add so many entries and wait for their ends."""
+    """Add ``entries`` entries and wait for their results."""
     return asker.ask(
         "append",
         handle=handle,

@@ -1,8 +1,8 @@
 """The ``many-ledgers`` load: very many ledgers that are all open at once, each with a few entries.
 
-For what has to be done for each ledger: a boot that marks them, a recovery of all. It ends by itself when all
-are made; their handles stay open in the clients. A ledger that cannot be made or filled is counted and
-another one begun.
+It exercises work whose cost depends on the number of ledgers: a boot that marks them, a recovery of all.
+It ends when all are created; their handles stay open in the clients. A ledger that cannot be created or
+filled is counted, and another is begun.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Who of several clients writes now: one is in office until it shows no progress for too long.
+"""Leadership among several clients: one client writes until it shows no progress for too long.
 
-Thread-safe. Knows no client command; a client that lost its office finds out when it reports progress.
+Thread-safe. Sends no client commands; a client that lost leadership learns it when it reports progress.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Turn:
-    """One client's time in office: its ledger at work and when that last made progress."""
+    """One client's leadership: its current ledger and when that last made progress."""
 
     writer: str
     ledger: int | None = None
@@ -23,7 +23,7 @@ class Turn:
 
 
 class Office:
-    """The present turn; before the first there is one that ``first`` may claim."""
+    """The present turn; ``first`` may claim the initial turn."""
 
     def __init__(self, first: str, patience_s: float) -> None:
         self._turn = Turn(first, left=True)
@@ -41,7 +41,7 @@ class Office:
             return self._turn
 
     def begin(self, name: str, claimed: Turn, recovered: int | None) -> Turn | None:
-        """A new turn replaces the one that was claimed, if ``recovered`` is the ledger it works on.
+        """Replace the claimed turn by a new turn, if ``recovered`` is the ledger it works on.
 
         None when its writer was only slow and has begun another one meanwhile.
         """
@@ -58,7 +58,7 @@ class Office:
             return turn is self._turn
 
     def works(self, turn: Turn, ledger: int, acked: int) -> bool:
-        """Note what the writer has done so far; whether it is still in office, if not nothing is noted."""
+        """Record the writer's progress; False, with nothing recorded, when it no longer leads."""
         with self._changed:
             if turn is not self._turn:
                 return False
@@ -73,7 +73,7 @@ class Office:
             self._changed.notify_all()
 
     def give_back(self, turn: Turn) -> None:
-        """A claim that could not be carried out is another's to make."""
+        """Release a claim that failed, so that another client can claim the turn."""
         with self._changed:
             turn.claimed = False
             self._changed.notify_all()

@@ -1,7 +1,7 @@
 """The ``recover-all`` load: every ledger that is not closed is opened with recovery, once.
 
-The newest come first: a bookie that works through the ledgers in their order comes to these last. It ends by
-itself when each was tried. What comes of a recovery is the verdict's to judge.
+The newest come first, because a bookie that processes the ledgers in ascending order processes these last.
+The load ends when each ledger was tried. The verdict judges the results of the recoveries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The ``recovery`` load: several recoverers open a ledger at the same time while its writer still writes.
 
-A writer begins a ledger and adds; at a seeded count of acknowledged adds every recoverer is told of it,
-and all open it with recovery at once. The writer goes on until it is fenced, then rolls over to the next.
+A writer begins a ledger and adds; at a seeded count of acknowledged adds it is announced to every
+recoverer, and all open it with recovery at once. The writer continues until it is fenced, then rolls over.
 All recoveries of a ledger must end with the same last entry (the replication protocol, "Closing a
 ledger as a reader"). The load counts how they ended; judging is the verdict's.
 """
@@ -110,7 +110,7 @@ class _Writer:
                 next_life(self._asker, self._sayings)
 
     def _write_ledger(self) -> None:
-        """Add until the ledger breaks; when nobody fenced it, until a moment after all recovered it."""
+        """Add until the ledger breaks; if it was not fenced, until a moment after all recovered it."""
         taken_at = self._random.randint(0, self._params.entries_per_ledger)
         handle = self._crew.new_handle(self._asker.name)
         ledger = create(self._asker, self._sayings, handle, self._params)
@@ -143,7 +143,7 @@ class _Writer:
         )
 
     def _await(self, handle: str, entries: int, enough: Callable[[], bool] = lambda: False) -> None:
-        """Until so many adds are acknowledged, the ledger broke, the load ends or it is enough."""
+        """Wait until ``entries`` adds are acknowledged, the ledger broke, the load ends or ``enough()``."""
         while not self._crew.stop.is_set() and not enough():
             reply = self._asker.ask("await_acked", handle=handle, entries=entries, timeout_s=LOOK_S)
             if not still_going(reply):

@@ -1,9 +1,9 @@
-"""Writers that roll from ledger to ledger, and whoever recovers the ledgers that they leave open.
+"""Writers that roll from ledger to ledger, and the client that recovers the ledgers that they leave open.
 
 A writer fills a ledger, closes it or leaves it open (a seeded choice), and begins the next. What
 breaks a ledger (fencing, lost bookies, the writer's own death) makes it roll over early. Ledgers left
-open are recovered by the closer, or without one by the next writer. How a ledger is created and
-filled is a load's own.
+open are recovered by the closer, or without a closer by the next writer. Each load decides how a
+ledger is created and filled.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
         return bool(reply["ok"])
 
     def stop_and_count(self, rolled: Rolled, handle: str) -> Reply:
-        """End the adds of a handle and wait for what is in flight; what came of them."""
+        """End the adds of a handle and wait for adds in flight; their results."""
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
         if "error" in added:
@@ -199,9 +199,9 @@ def create(asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, **op
 
 
 def stop_adds(asker: Asker, handle: str) -> Reply:
-    """End the adds of a handle and wait for what is in flight; what came of all adds of the handle.
+    """End the adds of a handle and wait for adds in flight; the results of all adds of the handle.
 
-    The client hears of the last add's end only when it asks, so it is asked.
+    The client reports the last add's result only on request, so this requests it.
     """
     reply = asker.ask("stop", handle=handle, timeout_s=_A_MOMENT_S)
     deadline_s = time.monotonic() + _END_S

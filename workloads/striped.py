@@ -1,8 +1,8 @@
 """The ``striped`` load: ledgers wider than their write quorum, kept until bookies were replaced in them.
 
 With E > WQ an entry is on some bookies of the ensemble only, so a bookie's crash, or a fence that one
-of them never got, concerns every other entry or two of three. Bookies to spare let the writer replace
-those that fail; a ledger ends after so many ensemble changes, or when it is full.
+of them never received, concerns every other entry or two of three. Spare bookies let the writer replace
+failed bookies; a ledger ends after a given number of ensemble changes, or when it is full.
 """
 
 from __future__ import annotations
