@@ -1,1 +1,1 @@
-"""What did happen: raw formats, tables, findings. Knows no cluster, fault or judgement."""
+"""What happened in a run: raw formats, tables, findings. Independent of clusters, faults and judging."""

@@ -119,7 +119,7 @@ class FrameFlag(IntFlag):
     FENCING = 1  # its request fences
     RECOVERY = 2  # only recovery sends its request
     AMBIGUOUS = 4  # an answer of V2 that fits more than one request in flight
-    FORGED = 8  # made by a rule of ours, or the request or answer that it stands for
+    FORGED = 8  # made by a rule of a fault, or the request or answer that it stands for
     HELD = 16
     DUPLICATED = 32
     DROPPED = 64
@@ -128,7 +128,7 @@ class FrameFlag(IntFlag):
     UNPARSED = 512  # its header could not be read
     BATCH = 1024
     GAP = 2048  # frames before this one could not be recorded
-    GARBLED = 4096  # a rule of ours turned a bit of its entry over
+    GARBLED = 4096  # a rule of a fault flipped a bit of its entry
 
 
 class Status(IntEnum):
@@ -149,4 +149,4 @@ class Status(IntEnum):
 
 
 EXPLICIT_NEGATIVES = (Status.ENOLEDGER, Status.ENOENTRY)
-"""Answers that say "no such entry"; every other one that is not EOK is unknown (BP-46, "Response Codes")."""
+"""Answers that say "no such entry"; every other answer but EOK is unknown (BP-46, "Response Codes")."""

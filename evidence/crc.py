@@ -42,14 +42,14 @@ def crc32(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 @cache
 def _word(behind: int) -> NDArray[np.uint32]:
-    """What each value of two bytes (the first one low) adds, where so many words follow; 256 KiB."""
+    """What each value of two bytes (the first one low) adds, where ``behind`` words follow; 256 KiB."""
     first, second = _byte(2 * behind + 1), _byte(2 * behind)
     return (second[:, np.newaxis] ^ first[np.newaxis, :]).reshape(-1)
 
 
 @cache
 def _byte(behind: int) -> NDArray[np.uint32]:
-    """What each value of a byte adds to the checksum of zeros, where so many bytes follow."""
+    """What each value of a byte adds to the checksum of zeros, where ``behind`` bytes follow."""
     if behind:
         nearer: NDArray[np.uint32] = _byte(behind - 1)
         table: NDArray[np.uint32] = _byte(0)[nearer & np.uint32(0xFF)] ^ (nearer >> _EIGHT)

@@ -1,8 +1,8 @@
-"""Findings, judgements and verdicts: what judging says, as data.
+"""Findings, judgements and verdicts: the result of judging, as data.
 
-Shapes only. How a verdict is merged from judgements is ``checkers.verdict``; how it is shown
-is the harness's affair. Nothing here holds a host, a path or a wall-clock time, so that two
-judgements of the same evidence are equal byte for byte. Source: the rules in ``docs/verdicts.md``.
+Shapes only. ``checkers.verdict`` merges judgements into a verdict; the harness shows it. Nothing here
+holds a host, a path or a wall-clock time, so that two judgements of the same evidence are equal byte for
+byte. Source: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Judgement:
     """What one checker concludes: the verdict, what it needed, what it saw, what it found.
 
     ``findings`` are the anomalies (at most 100 kept per kind, class and ledger); ``counts`` the
-    exact totals; ``notes`` say what is worth knowing but convicts nobody (``unavailable``,
+    exact totals; ``notes`` are remarks that do not affect the verdict (``unavailable``,
     ``undetermined``, a difference from a document). ``undecided`` are the ledgers for which the
     property is unknown, also beside anomalies on others; none when it is unknown for the whole run.
     """

@@ -1,8 +1,8 @@
-"""The run folder: where one run of one mode keeps what it was, what happened and what was judged.
+"""The run folder: the description, evidence and verdict of one run of one mode.
 
 ``results/<scenario>/<UTC stamp>-<seed>/`` is a whole run, each mode that ran a folder in it.
-Knows paths and the two JSON files that frame a run (``run.json`` first, ``end.json`` last);
-knows nothing of what the raw files and tables hold.
+Defines the paths and the two JSON files that frame a run (``run.json`` first, ``end.json`` last);
+does not read the raw files and tables.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class RunFolder:
 
     @property
     def steps(self) -> Path:
-        """The steps of the plan as they were carried out, and the names of ledgers."""
+        """The executed steps of the plan, and the names of ledgers."""
         return self.raw / "steps" / "steps.jsonl"
 
     @property
@@ -143,7 +143,7 @@ class RunFolder:
 
     @property
     def scratch(self) -> Path:
-        """What is here only while somebody is at work, such as a copy that is judged so far; no evidence."""
+        """Temporary files, such as a copy that is judged while the run goes on; no evidence."""
         return self.path / ".scratch"
 
     def server(self, name: str) -> Path:
@@ -163,7 +163,7 @@ class RunFolder:
         _write_once(self.end_json, tree)
 
     def raw_files(self) -> list[Path]:
-        """Everything recorded so far, ``end.json`` not included; sorted."""
+        """Everything recorded up to now, ``end.json`` not included; sorted."""
         return sorted(path for path in self.raw.rglob("*") if path.is_file() and path != self.end_json)
 
     def boot_logs(self) -> list[Path]:

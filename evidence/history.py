@@ -47,7 +47,7 @@ Mask = NDArray[np.bool_]
 class Segment:
     """What one file holds.
 
-    ``slots`` counts those that were used, damaged ones included. ``torn`` counts halves that the
+    ``slots`` counts the used slots, damaged ones included. ``torn`` counts halves that the
     client's end left unfinished. ``watched`` has the columns of ``operations``. ``damage`` are
     sentences, empty for a sound file.
     """

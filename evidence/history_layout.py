@@ -2,7 +2,7 @@
 
 The Java client writes it (``client/``, ``HistoryFormat``); a test compares the two. A file is a
 header and 65,536 slots of 128 bytes, all little-endian; a slot is an invocation half and an outcome
-half, each ending in the CRC-32 of what is before it. Knows nothing of what the fields mean.
+half, each ending in the CRC-32 of what is before it. Does not interpret the fields.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class UnreadableIndexError(Exception):
-    """The index is not there, or what is there is no whole index; the message says which."""
+    """The index is missing or incomplete; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def _items(folder: Path, scratch: Path, *, values: bool) -> Iterator[tuple[bytes
         while rows.valid():
             yield bytes(rows.key()), bytes(rows.value()) if values else b""
             rows.next()
-        rows.status()  # raises where the iterator came to its end before that of the data
+        rows.status()  # raises where the iterator ended before the data
 
 
 @contextmanager
@@ -91,9 +91,9 @@ def _opened(folder: Path, scratch: Path) -> Iterator[Any]:
             database.close()
     except UnreadableIndexError:
         raise
-    except Exception as error:  # RocksDB's errors have no class of their own
-        told = str(error).replace(str(copy), folder.name)
-        raise UnreadableIndexError(f"RocksDB cannot read {folder.name}: {told}") from error
+    except Exception as error:  # RocksDB's errors have no common class
+        text = str(error).replace(str(copy), folder.name)
+        raise UnreadableIndexError(f"RocksDB cannot read {folder.name}: {text}") from error
     finally:
         shutil.rmtree(copy, ignore_errors=True)
 

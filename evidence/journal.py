@@ -7,8 +7,8 @@ ledger's key, its fence, an explicit LAC. Padding fills blocks, a length of zero
 written ahead with zeros. All numbers are big-endian.
 
 Total: any bytes give a result. A last record that was cut is counted, as a bookie passes over it; a
-length that cannot be ends the reading with a reason, as it ends a bookie's boot. No record has a
-checksum of its own, so that one is whole is not proven here.
+impossible length ends the reading with a reason, as it ends a bookie's boot. Records have no
+checksums, so this does not prove that a record is intact.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Append-only records of a run in progress: one JSON object a line (faults, steps, events).
 
 Each line reaches the file in one write(2), so that a killed process leaves whole lines and at
-most one torn one at the end. Knows nothing of what the lines mean (``evidence.collect`` does).
+most one torn one at the end. Does not interpret the lines (``evidence.collect`` does).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What a file of lines holds: its records in order, and what is damaged, by line number."""
+    """The content of a file of lines: its records in file order, and damage by line number."""
 
     records: tuple[dict[str, Any], ...]
     damage: tuple[str, ...] = ()

@@ -6,8 +6,8 @@ entries that a bookie's disk held when a boot of it died uncleanly; of
 ``ledgers`` one version of a ledger's metadata; of ``chains`` one version of the list of a log's
 ledgers; of ``faults`` one fault; of ``servers`` one event.
 Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` where there is none.
-Integer codes are those of :mod:`evidence.codes`; client and bookie numbers are resolved by
-``run.json``. No column holds nulls, so that every column is a plain NumPy array.
+:mod:`evidence.codes` defines the integer codes; ``run.json`` resolves client and bookie numbers.
+No column holds nulls, so that every column is a plain NumPy array.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ OPERATIONS = _schema(
     invoked_ns=pa.int64(),
     completed_ns=pa.int64(),  # NEVER when there was no outcome
     last=pa.int64(),  # read: range end; entry: seq of its read; watched: metadata version; else -1
-    lac_before=pa.int64(),  # highest LAC told on this handle before the invocation, -1 none
-    lac=pa.int64(),  # LAC told by the outcome, -1 none (watched: the state's code)
+    lac_before=pa.int64(),  # highest LAC returned on this handle before the invocation, -1 none
+    lac=pa.int64(),  # LAC in the outcome, -1 none (watched: the state's code)
     result=pa.int64(),  # outcome's entry field as recorded (close/open: last entry; read and pass: delivered)
     expected=pa.int64(),  # the id that order demands, -1: none; pass: zxid that made its log's znode
     size_bytes=pa.int32(),
@@ -56,7 +56,7 @@ FRAMES = _schema(
     flags=pa.int32(),  # FrameFlag
     status=pa.int32(),  # of an answer as the bookie gave it; Status.NONE for a request or a forged answer
     delivered=pa.int32(),  # of an answer as it was passed on; Status.NONE when nothing was
-    lac=pa.int64(),  # add, write LAC: sent along; answer: told; -1 none
+    lac=pa.int64(),  # add, write LAC: sent along; answer: returned; -1 none
     txn=pa.int64(),  # V3's transaction id, -1 none
     asked_ns=pa.int64(),  # answer: its request was passed on not before; NEVER of a request, or uncorrelated
     received_ns=pa.int64(),  # the proxy had the whole frame
@@ -107,7 +107,7 @@ LEDGERS = _schema(
     ),
     zxid=pa.int64(),
     earliest_ns=pa.int64(),  # not in force before
-    latest_ns=pa.int64(),  # in force not later than this; NEVER when nobody saw it
+    latest_ns=pa.int64(),  # in force not later than this; NEVER when it was not observed
     put_back=pa.bool_(),  # no transaction made it: a fault put the store's content back to it
 )
 

@@ -1,8 +1,8 @@
 """The seal of closed evidence: every raw file with its SHA-256, and a sum over the list itself.
 
-A line that is gone, or a whole file of lines, leaves no trace in what remains; only a list that was
-written when the evidence was closed shows it. The sums are those of ``sha256sum``. Knows no
-file's content.
+A missing line, or a missing file of lines, leaves no trace in the rest; only a list that was written
+when the evidence was closed shows it. The sums equal those of ``sha256sum``. Does not interpret the
+files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def sealed(tree: Mapping[str, Any], root: Path, files: list[Path]) -> dict[str, 
 
 
 def resealed(tree: Mapping[str, Any], sums: Mapping[str, str]) -> dict[str, Any]:
-    """A sealed tree with other sums of its files (by path below the run), and with its own anew."""
+    """A sealed tree with other sums of its files (by path below the run), and its own sum recomputed."""
     whole = {**{key: value for key, value in tree.items() if key != SEAL}, FILES: dict(sums)}
     return {**whole, SEAL: _sum(whole)}
 
@@ -43,7 +43,7 @@ def is_whole(tree: Mapping[str, Any]) -> bool:
 
 
 def broken(sums: Mapping[str, str], root: Path, path: Path) -> str:
-    """Why a file that is there is not the one that was sealed; empty when it is."""
+    """Why an existing file differs from the sealed file; empty when it does not."""
     known = sums.get(path.relative_to(root).as_posix())
     if known is None:
         return NOT_SEALED

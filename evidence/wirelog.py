@@ -38,9 +38,9 @@ Mask = NDArray[np.bool_]
 class WireSegment:
     """What one segment holds.
 
-    ``number`` is its own in the log, 0 when its header is damaged; ``used`` counts the records
-    that were written, damaged ones included and a torn one not; ``records`` (of dtype ``RECORD``)
-    are those that are sound. ``damage`` are sentences, empty for a sound segment.
+    ``number`` is its number in the log, 0 when its header is damaged; ``used`` counts the written
+    records, including damaged ones but not a torn one; ``records`` (of dtype ``RECORD``) holds the
+    sound records. ``damage`` are sentences, empty for a sound segment.
     """
 
     number: int

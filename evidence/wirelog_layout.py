@@ -1,9 +1,8 @@
 """The layout of a segment of the wire log, version 2, and whether a header is one.
 
 The proxy writes it (``proxy/wirelog/record.go``); a test compares the two. A segment is a header of
-128 bytes and up to 131,072 records of 112 bytes, all little-endian. A record's CRC-32 stands behind
-what it covers; ``forwarded_ns`` is filled in later and lies outside of it. Knows nothing of what the
-fields mean.
+128 bytes and up to 131,072 records of 112 bytes, all little-endian. A record's CRC-32 follows the bytes
+that it covers; ``forwarded_ns`` is filled in later and is not covered. Does not interpret the fields.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def wrong_length(size_bytes: int) -> tuple[str, ...]:
     """What is wrong with a segment's length, if anything; only the last one of a closed log is short."""
     behind = size_bytes - HEADER_BYTES
     if behind < 0 or (behind % RECORD_BYTES == 0 and behind <= RECORDS * RECORD_BYTES):
-        return ()  # A header that is cut off is told by ``wrong_header``.
+        return ()  # ``wrong_header`` reports a header that is cut off.
     return (f"the file has {size_bytes} bytes, which no number of records up to {RECORDS} takes",)
 
 

@@ -1,4 +1,4 @@
 """Raw evidence to tables, as pure functions: lines and bytes in, Arrow tables and damage out.
 
-Knows no Spark, no run folder's layout beyond the files it is handed, and judges nothing.
+Independent of Spark and of the run folder's layout beyond the given files; judges nothing.
 """

@@ -1,8 +1,8 @@
 """ZooKeeper's transactions to the ``chains`` table: each version of the list of a log's ledgers.
 
-A log made of ledgers keeps their ids in a znode of ours (``client/``, ``ChainStore``). A version is in
-force not before ZooKeeper stamped its transaction. Where a fault put an older content of the store in
-place, what came after that content is taken away again. Judges nothing.
+A log made of ledgers keeps their ids in one znode (``client/``, ``ChainStore``). A version is in
+force not before ZooKeeper stamped its transaction. Where a fault restored an older content of the
+store, versions later than that content are removed. Judges nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def collect_chains(
 def _row(line: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], clock: WallClock) -> dict[str, Any]:
     name, zxid = line["path"].removeprefix(FOLDER), int(line["zxid"], 16)
     if line["op"] not in ("create", "set"):
-        raise ValueError(f"nobody takes a log away, this is {line['op']!r}")
+        raise ValueError(f"no client deletes a log, but this is {line['op']!r}")
     born = zxid if line["op"] == "create" else max(row["born"] for row in rows if row["chain"] == name)
     return {
         "chain": name,

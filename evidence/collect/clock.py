@@ -1,7 +1,7 @@
 """Wall-clock milliseconds to the run's monotonic clock, with the error that this has.
 
 ZooKeeper stamps its transactions with the wall clock. A run notes both clocks at its start and
-at its end; how far they moved against each other in between bounds every conversion. Knows no
+at its end; how far they moved against each other in between bounds every conversion. Reads no
 file: the pairs come from ``run.json`` and ``end.json``.
 """
 

@@ -1,9 +1,9 @@
-"""The record held against itself: what one part of it says must be in another.
+"""Consistency of the record: what one part of it says must be in another.
 
-Each fault step of the plan has its fault, each unclean end of a process the fault or unplanned death
-behind it, and the history of a client that exited with 0 is whole: no half of a slot is torn, and it holds
-no fewer slots than the client reported. Sentences on damage only. What a single file or table shows by
-itself is the affair of the modules beside this one.
+Each fault step of the plan has its fault, each unclean end of a process is caused by a fault or an
+unplanned death, and the history of a client that exited with 0 is whole: no half of a slot is torn, and it
+holds no fewer slots than the client reported. Returns only sentences on damage. The other modules of this
+package check single files and tables.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _may_end(fault: Mapping[str, Any], name: str, boot: int, at_ns: int) -> bool
 
 
 def _may_refuse(step: Mapping[str, Any], name: str, at_ns: int) -> bool:
-    """Whether a step started the process and let its boot end by itself."""
+    """Whether a step started the process and let its boot end on its own."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     return allowed and params.get("target") == name and step["began_ns"] <= at_ns

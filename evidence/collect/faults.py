@@ -1,7 +1,7 @@
 """The fault log to the ``faults`` table: one row a fault, its phases merged by its number.
 
 A fault passes through planned, injected, confirmed and healed, one line each; ``failed`` is a
-phase of its own that gives no time. Proofs are kept by phase.
+separate phase without a time. Proofs are kept by phase.
 """
 
 from __future__ import annotations

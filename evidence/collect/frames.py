@@ -1,7 +1,7 @@
 """Records of the wire log to rows of ``frames``: names for numbers, and the boots of bookies.
 
 Row by row, no join: which boot got a request or gave an answer follows from the record's own times
-and from when each boot began and ended. Knows no file.
+and from when each boot began and ended. Reads no file.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def frames(records: Array, names: WireNames, *, stamped: bool = True) -> pa.Tabl
 
 
 def _time(stored: Array) -> Array:
-    """A time as tables have it: the log writes 0 where there is none."""
+    """A time as stored in tables: the log writes 0 where there is no time."""
     return np.where(stored == 0, NEVER, stored)
 
 
@@ -108,8 +108,8 @@ def _boots(
 ) -> Array:
     """The boot that got each request or gave each answer.
 
-    An answer was given between the passing on of its request and its arrival at the proxy. A request
-    reached nobody but the process that its connection led to when it came.
+    An answer was given between the forwarding of its request and its arrival at the proxy. A request
+    reached only the process at the other end of its connection at that time.
     """
     received_ns = records["received_ns"]
     is_answer = records["way"] == Direction.ANSWER

@@ -1,7 +1,7 @@
 """The clients' history files of a run as a whole: which there are, and whether any is missing.
 
-A client's life (boot) is a chain of segments numbered from 1; all but the last are full. One
-segment's content is the affair of ``evidence.history``; here is only what no single one can show.
+A client's boot is a chain of segments numbered from 1; all but the last are full. ``evidence.history``
+reads the content of one segment; this module checks what a single segment cannot show.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[
 def missing_histories(
     slots: Mapping[SegmentFile, int], ended: Mapping[str, Any] | None, clients: Iterable[str] = ()
 ) -> list[str]:
-    """What no file shows by itself: gaps between files, clients without any or with fewer slots than said.
+    """Damage that no single file shows: gaps between files, clients without files or with too few slots.
 
     ``slots`` gives for each file how many slots it uses; ``ended`` is ``histories`` of
     ``end.json`` (client -> ``slots``), None when the run was not closed; ``clients`` are those

@@ -1,9 +1,9 @@
 """Copies of bookies' disks to rows of ``holdings``, and for each copy one event of ``servers``.
 
 ``disk_read`` says that the copy was read whole, so that an entry without a row was not on that disk when
-the boot died; ``disk_unreadable`` says why nothing can be told. There is no third way: an index that
-is missing is not an empty one. What counts as held is what the index lists and what the journal has from
-its mark on, since the next boot replays that.
+the boot died; ``disk_unreadable`` says why nothing is known. There is no third case: a missing index
+is not an empty index. An entry counts as held if it is in the index, or in the journal behind its mark,
+since the next boot replays that part.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def read_copy(
 
 
 def _facts(folder: Path, server: str, boot: int) -> Mapping[str, Any]:
-    """``copy.json``, if it tells of a copy that was taken of this boot."""
+    """``copy.json``, if it describes a copy that was taken of this boot."""
     try:
         facts = read_json(folder / COPY_JSON)
         known = {name: facts[name] for name in ("server", "boot", "began_ns", "ended_ns", "linked", "failed")}

@@ -1,16 +1,16 @@
 """ZooKeeper's transactions and the observer's watch to the ``ledgers`` table.
 
 One row is one version of a ledger's metadata. A version is in force not before ZooKeeper stamped
-its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than somebody saw it
+its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than the observer saw it
 or a later one. Judges nothing: an illegal version is a row like any other.
 
-A wall clock that jumped dates nothing: times that fall along the transactions, and a version that was seen
-before its stamp, are damage.
+A wall clock that jumped is no evidence: times that decrease along the transactions, and a version that was
+seen before its stamp, are damage.
 
-Where a fault of ours put an older content of the store in place, each ledger of which this changed
-anything has a row more, ``put_back``: what it was put back to. Its version numbers begin again there, so
-nobody's sight of a number dates a version any more: such a ledger's versions were in force not later than
-the store was next taken down for such a fault, and after the last one nobody says by when.
+Where a fault restored an older content of the store, each ledger that this changed has one more row,
+``put_back``, with the restored version. Its version numbers begin again there, so an observed number no
+longer dates a version: such a ledger's versions were in force not later than the store's next shutdown for
+such a fault, and versions after the last such fault have no upper bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from protocol.wire import decode_metadata, ledger_of_path
 DELETED = 0
 """The ``state`` of a row that says the metadata was deleted."""
 NOT_CLOSED = -2
-"""The ``last_entry`` of a version that has none."""
+"""The ``last_entry`` of a version without a last entry."""
 PUT_BACK = "put_back"
 """The ``op`` of a line that stands where a fault exchanged the store's content."""
 _WHEN = frozenset({"zxid", "earliest_ns", "latest_ns", "put_back"})
@@ -99,7 +99,7 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
     reading.newest[ledger] = version
     latest_ns = min((at for seen, at in reading.seen.get(ledger, ()) if seen >= version), default=NEVER)
     if op == "delete":
-        latest_ns = NEVER  # A watch tells versions; that a ledger is gone nobody dates.
+        latest_ns = NEVER  # A watch reports versions; it does not date a deletion.
     stamped_ns = reading.clock.interval_ns(int(line["time_ms"]))[0]
     if stamped_ns > latest_ns:
         late_ms = (stamped_ns - latest_ns) // MS

@@ -1,11 +1,11 @@
-"""What bookies' logs tell of BP-46's steps at boot: unclean shutdown, cookies, limbo, full check, repair.
+"""BP-46's steps at boot in bookies' logs: unclean shutdown, cookies, limbo, full check, repair.
 
 Reads lines of our log pattern, which begin with ``System.nanoTime()`` (on Linux the run's own
 clock) and the wall time in milliseconds; BookKeeper 4.18 leaves the former 0. Releases before 4.15 do not
-know our pattern and date by the day in UTC: such lines are read of autorecovery only. The tokens are
-those of BookKeeper's ``datainteg/Events.java``; releases before 4.18 write them as
+support our pattern and date by the day in UTC: such lines are read for autorecovery only. The tokens are
+defined in BookKeeper's ``datainteg/Events.java``; releases before 4.18 write them as
 ``Event: TOKEN, key: value``, 4.18 as structured attributes ``{event=TOKEN, ...}``. Other steps have no
-token and are known by their words. An exception's lines carry no time and have that of the line before.
+token and are recognised by their messages. An exception's lines have no time and get that of the line before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.addresses import is_autorecovery
 LOG_READ = "log_read"
 """The last event of a log that could be read: its ``lines``, and how many of them were ``undated``."""
 KEY_REFUSED = "key_refused"
-"""A bookie keeps another key for a ledger than the one that a request brought; once for each ledger."""
+"""A bookie stores another master key for a ledger than a request carried; once for each ledger."""
 _WORDS: tuple[tuple[str, bytes], ...] = (
     ("unclean_shutdown", b"Unclean shutdown detected"),
     ("dirty_found", b"Dirty files exist on boot-up"),
@@ -89,7 +89,7 @@ def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
 
 
 class GrowingLog:
-    """The log of a boot that goes on; the events are those of ``log_events``, but for ``LOG_READ``."""
+    """The log of a running boot; yields the events of ``log_events``, except ``LOG_READ``."""
 
     def __init__(self, server: str, boot: int, log: Path) -> None:
         self._log = log
@@ -110,7 +110,7 @@ class GrowingLog:
 
 
 class _Lines:
-    """What the lines of a log, given in order, tell; ``dated`` is of the last that told its time."""
+    """Parses the lines of a log one after the other; ``dated`` is the time of the last line with a time."""
 
     def __init__(self, server: str, boot: int) -> None:
         self._server, self._boot = server, boot
@@ -146,7 +146,7 @@ class _Lines:
 
 
 def _times(line: bytes, *, old: bool) -> tuple[int, int] | None:
-    """Monotonic ns (0: not told) and wall ms of a line, None for one without."""
+    """Monotonic ns (0: not logged) and wall ms of a line, None for a line without a time."""
     times = _TIMES.match(line)
     if times:
         return int(times[1]), int(times[2])

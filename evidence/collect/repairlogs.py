@@ -1,8 +1,8 @@
-"""The words by which logs of autorecovery processes tell of audits and of repair.
+"""The messages about audits and repair in logs of autorecovery processes.
 
-Read in the sources of 4.14.7 to 4.18.0 (``replication/Auditor*.java``, ``ReplicationWorker.java``), where
-they begin alike. An audit that ended has marked every ledger that it found wanting: the auditor waits for
-ZooKeeper before it says so.
+Taken from the sources of 4.14.7 to 4.18.0 (``replication/Auditor*.java``, ``ReplicationWorker.java``),
+where they begin alike. A finished audit has marked every under-replicated ledger that it found: the auditor
+waits for ZooKeeper before it logs the end.
 """
 
 from __future__ import annotations

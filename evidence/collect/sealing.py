@@ -1,6 +1,6 @@
 """Closed evidence against its seal: which raw files are gone, changed, or were added.
 
-Sentences on damage only; what the files hold is the affair of the modules beside this one.
+Returns only sentences on damage; the other modules of this package read the files' content.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Pat
 
 
 def _table(folder: RunFolder, path: Path) -> str:
-    """The table that a file is evidence for; ``record`` for those that are evidence for all."""
+    """The table that a file is evidence for; ``record`` for files that are evidence for all tables."""
     segment = segment_of(path)
     if segment is not None:
         return tables_of(segment.client)

@@ -1,9 +1,9 @@
-"""Events of servers to the ``servers`` table: the recorded ones and what logs and ZooKeeper tell.
+"""Events of servers to the ``servers`` table: recorded by the harness, in logs, and in ZooKeeper.
 
-Every event is an interval of the run's clock; what a log dates by the wall clock alone has that
-conversion's error. What ZooKeeper's transaction log tells of a bookie (``/ledgers/available``,
-``/ledgers/cookies``) names no boot, so its rows have boot 0; their interval says when ZooKeeper put the
-change in its order, and nobody when it took effect.
+Every event is an interval of the run's clock; an event dated only by the wall clock has the error of
+that conversion. ZooKeeper's transactions about a bookie (``/ledgers/available``, ``/ledgers/cookies``)
+name no boot, so their rows have boot 0; their interval says when ZooKeeper ordered the change, not when
+it took effect.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def collect_servers(
 ) -> Collected:
     """Rows of ``servers``, sorted by time, server and boot; ``detail`` is JSON of all else.
 
-    An event that lacks its server, name or time becomes damage. Of ``transactions`` only those count
-    that change a bookie's registration or cookie, or tell of repair; one that cannot be read is damage
-    to ``ledgers``, which is made of the same file, and passed over here.
+    An event that lacks its server, name or time becomes damage. Only ``transactions`` that change a
+    bookie's registration or cookie, or concern repair, are used; an unreadable transaction is damage
+    to ``ledgers``, which is made of the same file, and is skipped here.
     """
     changes = list(transactions)
     rows: list[dict[str, Any]] = []

@@ -1,8 +1,8 @@
-"""What ZooKeeper's transactions tell of repair: the auditor, ledgers that lack copies, switches.
+"""ZooKeeper's transactions about repair: the auditor, under-replicated ledgers, switches.
 
 Reads the znodes below ``/ledgers/underreplication`` (``ZkLedgerAuditorManager`` and
-``ZkLedgerUnderreplicationManager``). ZooKeeper names no process that marks or repairs, so these rows bear
-its own name; only a vote, and who was elected, name the autorecovery process. Knows no logs.
+``ZkLedgerUnderreplicationManager``). ZooKeeper names no process that marks or repairs, so these rows have
+ZooKeeper as their server; only votes and elections name the autorecovery process. Reads no logs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEDGERS: Mapping[tuple[str, str], str] = {
     ("locks", "create"): "repair_locked",
     ("locks", "delete"): "repair_unlocked",
 }
-"""What becomes of a ledger's znode: it lacks copies (``missing``: whose), lacks none; a worker has it."""
+"""States of a ledger's znode: copies are missing (``missing``: of which bookies), none missing, locked."""
 SWITCHES: Mapping[tuple[str, str], str] = {
     ("disable", "create"): "repair_disabled",
     ("disable", "delete"): "repair_enabled",
@@ -41,7 +41,7 @@ SWITCHES: Mapping[tuple[str, str], str] = {
     ("replicascheckctime", "create"): "replicas_check_dated",
     ("replicascheckctime", "set"): "replicas_check_dated",
 }
-"""Znodes of one kind each. A delay that is set anew, also to what it was, makes the auditor audit."""
+"""Znodes of one kind each. Setting a delay, even to its present value, makes the auditor audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Change:
 
 @dataclass
 class RepairStory:
-    """Reads transactions in ZooKeeper's order; a vote's end is told by its path alone, so votes are kept."""
+    """Reads transactions in ZooKeeper's order; a vote's end shows only its path, so votes are kept."""
 
     _votes: dict[str, str] = field(default_factory=dict)
 
     def change(self, line: Mapping[str, Any]) -> Change | None:
-        """What one transaction changes, None for one that is not about repair, or that cannot be read."""
+        """What one transaction changes; None when it is not about repair, or cannot be read."""
         path, op = line.get("path"), str(line.get("op"))
         if not isinstance(path, str) or not path.startswith(f"{_ROOT}/"):
             return None

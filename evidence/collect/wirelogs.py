@@ -1,7 +1,7 @@
 """The wire log of a run as a whole: which segments there are, what its links are called, what is missing.
 
-The content of one segment is the affair of :mod:`evidence.wirelog`; here is what no single one can
-show, and what the proxy itself said at the end (``wire`` of ``end.json``). Every sentence on damage
+:mod:`evidence.wirelog` reads the content of one segment; this module checks what a single segment cannot
+show, and what the proxy itself reported at the end (``wire`` of ``end.json``). Every sentence on damage
 begins with ``frames: ``.
 """
 
@@ -26,7 +26,7 @@ _HIDDEN = {
     "oversize": "frames were above the limit, so they were passed on and not recorded",
     "unparsed": "frames had no readable header",
 }
-"""Counters of a link that tell of what the log does not show, and what each means."""
+"""Counters of a link for what the log does not show, and the meaning of each."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -76,7 +76,7 @@ def wire_files(folder: Path) -> list[WireFile]:
 
 
 def is_logged(folder: Path, end: Mapping[str, Any] | None) -> bool:
-    """Whether a run kept a log in this folder: there is some of it, or ``end.json`` tells of one."""
+    """Whether a run kept a log in this folder: a part of it exists, or ``end.json`` mentions it."""
     return bool(wire_files(folder)) or bool(end and end.get("wire"))
 
 
@@ -85,7 +85,7 @@ def link_ends(
 ) -> tuple[dict[int, tuple[int, int]], list[str]]:
     """Link -> (number of its source, number of its bookie), and what is wrong with the log's list.
 
-    ``lines`` are those of the log's ``LINKS`` file; a link is named ``source-destination``.
+    ``lines`` is the content of the log's ``LINKS`` file; a link is named ``source-destination``.
     """
     ends: dict[int, tuple[int, int]] = {}
     damage = [f"frames: {what}" for what in lines.damage]
@@ -102,8 +102,8 @@ def link_ends(
 def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | None) -> list[str]:
     """Sentences on all that the log of a run lacks.
 
-    ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict tells
-    anyway; then nobody could ask the proxy, and only the files speak.
+    ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict reports
+    anyway; then the proxy's own counters are missing, and only the files are checked.
     """
     damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _told_by(file, found)]
     damage += _gaps({file.number: found.used for file, found in done.items()})
@@ -137,7 +137,7 @@ def _gaps(used: Mapping[int, int]) -> Iterator[str]:
 
 def _lost(log: Mapping[str, Any] | None) -> Iterator[str]:
     if not log:
-        yield "the proxy told nothing at the end of what it had recorded"
+        yield "the proxy did not report at the end what it had recorded"
         return
     if log.get("lost"):
         yield f"the proxy could not record {log['lost']} frames"

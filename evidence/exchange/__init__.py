@@ -1,1 +1,1 @@
-"""Exchange: histories of other tools in and out, as columns. Knows no judgement."""
+"""Exchange: histories of other tools in and out, as columns. Judges nothing."""

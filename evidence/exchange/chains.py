@@ -1,16 +1,16 @@
 """A run's operations on logs made of ledgers, as transactions for the log checker.
 
-Every add to a ledger of a log is a transaction that appends one element; every pass through a log is one
-that reads it whole. The last pass is the observer's: its final reads of all ledgers of the log, in the
-log's order. What is known of a log comes from its own list, as the metadata store had it.
+Every add to a ledger of a log is a transaction that appends one element; every pass through a log is a
+transaction that reads it whole. The last pass is the observer's: its final reads of all ledgers of the log,
+in the log's order. The structure of a log is taken from its list in the metadata store.
 
-An element is an entry with its bytes. Entry e of ledger l is the number ``l * 10**9 + e`` where its bytes
-are those that its add sent (or, of an add that told nothing, that prove themselves); any other bytes
-under that id are an element of their own, with a negative number and a name.
+An element is an entry with its bytes. Entry e of ledger l is the number ``l * 10**9 + e`` if it has the
+bytes that its add sent (or, for an add without a recorded result, bytes that prove themselves); any other
+bytes under that id are a separate element, with a negative number and a name.
 
-Reads of an open ledger end at the LAC that the reader was told, which may be behind: BookKeeper promises no
+Reads of an open ledger end at the LAC that the reader got, which may be behind: BookKeeper promises no
 more. So a pass that found its last ledger open counts as invoked when that ledger was put into the list,
-for all that was acknowledged before lies in ledgers that were closed then. Knows no judgement.
+because everything acknowledged before that is in ledgers that were closed then. Judges nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEDGER = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """One log: the znode's first transaction, its ledgers in order, and when each came into the list."""
+    """One log: the znode's first transaction, its ledgers in list order, and when each was listed."""
 
     name: str
     born: int
@@ -72,9 +72,9 @@ def of_chains(rows: Columns, chains: Sequence[Chain]) -> NDArray[np.bool_]:
 def chain_transactions(operations: Columns, chains: Sequence[Chain]) -> tuple[Transactions, Sequence[str]]:
     """The transactions of a run, and why a final read of a log is not whole, by log.
 
-    ``operations`` are columns of that table, rows in any order; those that ``of_chains`` leaves out do not
-    matter. An add's ``number`` is its slot in its client's history; that of a pass is the pass's own, that of
-    the final reads their first. Every transaction is a process of its own.
+    ``operations`` are columns of that table, rows in any order; rows that ``of_chains`` leaves out do not
+    matter. The ``number`` of an add or a pass is its slot in its client's history; that of the final reads is
+    the slot of the first read. Every transaction is a separate process.
     """
     rows = {name: np.asarray(operations[name])[of_chains(operations, chains)] for name in NEEDED}
     order = np.lexsort((rows["seq"], rows["client"]))
@@ -125,7 +125,7 @@ class _Making:
         return np.asarray(number)
 
     def _named(self, row: int) -> int:
-        """An element for bytes that nobody is known to have sent under that id."""
+        """An element for bytes that no recorded client sent under that id."""
         rows = self._rows
         digest = int(rows["digest"][row]) & (2**64 - 1)
         name = f"{rows['ledger'][row]}:{rows['entry'][row]} with bytes {digest:016x}"
@@ -134,7 +134,7 @@ class _Making:
         return number
 
     def adds(self) -> None:
-        """Each add, and each entry that proves that there was one that no history has."""
+        """Each add, and each entry that proves an add missing from all histories."""
         rows = self._rows
         mine = np.flatnonzero(rows["kind"] == Kind.ADD)
         outcome = np.where(rows["outcome"][mine] == Outcome.PENDING, Outcome.UNKNOWN, rows["outcome"][mine])
@@ -154,7 +154,7 @@ class _Making:
         self._append(unseen, nobody, nobody + NEVER, nobody + Outcome.UNKNOWN, nobody - 1)
 
     def passes(self) -> None:
-        """Each pass of a reader that came to its end."""
+        """Each finished pass of a reader."""
         rows = self._rows
         logs = {chain.born: at for at, chain in enumerate(self._chains)}
         entries = self._handles(Kind.ENTRY, Flag.PASS)
@@ -169,7 +169,7 @@ class _Making:
                 continue
             invoked_ns = int(rows["invoked_ns"][row])
             for opened in opens.get(handle, ())[-1:]:
-                # Closed while it was being opened is as good as open: the read ended at the LAC told before.
+                # Closed while it was being opened is as good as open: the read ended at the LAC got before.
                 if rows["result"][opened] < 0 or rows["lac"][opened] != rows["result"][opened]:
                     _, place = self._place[int(rows["ledger"][opened])]
                     invoked_ns = min(invoked_ns, self._chains[at].since_ns[place])
@@ -230,7 +230,7 @@ class _Making:
         )
 
     def _handles(self, kind: Kind, flag: Flag) -> Mapping[tuple[int, int], Ints]:
-        """(client, handle) -> its rows of a kind, in the order of the history."""
+        """(client, handle) -> its rows of ``kind``, in the order of the history."""
         rows = self._rows
         mine = np.flatnonzero((rows["kind"] == kind) & ((rows["flags"] & flag) != 0))
         if not len(mine):

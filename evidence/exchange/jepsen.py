@@ -125,7 +125,7 @@ def _line(form: Any, shown: str, lists: Lists) -> Line:
 
 
 def _token(value: Any) -> bytes:
-    """As it stands in a line that is read fast."""
+    """A value as written in a line that the fast parser reads."""
     if isinstance(value, str) and not isinstance(value, Keyword | Symbol):
         return f'"{value}"'.encode()
     return (":" + value if isinstance(value, Keyword) else "nil" if value is None else str(value)).encode()

@@ -1,8 +1,8 @@
-"""The lists that were read, kept once: most are prefixes of what is known of their log.
+"""The lists that were read, stored once: most are prefixes of the longest list of their log.
 
-A list comes as text, elements in decimal with one blank between. A text that begins like the longest one
-of its log is not even parsed: it is told by its length. So a million reads cost a comparison of bytes
-each.
+A list is given as text, decimal elements with one blank between. A text that is a prefix of the longest
+one of its log is not parsed: its length is enough. So each of a million reads costs one comparison of
+bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Lists:
         return {number: str(name) for name, number in self._named.items()}
 
     def flat(self, key: Ints, start: Ints, is_read: Ints) -> tuple[Ints, Ints]:
-        """(starts in the flat array, the flat array), from what ``add`` told of each read."""
+        """(starts in the flat array, the flat array), from what ``add`` returned for each read."""
         longest = [array("q", map(int, text.split())) for text in self._known]
         sizes = np.array([len(one) for one in longest] or [0], dtype=np.int64)
         base = np.concatenate(([0], np.cumsum(sizes)))

@@ -1,8 +1,8 @@
 """Histories of Jepsen's that are not of transactions over lists: operations with a function and any value.
 
 Read as :mod:`evidence.exchange.jepsen` reads: EDN or JSON, one map after the other or in a list, their
-order in the file is the order of events. An operation is an invocation with its completion. Knows no
-judgement.
+order in the file is the order of events. An operation is an invocation with its completion. Judges
+nothing.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: what was asked, what was told (of an ok one), and positions in the order of events.
+    """One operation: its request, its result (if ok), and its positions in the order of events.
 
-    ``completed`` is ``NEVER`` for one whose outcome nobody knows.
+    ``completed`` is ``NEVER`` for an operation of unknown outcome.
     """
 
     process: int

@@ -30,7 +30,7 @@ class Line:
 
 
 class WrongError(ValueError):
-    """What is wrong with an operation; whoever knows the line says it."""
+    """What is wrong with an operation; the caller adds the line."""
 
 
 class Pairing:

@@ -1,9 +1,9 @@
-"""Transactions over logs as columns: what the log checker judges, whoever recorded them.
+"""Transactions over logs as columns: the log checker's input, from any recorder.
 
-A transaction is a row; its micro-operations are rows of their own, append(key, element) and
-read(key, list). A key is a log, that is, in a chain of ledgers the whole chain. The lists that were read lie
-in one flat array and are named by where they start and how long they are, so that lists
-may share storage. Knows no file format and no judgement.
+A transaction is a row; its micro-operations are separate rows, append(key, element) and read(key, list).
+A key is a log, that is, in a chain of ledgers the whole chain. The lists that were read are stored in one
+flat array and identified by start and length, so that lists may share storage. Independent of file formats
+and of judging.
 
 Source of the model: Kingsbury and Alvaro, *Elle: Inferring Isolation Anomalies from Experimental
 Observations*, VLDB 2020, section 3 (traceable objects: every element is appended once).
@@ -25,7 +25,7 @@ from protocol.errors import EvidenceError
 
 Ints = NDArray[np.signedinteger[Any]]
 NOT_KNOWN = -1
-"""Length of a read whose list nobody knows: the transaction did not say what it read."""
+"""Length of a read of unknown result: the transaction did not say what it read."""
 
 
 class Micro(IntEnum):
@@ -40,18 +40,18 @@ class Transactions:
     """``n`` transactions with ``m`` micro-operations and ``t`` listed elements.
 
     Columns of length n: ``process`` (one thing at a time each), ``invoked`` and ``completed`` (positions in
-    one order or ns of one clock; X precedes Y only if X completed before Y was invoked; ``NEVER`` for
-    one that never completed), ``outcome`` (of :class:`Outcome`; anything but OK and FAIL may have happened
+    one order or ns of one clock; X precedes Y only if X completed before Y was invoked; ``NEVER`` if it
+    never completed), ``outcome`` (of :class:`Outcome`; anything but OK and FAIL may have happened
     or not), ``number`` (what the source calls it). ``first`` (n + 1): the micro-operations of transaction
     i are ``first[i]`` to ``first[i + 1]``.
 
     Columns of length m: ``kind`` (of :class:`Micro`), ``key`` (0 to the number of ``key_names``),
     ``element`` (of an append), ``start`` and ``length`` (of the list that a read returned, in
-    ``elements``; ``NOT_KNOWN`` where nobody knows). ``element_names`` has the names of elements that are
+    ``elements``; ``NOT_KNOWN`` for an unknown list). ``element_names`` has the names of elements that are
     no integers themselves; where ``split`` is not 0, another element n is the pair n // split and
-    n % split. ``caller`` (n, or None) tells who did each transaction where ``process``
-    does not, and then ``number`` is a slot of that client's history. ``began_ns`` is when the
-    run began, where times are those of a clock.
+    n % split. ``caller`` (n, or None) is the client of each transaction where ``process`` is
+    not, and then ``number`` is a slot of that client's history. ``began_ns`` is when the run began,
+    where times are clock times.
 
     Raises ``EvidenceError`` where columns contradict each other.
     """
@@ -88,7 +88,7 @@ class Transactions:
         return np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self.first))
 
     def list_of(self, micro: int) -> Ints:
-        """The elements that one read returned; empty also where nobody knows."""
+        """The elements that one read returned; also empty where they are unknown."""
         start = int(self.start[micro])
         return self.elements[start : start + max(int(self.length[micro]), 0)]
 

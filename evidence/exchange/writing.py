@@ -18,7 +18,7 @@ _TYPES = {Outcome.OK: "ok", Outcome.FAIL: "fail"}
 
 
 def jepsen_lines(given: Transactions, *, as_json: bool = False) -> Iterator[str]:
-    """One line for each invocation and each completion, without line ends; EDN unless told otherwise.
+    """One line for each invocation and each completion, without line ends; EDN by default.
 
     Index and time are the line's number: what counts is the order. Transactions of unknown outcome are
     ``info`` at the end. Committed reads of unknown result have no place in the notation and are left out.
@@ -38,10 +38,10 @@ def jepsen_lines(given: Transactions, *, as_json: bool = False) -> Iterator[str]
                 {"index": index, "time": index, "type": kind, "process": process, "f": "txn", "value": value}
             )
         else:
-            told = " ".join(_micro_edn(given, micro, shown=ended) for micro in micros)
+            values = " ".join(_micro_edn(given, micro, shown=ended) for micro in micros)
             yield (
                 f"{{:index {index}, :time {index}, :type :{kind}, :process {process}, "
-                f":f :txn, :value [{told}]}}"
+                f":f :txn, :value [{values}]}}"
             )
 
 

@@ -146,7 +146,7 @@ def test_a_run_whose_log_is_damaged_is_unknown_and_says_so(tmp_path: Path) -> No
             lambda wire: wire["links"]["writer-b3"].update(answers=351),
             "link writer-b3: 351 answers passed, 350 are recorded",
         ),
-        (lambda wire: wire.clear(), "the proxy told nothing at the end of what it had recorded"),
+        (lambda wire: wire.clear(), "the proxy did not report at the end what it had recorded"),
     ],
 )
 def test_what_the_proxy_says_it_lacks_is_damage(

@@ -55,4 +55,4 @@ def test_a_change_that_cannot_be_read_is_damage_of_its_table() -> None:
     found = collect_chains([unborn, taken, torn], CLOCK)
     assert found.table.num_rows == 0
     assert [one.split(":")[0] for one in found.damage] == ["chains"] * 3
-    assert "nobody takes a log away" in found.damage[1]
+    assert "no client deletes a log" in found.damage[1]

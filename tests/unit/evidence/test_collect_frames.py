@@ -202,5 +202,5 @@ def test_a_log_that_went_on_after_the_proxy_was_asked_is_whole() -> None:
 def test_a_proxy_that_could_not_be_asked_leaves_the_log_unproven() -> None:
     for end in ({}, {"wire": {}}, {"wire": {"log": None}}):
         assert damage_to_log(log(5), end) == [
-            "frames: the proxy told nothing at the end of what it had recorded"
+            "frames: the proxy did not report at the end what it had recorded"
         ]
