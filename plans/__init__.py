@@ -1,1 +1,1 @@
-"""What shall happen, as data: plans, steps, expectations, and loading with exact errors."""
+"""Plans as data: plans, steps, expectations, and loading with exact errors."""

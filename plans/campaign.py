@@ -72,7 +72,7 @@ class Limits(Params):
 
 
 class Keep(Params):
-    """Which folders stay: of runs ``as_expected`` the first of each kind, all or none; so many ``nights``."""
+    """Kept folders: of runs ``as_expected`` the first of each kind, all or none; and the last ``nights``."""
 
     as_expected: Literal["first", "all", "none"] = "first"
     nights: int = Field(default=14, ge=1)
@@ -81,9 +81,9 @@ class Keep(Params):
 class Campaign(Params):
     """The whole file: ``runs``, or the cells of a ``matrix``, or both.
 
-    ``resume``: a campaign that was not finished is taken up again. ``unfinished`` is what runs mean that the
-    time did not allow: ``later`` (they come when it is resumed) or ``fail``. ``unknown`` is how often a run
-    that proved nothing is carried out again before it counts as not proven.
+    ``resume``: an unfinished campaign is continued. ``unfinished`` is the meaning of runs for which the
+    time was too short: ``later`` (they run when it is resumed) or ``fail``. ``unknown`` is the number of
+    retries of a run with an unknown verdict before it counts as not proven.
     """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")

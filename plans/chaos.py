@@ -1,7 +1,7 @@
 """Chaos turned into timed steps by a seed, once, when a plan is resolved.
 
-Each fault gets a time, its targets and its end: what was killed or stopped is started, what was
-paused is resumed, every other fault is healed. The steps stand in one sequence, so that the limit
+Each fault gets a time, its targets and its end: killed or stopped processes are started, paused
+processes are resumed, every other fault is healed. The steps form one sequence, so that the limit
 on processes down at once holds however long a restart takes.
 """
 
@@ -117,8 +117,8 @@ def _filled(fault: Named, choices: Mapping[str, str], names: Names) -> Named:
     try:
         return Named(name=fault.name, params=model.model_validate_json(json.dumps(tree), strict=True))
     except ValidationError as error:
-        told = "; ".join(problem.text for problem in problems_of(error, model, ()))
-        raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {told}") from error
+        problems = "; ".join(problem.text for problem in problems_of(error, model, ()))
+        raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {problems}") from error
 
 
 def _replaced(value: Any, choices: Mapping[str, str]) -> Any:

@@ -1,11 +1,11 @@
-"""Whether a run came out as its plan says, counted by rounds.
+"""Compares a run with what its plan expects, counted by rounds.
 
 An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no expectation; nor does
 a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
 and that nothing states fails the run; what should break must break, in every round; a defect that
-shows ``sometimes`` may be absent, which is reported; one that any plan may meet
+shows ``sometimes`` may be absent, which is reported; a defect that any plan may meet
 (:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says, and figures
-be within the bounds of ``measures``. Knows no evidence: all that is compared comes in as plain data.
+be within the bounds of ``measures``. Reads no evidence: everything compared is passed as plain data.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Comparison:
 
     ``unexpected`` says that an anomaly was found which nothing states, ``contradicted`` that a
     client decided otherwise than stated, or a figure is out of its bounds; ``absent`` names the defects
-    stated as ``sometimes`` that did not show this time. ``as_stated`` of ``rounds`` rounds came
-    out as stated, none when that is unknown. ``shown`` counts each stated anomaly (in
+    stated as ``sometimes`` that did not show this time. ``as_stated`` of ``rounds`` rounds were
+    as expected, none when that is unknown. ``shown`` counts each stated anomaly (in
     whole evidence), ``decisions`` is the table of decisions.
     """
 
@@ -88,11 +88,10 @@ def compare(
     ``found`` are :class:`Found` tuples, ``verdict`` is ``valid``, ``anomaly`` or ``unknown``,
     ``decisions`` what clients decided. ``counting`` are the properties whose anomalies make the
     verdict (None: all); others may meet what the plan states, and fail nothing. ``undecided`` are the
-    required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are what
-    the judgements tell, by property and name. Without ``whole``
-    evidence nothing is met and nobody is accused of a decision: what else may have gone wrong was
-    not seen. Nothing stated means ``holds``. With a ``valid`` verdict, findings are those that the
-    plan's allowance excuses: they meet nothing.
+    required properties that are unknown, each with a ledger's name (empty: the run). ``figures`` are the
+    judgements' figures, by property and name. Without ``whole`` evidence no expectation is met and no
+    decision is reported as wrong, because other errors may have gone unseen. Nothing stated means ``holds``.
+    With a ``valid`` verdict, all findings are excused by the plan's allowance: they meet no expectation.
     """
     entries = applicable(expect, mode, version)
     table = tuple(decided(entry, decisions, rounds) for entry in entries if isinstance(entry, Decides))
@@ -178,7 +177,7 @@ def _on_the_way(
 
 
 def _of_rounds(anomalies: Iterable[Found], rounds: int) -> set[int]:
-    """The rounds that anomalies belong to; one that names no ledger speaks of the whole run."""
+    """The rounds that anomalies belong to; an anomaly without a ledger belongs to all rounds."""
     found: set[int] = set()
     for one in anomalies:
         number = ledger_and_round(one.ledger, rounds)[1]

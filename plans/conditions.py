@@ -1,7 +1,7 @@
 """Conditions that a plan waits for: by name, each with its own parameters.
 
-``CONDITIONS`` is the vocabulary of ``wait_for`` and of ``when``; how a condition is observed is
-the harness's affair. Every condition but ``elapsed`` says how long waiting may take.
+``CONDITIONS`` is the vocabulary of ``wait_for`` and of ``when``; the harness observes conditions.
+Every condition but ``elapsed`` says how long waiting may take.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Down(Condition):
 
 
 class Refused(Condition):
-    """The process ended by itself as it booted, which a ``start`` had to allow with its ``expect``."""
+    """The process ended on its own during its boot, which a ``start`` had to allow with its ``expect``."""
 
     condition: Literal["refused"] = "refused"
     target: ServerName
 
 
 class Said(Condition):
-    """The log of the bookie's present or last boot tells the event, so many times."""
+    """The log of the bookie's present or last boot contains the event ``times`` times."""
 
     condition: Literal["said"] = "said"
     target: BookieName
@@ -74,7 +74,7 @@ class NotLimbo(Condition):
 
 
 class Forgotten(Condition):
-    """The bookie answers that it knows no such ledger (status 402), or has collected it as garbage."""
+    """The bookie answers NoSuchLedger (status 402), or has collected the ledger as garbage."""
 
     condition: Literal["forgotten"] = "forgotten"
     target: BookieName
@@ -98,7 +98,7 @@ class Fragments(Condition):
 
 
 class Acked(Condition):
-    """At least so many adds of the ledger are acknowledged to the client that created it."""
+    """At least ``entries`` adds of the ledger are acknowledged to the client that created it."""
 
     condition: Literal["acked"] = "acked"
     ledger: LedgerName
@@ -106,7 +106,7 @@ class Acked(Condition):
 
 
 class Acted(Condition):
-    """The fault that was given that name with ``as`` has acted on (or holds) so many messages."""
+    """The fault that was named with ``as`` has acted on (or holds) at least ``times`` messages."""
 
     condition: Literal["acted"] = "acted"
     fault: GivenFault
@@ -114,7 +114,7 @@ class Acted(Condition):
 
 
 class Done(Condition):
-    """The load has ended by itself; ``end_load`` then gives its totals."""
+    """The load has ended on its own; ``end_load`` then gives its totals."""
 
     condition: Literal["done"] = "done"
     load: LoadName
@@ -139,7 +139,7 @@ class FenceJournaled(Condition):
 
 
 class Known(Condition):
-    """The client has heard of the bookie's registration, so that a request of it would be sent."""
+    """The client has seen the bookie's registration, so that it would send a request."""
 
     condition: Literal["known"] = "known"
     client: ClientName
@@ -147,10 +147,10 @@ class Known(Condition):
 
 
 class Quiet(Condition):
-    """Every bookie is up, registered and answering, and none is in limbo or repairing.
+    """Every bookie is running, registered and answering, and none is in limbo or repairing.
 
-    Where that does not come, ``otherwise: finish`` leaves out the steps that are left: the run is healed,
-    observed and judged as it is.
+    On a timeout, ``otherwise: finish`` skips the remaining steps: the run is healed, observed and judged
+    as it is.
     """
 
     condition: Literal["quiet"] = "quiet"
@@ -178,10 +178,10 @@ class Marked(Condition):
 
 
 class ReplicasCounted(Condition):
-    """A check of replicas that began since has ended, and counted just so many ledgers by their worst entry.
+    """A later check of replicas has ended, and found exactly these numbers of ledgers, by their worst entry.
 
-    That has no copy, fewer than the ack quorum, or fewer than the write quorum. The check is the auditor's
-    own (``auditorReplicasCheckInterval``), of which BookKeeper makes its metrics. Needs autorecovery.
+    The worst entry has no copy, fewer than the ack quorum, or fewer than the write quorum. The auditor runs
+    this check (``auditorReplicasCheckInterval``) for BookKeeper's metrics. Needs autorecovery.
     """
 
     condition: Literal["replicas_counted"] = "replicas_counted"
@@ -191,7 +191,7 @@ class ReplicasCounted(Condition):
 
 
 class Elapsed(Params):
-    """So much time has passed since the step began (an idle interval that a scenario needs)."""
+    """The given time has passed since the step began (an idle interval that a scenario needs)."""
 
     condition: Literal["elapsed"] = "elapsed"
     for_s: float = Field(gt=0)

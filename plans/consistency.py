@@ -19,7 +19,7 @@ from plans.walk import raw_steps
 
 
 def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
-    """Every contradiction in a plan whose parts are right each by itself."""
+    """Every contradiction in a plan whose single parts are valid."""
     yield from _named_twice(tree)
     yield from _without_handle(tree)
     yield from _ids_without_adv(tree)

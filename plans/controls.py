@@ -1,8 +1,8 @@
 """The controls of a plan: what must break, so that a `holds` means something.
 
 A control is executed and compared: it is a mode that the plan lists, a release, other values of the
-plan's parameters, or a step; and what it breaks is stated under ``expect``. One that cannot run, or of
-which nothing is stated, is refused here.
+plan's parameters, or a step; and what it breaks is stated under ``expect``. A control that cannot run, or
+without a stated anomaly, is refused here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from plans.versions import within
 
 
 def control_problems(plan: Plan, varied: Callable[[Mapping[str, Any]], Plan]) -> Iterator[Problem]:
-    """Every control that cannot run; ``varied`` loads the plan anew with other values of its parameters."""
+    """Every control that cannot run; ``varied`` loads the plan again with other values of its parameters."""
     for index, control in enumerate(plan.control):
         at: Path = ("control", index) if len(plan.control) > 1 else ("control",)
         for key, text in _problems(control, plan, varied):

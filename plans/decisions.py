@@ -2,7 +2,7 @@
 
 A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
 ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,
-decision, difference. Knows no evidence and no verdict.
+decision, difference. Uses neither evidence nor verdicts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOTHING = "nothing that was recorded"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How one step ended: its client, its ledger in the plan, the round, and what the client was told.
+    """How one step ended: its client, its ledger in the plan, the round, and the client's result.
 
     ``began_ns`` orders the decisions of one ledger; ``last_entry``, ``entries`` (read or acknowledged) and
     ``lac`` are None unless the step has them; ``error`` and ``code`` are BookKeeper's, empty and 0 for ok.
@@ -46,8 +46,8 @@ class Decision:
 class Decided:
     """One row of the table: what the document says, what was decided, how the two differ.
 
-    ``decision`` tells every decision of the rounds, the most frequent first; ``shown`` of ``of``
-    rounds were as stated, ``differing`` are the others; ``recorded`` says that one of these was
+    ``decision`` lists every decision of the rounds, the most frequent first; ``shown`` of ``of``
+    rounds were as expected, ``differing`` are the others; ``recorded`` says that one of these was
     really decided otherwise, and not only left unrecorded.
     """
 
@@ -73,7 +73,7 @@ class Decided:
 
 
 def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decided:
-    """The row of one ``decides``: in each round the decision that it speaks of must be as stated."""
+    """The row of one ``decides``: in each round its decision must be as expected."""
     taken: dict[int, list[Decision]] = {}
     for one in sorted(decisions, key=lambda decision: decision.began_ns):
         if (one.step, one.ledger) == (entry.step, entry.ledger) and entry.client in (None, one.client):
@@ -97,7 +97,7 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
 
 
 def agreed(rows: Sequence[Decided]) -> str:
-    """One sentence for a table in which every decision was as stated."""
+    """One sentence for a table in which every decision was as expected."""
     noun = "decision" if len(rows) == 1 else "decisions"
     differing = sum(bool(row.difference) for row in rows)
     other = f", {differing} of them not as the document says" if differing else ""

@@ -1,6 +1,6 @@
 """Seeded defects: promises of BookKeeper that the agent breaks on purpose, as their declarations say.
 
-One file of properties for each defect, read here and by the agent. Knows nothing of processes.
+One file of properties for each defect, read here and by the agent. Handles no processes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A plan's text as plain values, and the line and column of each of them.
 
 Reads YAML 1.2 (ruamel, imported when first needed). What YAML can say and a plan cannot (tags,
-dates, keys that are no text, several documents) is an error here, with its place. Knows nothing
-of what a plan means.
+dates, keys that are no text, several documents) is an error here, with its place. Does not
+interpret the plan.
 """
 
 from __future__ import annotations

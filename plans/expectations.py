@@ -1,7 +1,7 @@
-"""What a plan says should come out, for each mode.
+"""What a plan expects of a run, for each mode.
 
-An expectation never changes a verdict; it only decides whether the run came out as stated, which
-is the affair of :mod:`plans.comparison`.
+An expectation never changes a verdict; it only decides whether the run was as expected.
+:mod:`plans.comparison` compares the two.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ class Decides(Params):
 
 
 class Measures(Params):
-    """A ``figure`` that the judgement of a property tells lies within bounds, as ``document`` demands.
+    """A ``figure`` in the judgement of a property is within bounds, as ``document`` demands.
 
-    The figures are those of ``seen`` in ``verdict.json``; each stands for the whole run, all its rounds.
+    The figures are listed under ``seen`` in ``verdict.json``; each covers the whole run with all its rounds.
     """
 
     says: ClassVar[str] = "measures"

@@ -1,8 +1,8 @@
 """A matrix: how many bookies a ledger may lose, by its quorums, the level of the loss and the mode.
 
-Each cell is a plan of its own, written out as YAML. Its entries lie on AQ bookies only, the fewest that may
-acknowledge them, and it is those that die; then a client recovers the ledger. What should come out is the
-theory of the documents (:func:`kept`), so a cell that comes out otherwise is an anomaly like any other.
+Each cell is a separate plan, written as YAML. Its entries are on AQ bookies only, the fewest that may
+acknowledge them, and these bookies die; then a client recovers the ledger. The documents define the
+expected result (:func:`kept`), so a cell with another result is an anomaly like any other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _quorums(value: str) -> str:
 
 
 class Matrix(Params):
-    """The cells: every combination, as far as a ledger has so many bookies to lose."""
+    """The cells: every combination in which a ledger has enough bookies to lose."""
 
     quorums: tuple[Annotated[str, AfterValidator(_quorums)], ...] = Field(min_length=1)
     lost: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Field(min_length=1)
@@ -45,7 +45,7 @@ class Matrix(Params):
 
 @dataclass(frozen=True)
 class Cell:
-    """So many of the bookies that hold a ledger's entries are lost, at one level."""
+    """One cell: ``lost`` of the bookies that hold a ledger's entries are lost, at one level."""
 
     quorums: Quorums
     lost: int
@@ -70,9 +70,10 @@ def kept(cell: Cell, mode: str) -> Kept:
     """What the documents say that a recovery finds, where every entry has AQ copies.
 
     With the journal every boot has its entries again. Without it a bookie that died denies them. The client
-    believes QC = (WQ - AQ) + 1 denials: those of WQ - AQ bookies that never had the entries and of one that
-    lost them are enough, unless a bookie that has them answers first (*Closing Ledgers Safely*). Protected,
-    such a bookie does not know, and a ledger can be closed while QC others know (BP-46, "A note on Quorums").
+    believes QC = (WQ - AQ) + 1 denials: WQ - AQ bookies that never had the entries and one bookie that lost
+    them are enough, unless a bookie that has them answers first (*Closing Ledgers Safely*). In protected mode
+    such a bookie answers "unknown", and a ledger can be closed while QC others know (BP-46, "A note on
+    Quorums").
     """
     if mode == "journal":
         return "all"
@@ -130,7 +131,7 @@ def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[dict[str
     yield {"append": {"client": "writer", "ledger": "after", "entries": 10}}
     yield {"close": {"client": "writer", "ledger": "after"}}
     if cell.lost >= shape.ack:
-        # What an operator does who gives it up: nobody can close it, and no repair would end.
+        # As an operator who gives it up would do: the ledger cannot be closed, and no repair would end.
         yield {"delete": {"client": "recoverer", "ledger": "main"}}
 
 

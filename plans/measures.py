@@ -1,6 +1,6 @@
-"""Figures that a property's judgement tells, held against the bounds that a plan states.
+"""Figures in a property's judgement, compared with the bounds that a plan states.
 
-Knows no evidence and no verdict: the figures come in by property and name.
+Uses neither evidence nor verdicts: the figures are passed by property and name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Figures = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One figure and its bounds; ``value`` is None where the judgement does not tell it."""
+    """One figure and its bounds; ``value`` is None where the judgement does not contain it."""
 
     entry: Measures
     value: int | None

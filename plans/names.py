@@ -2,7 +2,7 @@
 
 A parameter model (of a step, a fault, a workload) annotates a field with one of these types.
 The form of a name is always checked; whether it exists is checked when the loader passes the
-plan's :class:`Names` in pydantic's validation context. Knows no step and no file.
+plan's :class:`Names` in pydantic's validation context. Independent of single steps and of files.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Params(BaseModel):
 class Names:
     """What a plan's steps may name; None for a group means that it is not checked.
 
-    ``faults`` are kinds of fault, ``given`` the names that the plan gives single ones with ``as``,
-    ``disks`` those that each bookie has for its own.
+    ``faults`` are kinds of fault, ``given`` the names that the plan gives single faults with ``as``,
+    ``disks`` the dedicated disks of each bookie.
     ``chaos`` allows the placeholders ``any-bookie`` and ``any-client``, which a seed resolves.
     """
 
@@ -190,7 +190,7 @@ def _any_mode(value: str) -> str:
 def _disk(value: str, info: ValidationInfo) -> str:
     disks = names_in(info).disks
     if disks == ():
-        raise ValueError("the bookies have no disks of their own; write `disks: {}` under `cluster`")
+        raise ValueError("the bookies have no dedicated disks; write `disks: {}` under `cluster`")
     return value if disks is None else _known(value, "disk", [(EVERY_DISK, *disks)])
 
 

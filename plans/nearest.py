@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like ``name``, or else one that begins with it; None when there is none."""
+    """The known name most similar to ``name``, or else a name that begins with it; None without either."""
     names = sorted(known)
     begins = [other for other in names if len(name) > 2 and other.startswith(name)]
     found = get_close_matches(name, names, n=1, cutoff=0.6) or begins

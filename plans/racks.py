@@ -1,4 +1,4 @@
-"""Failure domains as a plan gives them: which bookie stands in which rack. Data only."""
+"""Failure domains as a plan gives them: the rack of each bookie. Data only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Racks = dict[BookieName, Annotated[str, AfterValidator(_rack)]]
 
 
 def assert_placed(racks: Mapping[str, str], bookies: int, min_racks: int) -> None:
-    """Refuse, with ``ValueError``, bookies without a rack, and fewer racks than a write set shall have."""
+    """Refuse, with ``ValueError``, bookies without a rack, and fewer racks than a write set must span."""
     names = [bookie_name(number) for number in range(1, bookies + 1)]
     missing = [name for name in names if name not in racks]
     if missing:

@@ -28,7 +28,7 @@ from protocol.errors import PlanError
 
 
 class ResolvedPlan(Params):
-    """What one run of one mode shall do; no ``chaos`` is left in ``plan``."""
+    """The exact plan of one run of one mode; no ``chaos`` is left in ``plan``."""
 
     plan: Plan
     seed: int = Field(ge=0, le=HIGHEST_SEED)
@@ -51,8 +51,8 @@ class ResolvedPlan(Params):
 def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
     """Decide everything that ``seed`` (0 to 2**63-1) decides, for a run in ``mode``.
 
-    The same plan, seed and mode give the same result, whatever Python runs it. The mode may be
-    one that the plan does not list. Raises ``PlanError`` when a limit of the plan is passed.
+    The same plan, seed and mode give the same result, whatever Python runs it. The plan need not list the
+    mode. Raises ``PlanError`` when a limit of the plan is exceeded.
     """
     if not 0 <= seed <= HIGHEST_SEED:
         raise PlanError(f"the seed {seed} is outside 0..{HIGHEST_SEED}")
@@ -66,14 +66,14 @@ def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
 
 
 def with_rounds(plan: Plan, rounds: int) -> Plan:
-    """The plan with its steps carried out so often; ``PlanError`` when they cannot be."""
+    """The plan with its steps repeated ``rounds`` times; ``PlanError`` when that is impossible."""
     if not 1 <= rounds <= MOST_ROUNDS:
         raise PlanError(f"{rounds} rounds are outside 1..{MOST_ROUNDS}")
     reasons = list(unrepeatable(plan.steps))
     if rounds > 1 and reasons:
         raise PlanError(
             f"the plan {plan.name} cannot go through {rounds} rounds: {'; '.join(reasons)}",
-            remedy="use --times, which gives each run a cluster of its own",
+            remedy="use --times, which gives each run a new cluster",
         )
     return plan.model_copy(update={"rounds": rounds})
 

@@ -1,6 +1,6 @@
-"""Rounds: the steps of a plan carried out several times in one cluster, on fresh ledgers.
+"""Rounds: the steps of a plan, repeated in one cluster, on fresh ledgers.
 
-Here are the names that ledgers bear in a round, and what no plan with rounds may do.
+Defines the names of ledgers in a round, and what no plan with rounds may do.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def json_schema(
     workloads: Mapping[str, type[BaseModel]] | None = None,
     modes: Iterable[str] = tuple(MODES),
 ) -> Schema:
-    """The schema of a plan whose steps are those of ``vocabulary``; plain values, ready for JSON."""
+    """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
     loads = dict(workloads or {})
     models = dict.fromkeys(
         [

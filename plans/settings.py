@@ -1,7 +1,7 @@
 """BookKeeper settings as a plan writes them, and the text that BookKeeper reads.
 
-A plan may write numbers and truth values; BookKeeper's files know text only. Where a bookie's folders lie
-is the run's affair; a plan names its ledger and journal directories and gives their order.
+A plan may write numbers and truth values; BookKeeper's files have text only. The run decides where a
+bookie's folders are; a plan names its ledger and journal directories and gives their order.
 """
 
 from __future__ import annotations

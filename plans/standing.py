@@ -1,8 +1,8 @@
-"""Known defects of BookKeeper that any plan of a mode may meet, for they hang on which thread comes first.
+"""Known defects of BookKeeper that any plan of a mode may meet, because they depend on thread timing.
 
-They are stated here once instead of in every plan that crashes a bookie. Only what is wrong by itself
-stands here: a loss that comes of it is an anomaly, unless the plan states it. A defect belongs in its
-plan wherever the plan is about it.
+They are stated here once instead of in every plan that crashes a bookie. Only the defect itself is
+listed: a loss that results from it is an anomaly, unless the plan states it. A plan that is about a
+defect must state it itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from plans.versions import within
 
 # Which of a bookie's ledgers lose their keys hangs on what asks for them between a crash and a checkpoint.
 _KEYS = "docs/findings/damaged-key.md"
-# Registration follows the end of the preboot check, which nobody waits for, by 25 to 90 ms.
+# Registration follows the end of the preboot check, which BookKeeper does not await, by 25 to 90 ms.
 _PREBOOT = "docs/findings/preboot-not-awaited.md"
 STANDING: dict[str, tuple[Defect, ...]] = {
     "protected": (

@@ -1,7 +1,7 @@
 """The steps that every plan may use, whatever faults and workloads exist.
 
 Each is a name and a parameter model. Faults bring their own models through the vocabulary that
-the loader is given (:func:`vocabulary`); nothing here knows how a step is carried out.
+the loader is given (:func:`vocabulary`); nothing here defines how a step runs.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Census(Params):
 
 
 class Touch(Params):
-    """Write a ledger's metadata anew, unchanged: its version grows, as after a change by somebody else."""
+    """Rewrite a ledger's metadata unchanged: its version grows, as after a change by another client."""
 
     ledger: LedgerName
 
@@ -175,8 +175,8 @@ class LongIds(Params):
 class Start(Params):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
-    A boot that is not expected to be ``ready`` may end by itself as long as it is not. Without
-    ``wait`` the step ends as soon as the process has begun; without ``checked`` it does not wait for the
+    A boot that is not expected to be ``ready`` may end on its own until it is ready. Without
+    ``wait`` the step ends as soon as the process has started; without ``checked`` it does not wait for the
     preboot check that a bookie begins after a crash under BP-46's protection and does not await itself.
     """
 
@@ -266,7 +266,7 @@ class Release(Params):
 
 
 class Load(Params):
-    """Start a workload in the background; its own parameters stand beside these two keys."""
+    """Start a workload in the background; its own parameters are given beside these two keys."""
 
     workload: str
     name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")

@@ -37,7 +37,7 @@ def step_tree(step: Step) -> dict[str, Any]:
 
 
 def dump(model: BaseModel, *, leave: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A model's fields under the names that plans use, without those that are None."""
+    """A model's fields under the names that plans use, without fields that are None."""
     return model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=set(leave))
 
 

@@ -16,7 +16,7 @@ from plans.names import Names, bookie_names
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 
 MODIFIERS = ("at_s", "when", "outcome", "note")
-"""Keys that stand beside a step's name."""
+"""Keys that are allowed beside a step's name."""
 
 _LOADS = ("load", "end_load")
 """Steps whose ``as`` names a load; elsewhere it names a fault."""

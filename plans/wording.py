@@ -1,6 +1,6 @@
 """What pydantic found wrong with a value, as one sentence: the value, what is allowed, the nearest.
 
-Knows models only as shapes; where the value stands is the document's affair.
+Uses models only as shapes; the document supplies the place of the value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def problems_of(error: ValidationError, model: type[BaseModel], path: Path) -> l
     return [
         _problem(details, model, path)
         for details in every
-        # A list is only "too short" because its elements were refused: those are told already.
+        # A list is only "too short" because its elements were refused: those are reported already.
         if not (details["type"] == "too_short" and details["loc"] in within)
     ]
 

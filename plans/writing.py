@@ -1,7 +1,7 @@
 """A plan's tree as the YAML text that a person would write: one step a line, parameters in braces.
 
-What :func:`plans.load.load` reads back is the same tree. Knows no key of a plan but ``steps``,
-``together``, ``expect`` and those that stand at the top.
+What :func:`plans.load.load` reads back is the same tree. Depends on no key of a plan but ``steps``,
+``together``, ``expect`` and the keys at the top level.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""BookKeeper's rules as pure functions. Knows no file, process, cluster or clock."""
+"""BookKeeper's rules as pure functions: no files, processes, clusters or clocks."""

@@ -2,8 +2,8 @@
 
 A run leases one octet L; all of its addresses lie in 127.L.0.0/16, so runs on one machine
 never meet. Source number s and destination number d give the link 127.L.s.d; s = 0 is the
-destination itself, past every link. In containers source s has a network 10.L.s.0/24 of its own
-with the same links 10.L.s.d, and itself is 10.L.s.s. Only numbers live here: nothing is bound or resolved.
+destination itself, past every link. In containers source s has a separate network 10.L.s.0/24
+with the same links 10.L.s.d, and itself is 10.L.s.s. Only computes numbers: binds and resolves nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ZOOKEEPER = "zk1"
 OBSERVER = "observer"
 PROXY = "proxy"
 ADMIN = "admin"
-"""Where admin commands run: a source of links of its own, as an operator's machine is."""
+"""The source of admin commands: it has separate links, like an operator's machine."""
 MAX_AUTORECOVERY = 9
 FIRST_OCTET, LAST_OCTET = 1, 239
 _ZOOKEEPER_NUMBER = 201
@@ -136,8 +136,8 @@ class AddressPlan:
 class BridgedPlan(AddressPlan):
     """The addresses of a run whose servers and clients have a network each, which the proxy joins.
 
-    A number's network has nobody in it but itself, the proxy with the links that begin there, and the
-    machine; so whoever is in it reaches others through its own links only.
+    A number's network contains only itself, the proxy with the links that begin there, and the
+    machine; so a process in it reaches others only through its own links.
     """
 
     def direct(self, server: str) -> tuple[str, int]:
@@ -164,7 +164,7 @@ class BridgedPlan(AddressPlan):
         return self._in(number, _GATEWAY_NUMBER)
 
     def own(self, number: int) -> str:
-        """The address of whoever has that network."""
+        """The address of the process in that network."""
         return self._in(number, number)
 
     def proxy_in(self, number: int) -> str:

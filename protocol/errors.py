@@ -1,6 +1,6 @@
 """The error tree of the whole project.
 
-This module knows no servers, files or Spark; it only names what can go wrong and
+This module does not depend on servers, files or Spark; it only names what can go wrong and
 which exit code the command line gives it.
 
 ::
@@ -14,12 +14,12 @@ which exit code the command line gives it.
     │   └── ContradictedError     a server was seen to do what the plan rules out
     ├── ServerError               a server did not do what it must
     │   ├── NotReadyError         the readiness ladder stopped at a rung
-    │   └── UnplannedDeathError   a process ended without a fault of ours
+    │   └── UnplannedDeathError   a process ended without an injected fault
     ├── ClientError               a client process failed as a process
     ├── LinkError                 the proxy refused or did not answer
     ├── FaultError                a fault was not confirmed or not healed
     ├── EvidenceError             raw evidence is damaged or missing
-    └── JudgementError            judging could not be carried out (not a verdict)
+    └── JudgementError            judging could not run (not a verdict)
 """
 
 from __future__ import annotations
@@ -99,4 +99,4 @@ class EvidenceError(FencepostError):
 
 
 class JudgementError(FencepostError):
-    """Judging could not be carried out; this is never a verdict."""
+    """Judging could not run; this is never a verdict."""

@@ -1,7 +1,7 @@
-"""How the end of a process is read: in order, or uncleanly.
+"""Classification of a process's end: graceful or unclean.
 
-A bookie that ended uncleanly may have lost what it kept in memory only. Whether its disk is copied at its
-end, and whether its end is judged as a death, follow from the same answer. Knows no process.
+A bookie that ended uncleanly may have lost what it kept only in memory. Whether its disk is copied at its
+end, and whether its end is judged as a death, follow from the same answer. Handles no processes.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ _ORDERLY_CODES = (None, 0, 143)  # a JVM that was asked to end by SIGTERM exits 
 
 
 def unclean(*, signal: int | None, code: int | None) -> bool:
-    """Whether a server ended otherwise than by an orderly shutdown: SIGKILL, a crash, an exit of its own."""
+    """Whether a server ended without a graceful shutdown: SIGKILL, a crash, an unrequested exit."""
     return signal not in _ORDERLY_SIGNALS or code not in _ORDERLY_CODES

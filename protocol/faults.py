@@ -12,19 +12,19 @@ from enum import IntEnum
 from typing import Any, Literal
 
 UNPLANNED = "unplanned"
-"""Stands in the record for a process that ended by itself."""
+"""The recorded kind of "fault" for a process that ended on its own."""
 
 
 class Loses(IntEnum):
     """The most that a bookie may lose; each includes those before it.
 
-    What was never synced is no more than a bookie may lose by an unclean end: what it has acknowledged
-    for good, and all that an orderly shutdown wrote, it must have synced.
+    By an unclean end a bookie may lose only what was never synced: it must have synced all entries that
+    it acknowledged as durable, and everything that a graceful shutdown wrote.
     """
 
     NOTHING = 0
     MEMORY = 1
-    """What only its process had; what that was is told by how the boot ended."""
+    """What only its process had; how the boot ended shows what that was."""
     UNSYNCED = 2
     """What was never synced as well."""
     STORED = 3
@@ -67,7 +67,7 @@ EFFECTS: Mapping[str, Effects] = {
     "stop": Effects(ends=True, undone_by="start", at_once=True),
     "pause": Effects(undone_by="resume"),
     "power_loss": Effects(ends=True, loses=Loses.UNSYNCED, at_once=True),
-    UNPLANNED: Effects(loses=Loses.MEMORY, at_once=True),  # it tells of an end, and made none
+    UNPLANNED: Effects(loses=Loses.MEMORY, at_once=True),  # it records an end, and did not cause it
     "wipe": Effects(loses=Loses.STORED, at_once=True, whole=("what", "all")),
     "corrupt": Effects(loses=Loses.STORED, at_once=True, latent=True),
     "read_only": Effects(loses=Loses.STORED),
@@ -94,5 +94,5 @@ PUTS_BACK = frozenset({"wipe_metadata", "restore_metadata"})
 
 
 def effects_of(kind: str) -> Effects:
-    """What a kind does; one that is not known here, of another version's record, may take anything stored."""
+    """The effects of a kind; an unknown kind, from another version's record, may take anything stored."""
     return EFFECTS.get(kind, _UNKNOWN)

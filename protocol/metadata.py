@@ -1,7 +1,7 @@
 """Ledger metadata: its states and the legal moves from one version to the next.
 
 Sources: the replication protocol ("Ledgers", "Closing a ledger"), *Closing Ledgers Safely*
-(figure 3). Knows nothing of ZooKeeper's encoding (``protocol.wire``) or of evidence.
+(figure 3). Independent of ZooKeeper's encoding (``protocol.wire``) and of evidence.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def illegal_move(old: LedgerMetadata, new: LedgerMetadata) -> str | None:
 
 
 def malformed(metadata: LedgerMetadata) -> str | None:
-    """Why one version by itself cannot be right, or None.
+    """Why one version is invalid regardless of other versions, or None.
 
     A fragment begins at most one entry after the LAC of its client, and no close lies below that LAC:
     recovery never starts below the last fragment (``LedgerRecoveryOp``).

@@ -1,7 +1,7 @@
 """Modes: named overlays of server and client settings.
 
-Source: BP-46 for ``journalWriteData``; the property names are those that BookKeeper reads
-(``dataIntegrityChecking``; a key ``dataIntegrityCheckingEnabled`` is ignored by every release).
+Source: BP-46 for ``journalWriteData``; the property names are the names that BookKeeper reads
+(``dataIntegrityChecking``; every release ignores a key ``dataIntegrityCheckingEnabled``).
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def unrecoverable(denied: Collection[int], quorums: Quorums, entry: int) -> bool
     """Whether explicit negatives from ensemble positions ``denied`` end the ledger before ``entry``.
 
     QC bookies of the entry's write set must have denied it, each counted once: then no ack quorum can
-    have it (*Closing Ledgers Safely*, "Quorum Coverage"; BP-46, "Recovery read"; ``ReadOpBase``).
+    hold it (*Closing Ledgers Safely*, "Quorum Coverage"; BP-46, "Recovery read"; ``ReadOpBase``).
     """
     return len(set(denied).intersection(quorums.write_set(entry))) >= quorums.coverage
 

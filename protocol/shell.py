@@ -1,8 +1,8 @@
 """BookKeeper's own admin commands: what each is called, what it needs, and what its end means.
 
-Source: ``bookie/BookieShell.java`` and ``tools/cli/commands`` of 4.14.7 to 4.18.0. A command ends with 0
-when it did its work, with other codes (-1 comes out as 255) when it did not; where a release says 0
-all the same, ``failure`` has the words of its output that tell. Runs nothing.
+Source: ``bookie/BookieShell.java`` and ``tools/cli/commands`` of 4.14.7 to 4.18.0. A command exits with 0
+on success, and with other codes (-1 is seen as 255) on failure; where a release exits with 0 in spite of a
+failure, ``failure`` matches the error message in its output. Runs nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ShellCommand:
         return tuple(word.replace(BOOKIE, bookie_id) for word in self.arguments)
 
     def failed(self, output: str) -> str | None:
-        """The first line of the output that tells of failure, or None."""
+        """The first line of the output that reports a failure, or None."""
         found = re.search(self.failure, output, re.MULTILINE) if self.failure else None
         return output[found.start() :].partition("\n")[0] if found else None
 
@@ -71,7 +71,7 @@ COMMANDS: Mapping[str, ShellCommand] = {
         ),
         ShellCommand(
             "rebuild_index",
-            "make a bookie's index of entry locations anew from its entry logs",
+            "rebuild a bookie's index of entry locations from its entry logs",
             ("rebuild-db-ledger-locations-index",),
             needs="down",
             local=True,
@@ -79,7 +79,7 @@ COMMANDS: Mapping[str, ShellCommand] = {
         ),
         ShellCommand(
             "rebuild_ledgers_index",
-            "make a bookie's index of ledgers anew from journal and entry logs (since 4.15)",
+            "rebuild a bookie's index of ledgers from journal and entry logs (since 4.15)",
             ("rebuild-db-ledgers-index", "-v"),
             needs="down",
             local=True,

@@ -1,8 +1,8 @@
 """BookKeeper's bytes: ledger metadata as ZooKeeper holds it, and protocol V3 requests and answers.
 
-Pure: bytes in, objects out. Knows no socket, no ZooKeeper client and no file. The messages are
-described here field by field (numbers and types are the protocol's own, DataFormats.proto and
-BookkeeperProtocol.proto of BookKeeper 4.14 to 4.18), only those that this project reads or sends.
+Pure: bytes in, objects out; no sockets, ZooKeeper client or files. The messages that this project
+reads or sends are described here field by field (numbers and types from DataFormats.proto and
+BookkeeperProtocol.proto of BookKeeper 4.14 to 4.18).
 """
 
 # mypy: disable-error-code="import-untyped"

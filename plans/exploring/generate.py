@@ -1,8 +1,8 @@
 """A whole plan from a seed: cluster, work, schedule, as the tree of a plan file.
 
 The same seed, profile, mode and offered faults give the same plan, whatever Python runs it. Parts
-have random streams of their own, so that a key more in one changes nothing in the others. Any
-``Random`` will do for :func:`draw`, also one whose choices are Hypothesis's.
+have separate random streams, so that one more key in one part changes nothing in the others. :func:`draw`
+accepts any ``Random``, including Hypothesis's.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
 
 def generate(profile: Profile, seed: int, asked: Asked) -> Tree:
     """The plan of that seed, as a tree that :func:`plans.load.load_tree` reads."""
-    return draw(profile, lambda part: stream(seed, f"explore/{part}"), asked, told=f"seed {seed}")
+    return draw(profile, lambda part: stream(seed, f"explore/{part}"), asked, origin=f"seed {seed}")
 
 
-def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, told: str) -> Tree:
+def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, origin: str) -> Tree:
     """A plan whose parts are drawn from the random streams of these names."""
     drawn_mode = pick(randoms("mode"), profile.modes)
     mode = asked.mode or drawn_mode
@@ -71,8 +71,8 @@ def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, to
     )
     return {
         "name": f"explore/{profile.name}",
-        "source": {"document": "fencepost explore", "section": f"profile {profile.name}, {told}"},
-        "about": _about(profile, told, quorums, cluster, work, mode, limit),
+        "source": {"document": "fencepost explore", "section": f"profile {profile.name}, {origin}"},
+        "about": _about(profile, origin, quorums, cluster, work, mode, limit),
         "cluster": cluster,
         "clients": list(work.clients),
         "modes": [mode],
@@ -150,11 +150,11 @@ def _steps(
 
 
 def _about(
-    profile: Profile, told: str, quorums: Quorums, cluster: Tree, work: Work, mode: str, limit: Limit
+    profile: Profile, origin: str, quorums: Quorums, cluster: Tree, work: Work, mode: str, limit: Limit
 ) -> str:
     shape = f"E{quorums.ensemble} WQ{quorums.write} AQ{quorums.ack} on {cluster['bookies']} bookies"
     most = f"{limit.most} bookie{'' if limit.most == 1 else 's'}"
     return (
-        f"Drawn from the profile {profile.name} by {told}: {shape}, mode {mode}, load {work.name}. "
+        f"Drawn from the profile {profile.name} by {origin}: {shape}, mode {mode}, load {work.name}. "
         f"At most {most} may have lost copies at a time."
     )

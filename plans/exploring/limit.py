@@ -1,10 +1,10 @@
-"""The limit that keeps a schedule honest: how many copies of an entry may be lost at a time.
+"""The limit of a schedule: how many copies of an entry may be lost at a time.
 
-An add is acknowledged when AQ bookies have it, so replication promises that an entry outlives the
+An add is acknowledged when AQ bookies hold it, so replication promises that an entry outlives the
 loss of AQ - 1 copies, in every mode. What loses a copy depends on the mode: with journaled and synced
-data only the loss of a disk (no fault that is drawn does that), with journaled data that nobody syncs
-(``nosync``) a power loss, without journaled data every unclean death, because what was not flushed is
-gone. Counted are bookies, so that whatever entry is meant never more of its copies are lost.
+data only the loss of a disk (no drawn fault does that), with journaled but unsynced data (``nosync``) a
+power loss, without journaled data every unclean death, because unflushed data is lost. The limit counts
+bookies, so no entry ever loses more copies than that.
 
 A lost copy counts until it is given back. Only ``protected`` bookies do that (BP-46: data integrity
 checking copies entries back from others), and have done so when the cluster is quiet again. In the
@@ -60,6 +60,6 @@ class Limit:
             self._lost |= set(targets)
 
     def quiet(self) -> None:
-        """All bookies are up and have repaired what they can."""
+        """All bookies are running and have repaired what they can."""
         if self.repairs:
             self._lost.clear()

@@ -1,7 +1,7 @@
 """A profile: what a generated plan is drawn from. A YAML file, read with the errors of plans.
 
-Of a list one value is drawn (one that stands twice comes twice as often), of a range any number,
-of weights one name. Nothing here draws.
+One value of a list is drawn (a repeated value is twice as likely), any number of a range, one name
+of weights. Nothing here draws.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ClusterChoices(Params):
 
 
 class WorkloadChoices(Params):
-    """A background load, and ledgers that lie open and idle: what is in memory only is in those."""
+    """A background load, and open, idle ledgers: their last entries are in memory only."""
 
     loads: Weights
     writers: tuple[Literal[1, 2], ...] = Field(min_length=1)

@@ -18,7 +18,7 @@ from plans.seeds import between
 
 QUIET_S = 90
 _TRIES = 4
-"""So often another target is drawn for a fault that cannot be where it was drawn first."""
+"""Number of times that another target is drawn for a fault whose first target does not allow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _lane(planned: Sequence[Timed]) -> list[Tree]:
 
 
 def quiet() -> Tree:
-    """The wait for a cluster in which every bookie is up and repaired; without that no more faults."""
+    """The wait until every bookie runs and is repaired; if that fails, no more faults."""
     return {"wait_for": {"condition": "quiet", "timeout_s": QUIET_S, "otherwise": "finish"}}
 
 

@@ -1,8 +1,8 @@
 """The faults that a generated schedule is made of: how each begins and ends, and what it holds meanwhile.
 
-A stroke is one fault with its time. Strokes of a lane are carried out one after the other, lanes at
-the same time. No two strokes hold the same thing at one time, and none of different lanes in one
-burst, because lanes may fall behind their times. Times are seconds from the burst's begin.
+A stroke is one fault with its time. Strokes of a lane run one after the other, lanes run in parallel.
+No two strokes hold the same thing at one time, and strokes of different lanes never do so in one burst,
+because lanes may fall behind their times. Times are seconds from the burst's start.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Stroke:
     """One fault: the step that begins it, the steps that end it, and what it holds.
 
     ``holds`` are processes (``b1``), links (``w1-b1``), or all links of one (``*b1``). A paused process
-    reads nothing (``~b1``), and what changes a link's speed needs somebody who reads (``?b1``).
+    reads nothing (``~b1``), and a fault that changes a link's speed needs a process that reads (``?b1``).
     """
 
     kind: str
@@ -163,7 +163,7 @@ def _link(name: str, more: Callable[[Random], Tree]) -> Kind:
 
 
 def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
-    """Mostly a client's link, for what a client does not hear is what recovery is about."""
+    """Mostly a client's link, because recovery depends on what a client does not receive."""
     bookie = pick(random, cast.bookies)
     others = tuple(one for one in cast.bookies if one != bookie)
     from_bookie = random.random() < 0.2  # one in five

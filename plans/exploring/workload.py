@@ -1,8 +1,8 @@
 """What clients do in a generated plan: a background load, and quiet ledgers.
 
-A quiet ledger is one that few entries are added to and that then lies open: its last entries are in
-the memory of bookies only, and no later add tells the bookies that they were acknowledged. What a
-crash does to such a ledger comes to light when it is recovered, by a client or at the end of the run.
+A quiet ledger gets few entries and then stays open and idle: its last entries are only in the memory
+of bookies, and no later add carries their acknowledgement (LAC) to the bookies. The effect of a crash on
+such a ledger shows when it is recovered, by a client or at the end of the run.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def ddmin(items: Sequence[T], fails: Callable[[list[T]], bool]) -> list[T]:
 
 
 def _chunks(items: Sequence[T], parts: int) -> list[list[T]]:
-    """``items`` in so many parts of about one size."""
+    """``items`` split into ``parts`` parts of about the same size."""
     ends = [round(len(items) * number / parts) for number in range(parts + 1)]
     return [list(items[begin:end]) for begin, end in pairwise(ends) if begin < end]
 

@@ -66,9 +66,9 @@ def fewer_units(tree: Tree, fails: Fails) -> Tree:
 
 
 def only_about(tree: Tree, ledgers: Sequence[str], fails: Fails) -> Tree:
-    """With one of these ledgers alone, and without every load that does not write it; the first that will do.
+    """The plan with only one of these ledgers and the loads that write it; the first such plan that fails.
 
-    ``ledgers`` are those of the findings, as a run names them: a load's are ``<writer>.<id>``.
+    ``ledgers`` are the findings' ledgers, as a run names them: a load's are ``<writer>.<id>``.
     """
     for ledger in dict.fromkeys(_source_of(name, tree["steps"]) for name in ledgers):
         gone = [
@@ -171,7 +171,7 @@ def smaller_cluster(tree: Tree, fails: Fails) -> Tree:
 
 
 def _with_bookies(tree: Tree, bookies: int) -> Tree | None:
-    """The plan on so many bookies, those that it names renumbered and its ensembles cut."""
+    """The plan on ``bookies`` bookies: named bookies are renumbered and ensembles reduced."""
     every = [step for _, step in placed(tree["steps"])]
     hit = dict.fromkeys(name for step in every for name in _bookies_in(_unpinned(step)))
     if len(hit) > bookies:

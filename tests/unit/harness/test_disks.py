@@ -61,7 +61,7 @@ def test_the_list_of_faults_says_what_this_machine_lacks() -> None:
 @pytest.mark.parametrize(
     ("cluster", "step", "said"),
     [
-        ("{bookies: 3}", "power_loss: {targets: [b1]}", "no disks of their own; write `disks: {}` under"),
+        ("{bookies: 3}", "power_loss: {targets: [b1]}", "no dedicated disks; write `disks: {}` under"),
         ("{disks: {}}", "fill: {target: b1, disk: journal}", "unknown disk `journal`; allowed: all, data"),
         (
             "{disks: {journal: own}}",

@@ -47,7 +47,7 @@ def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[Ask
     """What ``explore`` may generate, with choices that Hypothesis makes and shrinks."""
     wish = draw_one(asked())
     random: Random = draw_one(st.randoms(use_true_random=False))
-    return wish, draw(profile, lambda _: random, wish, told="Hypothesis")
+    return wish, draw(profile, lambda _: random, wish, origin="Hypothesis")
 
 
 @given(st.integers(0, 2**63 - 1), asked())
