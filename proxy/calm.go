@@ -6,13 +6,13 @@ import (
 	"syscall"
 )
 
-// What the runtime is told at its start, where the caller says nothing else.
+// Settings of the runtime at its start, unless the caller sets others.
 //
 // One thread at a time runs Go code: two took a fifth more processor time for the same frames, and one
 // carries many times what a cluster on the same machine can send.
 //
 // An order for a scheduler trace, be it one line in three weeks, keeps the runtime's monitor thread from
-// beginning anew with a wake-up every 20 µs whenever the process was idle, as a proxy is thousands of
+// restarting with a wake-up every 20 µs whenever the process was idle, as a proxy is thousands of
 // times a second; that took another sixth (Go 1.24 to 1.26, runtime.sysmon).
 const (
 	threads = "GOMAXPROCS=1"

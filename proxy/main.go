@@ -1,8 +1,8 @@
 // Command fencepost-proxy runs every link of one run: toxiproxy's own server, embedded.
 //
 // A link is one toxiproxy proxy with its listening and its upstream address; the harness creates
-// and changes them over toxiproxy's ordinary REST API. This program knows nothing of plans and of
-// runs. What it knows of BookKeeper is the toxic of package bookkeeper, which registers itself; its
+// and changes them over toxiproxy's ordinary REST API. This program is independent of plans and
+// runs. Its only part about BookKeeper is the toxic of package bookkeeper, which registers itself; its
 // rules, its counters and the wire log are at the routes of package endpoint.
 package main
 

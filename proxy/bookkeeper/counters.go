@@ -25,7 +25,7 @@ type Counters struct {
 	Oversize   int64 `json:"oversize"`    // frames above the limit, passed on and not logged
 	HalfFrames int64 `json:"half_frames"` // unfinished when their stream ended, passed on and not logged
 	Unparsed   int64 `json:"unparsed"`    // frames without a readable header
-	// Uncorrelated are answers to no request that was seen; Ambiguous those that fit more than one.
+	// Uncorrelated are answers without a recorded request; Ambiguous are answers that fit more than one request.
 	Uncorrelated int64 `json:"uncorrelated"`
 	Ambiguous    int64 `json:"ambiguous"`
 	// Untracked are requests beyond what a connection remembers at once.

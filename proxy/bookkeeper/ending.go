@@ -9,7 +9,7 @@ import (
 // How a stream ends. Its sender's close is passed on at once, so what is held then is discarded. What is
 // delayed is still delivered at its time and the close behind it, as on a slow network; unless the
 // other stream has ended too, for then both peers are gone. What waits for a receiver that does not
-// read has then lastPatience left: toxiproxy does not tell a toxic that nobody takes its frames any more.
+// read has then lastPatience left: toxiproxy does not notify a toxic that its frames have no receiver any more.
 
 // lastPatience bounds handing on what is left when both peers have closed.
 const lastPatience = time.Second
@@ -67,7 +67,7 @@ func (f *flow) discardDelayed() {
 	f.delayed = nil
 }
 
-// finish closes the stub when nothing is left to deliver, and tells whether the Pipe is over.
+// finish closes the stub when nothing is left to deliver, and reports whether the Pipe is over.
 func (f *flow) finish(stub *toxics.ToxicStub) bool {
 	if f.connection.over() {
 		f.hurry()

@@ -32,7 +32,7 @@ type heldParcel struct {
 }
 
 // flow is one stream of a connection. Its Pipe runs in one goroutine at a time; what other
-// goroutines touch (held, ready) has the mutex, and wake tells the Pipe of it.
+// goroutines touch (held, ready) has the mutex, and wake notifies the Pipe of it.
 type flow struct {
 	connection *connection
 	way        frames.Way
@@ -250,7 +250,7 @@ func (f *flow) bring(p parcel) {
 	}
 }
 
-// cutOff tells the Pipe that toxiproxy has closed both sockets, which it cannot see itself while a
+// cutOff notifies the Pipe that toxiproxy has closed both sockets, which it cannot see itself while a
 // receiver does not read.
 func (f *flow) cutOff() {
 	f.mutex.Lock()

@@ -19,7 +19,7 @@ import (
 	"fencepost/proxy/wirelog"
 )
 
-// idle never act: one that no count reaches, and one of probability 0.
+// idle are rules that never act: a count that is never reached, and probability 0.
 var idle = []rules.Spec{
 	{ID: "late", Way: "requests", From: 1 << 40, Action: rules.Drop},
 	{ID: "never", Way: "answers", Probability: new(float64), Action: rules.Close},
@@ -130,14 +130,14 @@ func TestARuleThatWentWhileAFrameWasDecidedHoldsNothing(t *testing.T) {
 	if _, err := link.SetRules(nil); err != nil {
 		t.Fatal(err)
 	}
-	asks.hold(parcel{data: []byte{1}}, hold) // nobody would release it
+	asks.hold(parcel{data: []byte{1}}, hold) // nothing would release it
 	if asks.collect(); len(asks.out) != 1 || link.Counters().HeldNow != 0 {
 		t.Fatalf("%d go out, %+v", len(asks.out), link.Counters())
 	}
 }
 
-// TestAFrameIsStampedBeforeItIsHandedOn has nobody take the frame: its record must tell all the same
-// that passing it on began, for the process may be killed right behind it.
+// TestAFrameIsStampedBeforeItIsHandedOn has no receiver for the frame: its record must still show that
+// forwarding began, because the process may be killed right after that.
 func TestAFrameIsStampedBeforeItIsHandedOn(t *testing.T) {
 	registry, folder := &Registry{}, filepath.Join(t.TempDir(), "frames")
 	link := registry.Link("x")

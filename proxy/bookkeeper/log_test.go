@@ -75,7 +75,7 @@ func line(r []byte) string {
 
 func number(record []byte, at int) int64 { return int64(binary.LittleEndian.Uint64(record[at:])) }
 
-// expect waits until the log has these records, for what is not passed on tells nobody of its record.
+// expect waits until the log has these records, because a frame that is not forwarded gives no signal.
 func expect(t *testing.T, lines func() []string, want ...string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {

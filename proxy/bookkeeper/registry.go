@@ -2,7 +2,7 @@
 // a link, tells each frame's kind, obeys the link's rules and writes the wire log.
 //
 // Rules live beside the toxic, in its Link, and never in the toxic's attributes: toxiproxy interrupts
-// a toxic for each change of attributes. What is done to one frame never stands in the way of
+// a toxic for each change of attributes. An action on one frame never blocks
 // others: a held or delayed frame is taken out of the stream and the frames behind it pass, for
 // BookKeeper's peers need no order between different transactions.
 package bookkeeper
@@ -131,7 +131,7 @@ func (l *Link) CutOff() {
 	}
 }
 
-// stream is the stream of the next connection that has none of that way yet: toxiproxy begins a
+// stream is the stream of the next connection without a stream of that way: toxiproxy begins a
 // connection's two streams one after the other, and connections of a link one after another.
 func (l *Link) stream(way int) *flow {
 	l.mutex.Lock()

@@ -160,7 +160,7 @@ func (f *flow) standIn(message *rules.Message, piece frames.Piece, rule *rules.R
 	return nil, true
 }
 
-// correlate completes an answer from its request and returns the record's flags so far, and when the
+// correlate completes an answer from its request and returns the record's flags up to now, and when the
 // request was asked.
 func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) (flags uint32, asked int64) {
 	counts := &f.scan.counts
@@ -199,7 +199,7 @@ func (f *flow) correlate(message *rules.Message, payload []byte, parsed bool) (f
 	return flags, asked
 }
 
-// remember keeps a request that will be answered. One that is kept back is returned instead, to be
+// remember keeps a request that will be answered. A held request is returned instead, to be
 // remembered when it is let go.
 func (f *flow) remember(message *rules.Message, rule *rules.Rule, now int64) *frames.Header {
 	if f.way != frames.Requests || f.closing || message.Op == 0 {
@@ -239,7 +239,7 @@ func (f *flow) pass(piece frames.Piece, begun, records int) {
 	s.moves = append(s.moves, move{data: piece.Bytes[begun:], records: records})
 }
 
-// act carries a move out; token is that of its first record. What is kept back takes it along.
+// act executes a move; token belongs to its first record. Held frames keep the token.
 func (f *flow) act(m *move, token wirelog.Token) {
 	kept := parcel{m.data, token, m.records, m.asks}
 	action := rules.Action("")

@@ -23,7 +23,7 @@ func init() {
 }
 
 // Toxic belongs on both streams of a link before its first connection, and stays. Its attributes
-// say where it sits and nothing else, for a toxic is not told; they never change.
+// only say where it sits, which toxiproxy does not report to a toxic; they never change.
 type Toxic struct {
 	Link string `json:"link"`
 	Way  string `json:"way"` // requests (stream upstream) or answers (stream downstream)

@@ -161,8 +161,8 @@ func TestFramesOfAnySizePassUnchanged(t *testing.T) {
 	}
 }
 
-// TestNothingComesBetweenTheHalvesOfAFrame has answers of the bookie's under way in halves, without
-// rules for them, when others become due: a forged one, and one that was delayed.
+// TestNothingComesBetweenTheHalvesOfAFrame sends the bookie's answers in halves, without rules for them,
+// when other answers become due: a forged answer, and a delayed answer.
 func TestNothingComesBetweenTheHalvesOfAFrame(t *testing.T) {
 	answers := [][]byte{ReadAnswerV3(1, 5, 1, 0, 9), ReadAnswerV3(2, 5, 2, 0, 9), ReadAnswerV3(3, 5, 3, 0, 9)}
 	half := len(answers[0]) / 2

@@ -32,7 +32,7 @@ type wanted struct {
 }
 
 // createLinks is toxiproxy's populate with the toxic on both streams before the first connection.
-// All links are made, or the first error tells which was not; those before it stay.
+// All links are created, or the first error names the link that was not; links before it stay.
 func (e *Endpoint) createLinks(request *http.Request) (int, any, error) {
 	made, err := e.Create(request.Body)
 	if err != nil {
@@ -41,7 +41,7 @@ func (e *Endpoint) createLinks(request *http.Request) (int, any, error) {
 	return http.StatusCreated, map[string]any{"proxies": made}, nil
 }
 
-// Create makes the links of a list in JSON, as the route does that has it in its body.
+// Create makes the links of a list in JSON, like the route that gets the list in its body.
 func (e *Endpoint) Create(body io.Reader) ([]*toxiproxy.Proxy, error) {
 	var list []wanted
 	if err := decode(body, &list); err != nil {

@@ -1,7 +1,7 @@
 // Package frames reads BookKeeper's wire protocol as far as a proxy needs it: where a frame ends,
 // what kind of message it is, which ledger, entry, transaction and status its header names.
 //
-// It knows bytes only: no socket, no rule, no log. The layouts are those of BookkeeperProtocol.proto
+// It handles only bytes: no sockets, rules or log. The layouts follow BookkeeperProtocol.proto
 // and BookieProtocol.java of BookKeeper 4.14 to 4.18. Nothing here allocates for a frame that lies
 // whole in what was fed, and nothing here ever changes a byte.
 package frames
@@ -59,10 +59,10 @@ var Kinds = []string{
 
 func (k Kind) String() string { return nameOf(Kinds, int(k)) }
 
-// Fencing tells whether a request of this kind fences its ledger.
+// Fencing reports whether such a request fences its ledger.
 func (k Kind) Fencing() bool { return k == FencingLACRead || k == RecoveryRead }
 
-// Recovery tells whether only recovery sends this kind.
+// Recovery reports whether only recovery sends this kind.
 func (k Kind) Recovery() bool { return k.Fencing() || k == RecoveryAdd }
 
 func nameOf(names []string, number int) string {

@@ -12,7 +12,7 @@ const LimitBytes = 5<<20 + 64<<10
 // growBytes bounds what is set aside for a frame before its bytes arrive.
 const growBytes = 256 << 10
 
-// Piece is what a Splitter hands on: one whole frame, or bytes that are no frame of ours.
+// Piece is what a Splitter passes on: one whole frame, or bytes that are no BookKeeper frame.
 type Piece struct {
 	// Bytes are the piece as it came. They must not be changed or appended to.
 	Bytes []byte
@@ -45,7 +45,7 @@ type Splitter struct {
 // Protocol is what the stream speaks, Unknown before its first frame and for a raw stream.
 func (s *Splitter) Protocol() Protocol { return s.protocol }
 
-// Raw is true when the stream was found to be no stream of ours.
+// Raw is true when the stream was found to be no BookKeeper stream.
 func (s *Splitter) Raw() bool { return s.raw }
 
 // Feed gives the next bytes; the Splitter owns them. Next must have returned false before.
@@ -143,12 +143,12 @@ func (s *Splitter) finish() (Piece, bool) {
 	return Piece{Bytes: s.Rest(), Frame: true}, true
 }
 
-// look reads the size of the frame that begins with data, length included, and tells the protocol
+// look reads the size of the frame that begins with data, length included, and detects the protocol
 // from the first frame. It is known as soon as the length, and the first byte where that is still
 // needed, are there.
 func (s *Splitter) look(data []byte) (total int64, known bool) {
 	if s.protocol == Unknown && data[0] != 0 {
-		s.raw = true // longer than any frame of ours, so nothing of it is kept back
+		s.raw = true // longer than any BookKeeper frame, so nothing of it is kept back
 		return 0, false
 	}
 	if len(data) < LengthBytes {

@@ -40,7 +40,7 @@ func fromV2(code int32) int32 {
 	return foreignV2 + code
 }
 
-// toV2 turns V3's number into a V2 code; false when V2 has none.
+// toV2 turns V3's number into a V2 code; false when V2 has no such code.
 func toV2(status int32) (int32, bool) {
 	switch {
 	case status == 0:

@@ -91,7 +91,7 @@ func number(data []byte, i, end int) (uint64, int) {
 	return value, i + n
 }
 
-// enters tells whether a nested message is walked, and makes ready for it.
+// enters reports whether a nested message is walked, and prepares for it.
 func (w *walked) enters(id protowire.Number) bool {
 	switch id {
 	case fieldHeader:

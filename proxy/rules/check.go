@@ -157,7 +157,7 @@ func checkAction(r *Rule) *Error {
 	return nil
 }
 
-// onlyAdds tells whether the rule means requests that bring an entry, and no others.
+// onlyAdds reports whether the rule applies only to requests that carry an entry.
 func (r *Rule) onlyAdds() bool {
 	adds := uint32(1<<frames.Add | 1<<frames.RecoveryAdd)
 	return r.way == frames.Requests && r.kinds != 0 && r.kinds&^adds == 0

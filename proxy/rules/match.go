@@ -18,7 +18,7 @@ type Message struct {
 type List []*Rule
 
 // Decide returns the first rule that acts on the message, nil when none does. Each rule whose
-// criteria fit counts a match, up to and with the one that acts.
+// criteria fit counts a match, up to and including the rule that acts.
 func (l List) Decide(message *Message) *Rule {
 	for _, rule := range l {
 		if rule.fits(message) && rule.takes() {
@@ -29,7 +29,7 @@ func (l List) Decide(message *Message) *Rule {
 	return nil
 }
 
-// fits tells whether all criteria but count and probability hold.
+// fits reports whether all criteria but count and probability hold.
 func (r *Rule) fits(message *Message) bool {
 	if r.way != message.Way || r.kinds != 0 && r.kinds&(1<<message.Kind) == 0 {
 		return false
@@ -56,7 +56,7 @@ func (r *Rule) covers(message *Message) bool {
 	return false
 }
 
-// takes counts the match and tells whether this one is acted on.
+// takes counts the match and reports whether the rule acts on it.
 func (r *Rule) takes() bool {
 	n := r.matched.Add(1)
 	if n < r.Spec.From || r.Spec.To > 0 && n > r.Spec.To {

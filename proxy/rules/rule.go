@@ -1,8 +1,8 @@
 // Package rules says which frames of a link are acted on, and how: an ordered list of rules for each
 // link, with counters that prove what took effect.
 //
-// A rule is data (JSON) and a few counters. This package knows nothing of sockets and of how an
-// action is carried out.
+// A rule is data (JSON) and a few counters. This package is independent of sockets and of how an
+// action is executed.
 package rules
 
 import (
@@ -70,7 +70,7 @@ type Counts struct {
 // Rule is a rule in force. Its methods may be called from any goroutine.
 type Rule struct {
 	Spec Spec
-	// Number tells the rules of one process apart, over all links; from 1.
+	// Number identifies a rule in its process, over all links; from 1.
 	Number uint32
 
 	way      frames.Way

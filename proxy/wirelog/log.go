@@ -11,8 +11,8 @@ import (
 // openSegments is how many segments stay open for stamps; older ones are opened for each.
 const openSegments = 4
 
-// retryAfter is how long a segment that could not be made is not tried again: nobody can pass on frames
-// meanwhile.
+// retryAfter is the wait before a segment that could not be created is tried again: no frames can be
+// forwarded meanwhile.
 const retryAfter = 500 * time.Millisecond
 
 // Errors of Open.
@@ -104,7 +104,7 @@ func (l *Log) Append(records []Record) Token {
 	return first
 }
 
-// put writes as many records as the segment takes and tells how many.
+// put writes as many records as the segment takes and returns their number.
 func (l *Log) put(records []Record) (n int, err error) {
 	seq := l.counts.Records + 1
 	last := l.segments[len(l.segments)-1]

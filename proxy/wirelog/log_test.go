@@ -173,7 +173,7 @@ func TestALogThatIsNotOpenCountsWhatItMisses(t *testing.T) {
 
 func TestWhatCannotBeWrittenIsCountedAndLeavesAMark(t *testing.T) {
 	log, folder := opened(t)
-	if err := os.Mkdir(segmentPath(folder, 3), 0o755); err != nil { // stands in the way of the third
+	if err := os.Mkdir(segmentPath(folder, 3), 0o755); err != nil { // blocks the third
 		t.Fatal(err)
 	}
 	log.Append(some(2 * RecordsPerSegment))

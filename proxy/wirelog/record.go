@@ -1,5 +1,5 @@
 // Package wirelog writes one record for each frame that the proxy sees, so that a run can be judged
-// by what each server was told and answered. A killed proxy loses no record.
+// by what each server received and answered. A killed proxy loses no record.
 //
 // # Files
 //
@@ -19,8 +19,8 @@
 //	124  u32 CRC32 (IEEE) of bytes 0..123
 //
 // The records of a log are numbered from 1 without a gap; a segment ends at its size or with a
-// record of zeros only (seq 0). A log that was closed in order has no zeros at its end; one that was
-// not has them, and may have a file that ends in .new, which is no segment.
+// record of zeros only (seq 0). A log that was closed cleanly has no zeros at its end; any other log
+// has them, and may have a file that ends in .new, which is no segment.
 //
 //	 0  u64 seq
 //	 8  i64 received_ns, CLOCK_MONOTONIC: when the proxy had the whole frame
@@ -56,11 +56,11 @@
 // others'.
 //
 // forwarded_ns is read before the frame is handed on to the link's other toxics, if it has some, and
-// then to the socket, or what was still missing of it: nobody had the whole frame before, so a request's
-// is never behind its answer's received_ns, and 0 proves that nobody got the frame. What it does not prove is
+// then to the socket, or what was still missing of it: no receiver had the whole frame before, so a request's
+// is never behind its answer's received_ns, and 0 proves that no receiver got the frame. It does not prove
 // arrival: the process may be killed, the receiver may have closed, and a toxic of toxiproxy behind
 // this one may delay or swallow the frame. A duplicated frame has one record, with the time of its
-// first delivery. A forged answer has a record of its own with status -1 as received when its request
+// first delivery. A forged answer has a separate record with status -1 as received when its request
 // was swallowed.
 package wirelog
 
@@ -74,7 +74,7 @@ const (
 	Fencing   uint32 = 1 << iota // its request fences
 	Recovery                     // its request is sent by recovery only
 	Ambiguous                    // an answer of V2 that fits more than one request in flight
-	Forged                       // an answer of ours, or the request or answer that it stands for
+	Forged                       // an answer made by a rule, or the request or answer that it replaces
 	Held                         // was held by a rule
 	Duplicated
 	Dropped      // swallowed by a rule, or behind a frame that closed the connection

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The ledgers of a log in order, as its znode has them.
+ * The ledgers of a log in the order of its znode.
  *
  * @param ledgers their ids
  * @param version of the znode, {@link #NONE} when there is none yet

@@ -18,7 +18,7 @@ import org.apache.zookeeper.KeeperException;
 
 /**
  * One pass through a log: the list of its ledgers, then each from its first entry to its last, the open one to its
- * LAC. It is an operation of its own; all that it opens and reads has its handle's number.
+ * LAC. It is a separate operation; everything that it opens and reads has its handle's number.
  */
 public final class ChainPass {
     private static final int BATCH = 100;
@@ -58,7 +58,7 @@ public final class ChainPass {
         }
     }
 
-    /** What one pass has read so far. */
+    /** What one pass has read up to now. */
     private final class Reading {
         private final int number;
         private long delivered;

@@ -12,7 +12,7 @@ import org.apache.zookeeper.data.Stat;
 
 /**
  * Where logs keep the lists of their ledgers: a znode each, written by compare-and-set on its version, as managed
- * ledgers do. A session of its own for each call, so that none outlives a pause or a cut.
+ * ledgers do. Each call uses a separate session, so that no session outlives a pause or a cut.
  */
 public final class ChainStore {
     private static final String FOLDER = "/fencepost/chains";
@@ -36,9 +36,9 @@ public final class ChainStore {
     }
 
     /**
-     * Writes the list of a log if nobody else has written it since {@code version}.
+     * Writes the list of a log if no other client has written it since {@code version}.
      *
-     * @return the new version; none when somebody has
+     * @return the new version; empty when another client has written it
      */
     public OptionalInt write(String name, List<Long> ledgers, int version)
             throws IOException, KeeperException, InterruptedException {
@@ -61,7 +61,7 @@ public final class ChainStore {
             try {
                 create(zookeeper, FOLDER.substring(0, end), new byte[0]);
             } catch (KeeperException.NodeExistsException e) {
-                // Somebody made it before.
+                // Another client created it before.
             }
             if (end == FOLDER.length()) {
                 return;

@@ -10,6 +10,6 @@ public interface BackgroundJob {
     /** Asks it to begin nothing new. */
     void stop();
 
-    /** Waits for what was begun, at most {@code timeoutNs}, and tells the totals. */
+    /** Waits for operations in flight, at most {@code timeoutNs}, and returns the totals. */
     ObjectNode totals(long timeoutNs) throws InterruptedException;
 }

@@ -12,7 +12,7 @@ public interface Command {
      */
     ObjectNode run(Parameters parameters, Progress progress) throws CommandException, InterruptedException;
 
-    /** Tells the caller of a long command how far it has come. */
+    /** Reports the progress of a long command to the caller. */
     @FunctionalInterface
     interface Progress {
         /** Sends an event of this command with the given fields. */

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 
 /**
- * Reads commands, one JSON object a line, and runs each on a thread of its own; every command gets exactly one
+ * Reads commands, one JSON object a line, and runs each on a separate thread; every command gets exactly one
  * reply with its id.
  */
 final class CommandLoop {
@@ -43,7 +43,7 @@ final class CommandLoop {
         }
     }
 
-    /** What is to be done before an orderly end. */
+    /** Work to do before a graceful shutdown. */
     @FunctionalInterface
     interface Ending {
         /** Does it, and says how many slots of the history were used. */

@@ -8,7 +8,7 @@ final class Fatal {
     private Fatal() {
     }
 
-    /** Tells the caller why, and ends this process at once. */
+    /** Reports the reason to the caller, and ends this process at once. */
     static void end(Replies replies, Throwable why) {
         why.printStackTrace();
         String message = why.getClass().getSimpleName() + ": " + why.getMessage();

@@ -34,7 +34,7 @@ public final class Handles {
         return ledger;
     }
 
-    /** The handle of that name, which must be one that adds. */
+    /** The handle of that name, which must be a writer. */
     public Writer writer(String name) throws CommandException {
         if (get(name) instanceof Writer writer) {
             return writer;
@@ -42,7 +42,7 @@ public final class Handles {
         throw CommandException.badRequest("the handle " + name + " only reads");
     }
 
-    /** Forgets a name; the ledger stays as it is. Its job, if it has one, is told to stop. */
+    /** Forgets a name; the ledger stays as it is. Its job, if there is one, is stopped. */
     public void remove(String name) {
         ledgers.remove(name);
         stopped(name).ifPresent(BackgroundJob::stop);

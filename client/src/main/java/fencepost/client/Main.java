@@ -23,7 +23,7 @@ import org.apache.bookkeeper.client.BookKeeper;
 import org.apache.bookkeeper.client.api.BKException;
 
 /**
- * A BookKeeper client that does what it is told on stdin and records it. Replies go to stdout, the log to stderr;
+ * A BookKeeper client that runs the commands on stdin and records them. Replies go to stdout, the log to stderr;
  * when stdin ends, so does the process, at once.
  */
 public final class Main {

@@ -33,7 +33,7 @@ final class Appender implements BackgroundJob {
      * Plans the work.
      *
      * @param entries how many; {@link Long#MAX_VALUE} until stopped
-     * @param ids the id of the n-th entry, or null when the handle counts by itself
+     * @param ids the id of the n-th entry, or null when the handle assigns ids
      * @param outstanding most adds in flight
      * @param ratePerS adds a second; 0 as fast as they go
      */

@@ -24,7 +24,7 @@ public final class BookieCommands {
         commands.put("knows", (parameters, progress) -> knows(parameters));
     }
 
-    /** Whether a request to the bookie would find its address: the client hears of registrations by a watch. */
+    /** Whether a request to the bookie would find its address: the client learns of registrations by a watch. */
     private ObjectNode knows(Parameters parameters) throws CommandException {
         BookieId bookie = BookieId.parse(parameters.text("bookie"));
         boolean known = true;

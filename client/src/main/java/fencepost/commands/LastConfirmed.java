@@ -18,7 +18,7 @@ record LastConfirmed(long lac, int error) {
     /**
      * Asks the bookies. What they say together may be less than what the handle knows already, when others of them
      * answer than before; the handle then keeps to what it knows. The record has both: the handle's LAC, which is
-     * what its user is told, and the answer as it came.
+     * what its user gets, and the answer as received.
      */
     static LastConfirmed read(Ledger ledger, int flags) throws InterruptedException {
         Pending pending = ledger.history().begin(ledger.invocation(Kind.LAC, flags));

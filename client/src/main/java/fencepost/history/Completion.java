@@ -9,14 +9,14 @@ import fencepost.payload.Evidence;
  * @param error code of {@code BKException}, 0 for none
  * @param ledger ledger id as returned
  * @param entry add: the id assigned; close and open: last entry id; read and pass: number of entries delivered
- * @param lac LAC told by this outcome
+ * @param lac LAC in this outcome
  * @param expected the id that order demands; pass: the transaction that made the log's znode
  * @param payload what the payload's bytes prove
  */
 public record Completion(
         Outcome outcome, int error, long ledger, long entry, long lac, long expected, Evidence payload) {
 
-    /** A success that told nothing but the ledger's id. */
+    /** A success whose only result is the ledger's id. */
     public static Completion ok(long ledger) {
         return new Completion(Outcome.OK, 0, ledger, -1, -1, -1, Evidence.NONE);
     }

@@ -28,7 +28,7 @@ public final class FileHistory implements History {
     /**
      * Opens the history of one boot.
      *
-     * @param lost told, on whatever thread it was, that nothing more can be recorded, before the exception is thrown
+     * @param lost called on the failing thread when nothing more can be recorded, before the exception is thrown
      * @throws IOException if the first segment cannot be made, also if this boot has a history already
      */
     public FileHistory(Path directory, Identity identity, Consumer<HistoryException> lost) throws IOException {

@@ -8,7 +8,7 @@ public interface History extends AutoCloseable {
     /** Records an operation that is over already, in one slot. */
     void record(Invocation invocation, long invokedNs, Completion completion);
 
-    /** How many slots were used so far; a client reports it at its end, so that a history that was cut is seen. */
+    /** Number of slots used up to now; a client reports it at its end, so that a truncated history is detected. */
     long slots();
 
     /** Gives back what was prepared but not used. */

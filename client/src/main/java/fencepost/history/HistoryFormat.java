@@ -1,7 +1,7 @@
 package fencepost.history;
 
 /**
- * The layout of a history file: numbers only, shared by whoever writes or reads one.
+ * The layout of a history file: numbers only, shared by all code that writes or reads history files.
  *
  * <p>A file is one header and a fixed number of slots, all little-endian. A slot is one operation: an invocation
  * half, stored before the call, and an outcome half, stored before its callback returns. Each half ends in the
@@ -25,7 +25,7 @@ public final class HistoryFormat {
     public static final int FILE_BYTES = SLOT_BYTES + SLOTS * SLOT_BYTES;
     /** Longest name of a client in the header. */
     public static final int NAME_BYTES = 32;
-    /** How far the boot number stands above the counter in a sequence number. */
+    /** The number of bits by which the boot number is shifted above the counter in a sequence number. */
     public static final int BOOT_SHIFT = 40;
     /** The same for a handle's number. */
     public static final int HANDLE_BOOT_SHIFT = 20;

@@ -8,7 +8,7 @@ package fencepost.history;
  * @param ledger ledger id
  * @param entry add: the id that order demands; read: first id; entry: the id asked; force: highest id acknowledged
  * @param last read: last id; entry: sequence number of its read; census: number of the pass; watched: version
- * @param lacBefore the highest LAC that the handle was told before
+ * @param lacBefore the highest LAC that the handle had before
  * @param handle number of the handle (census: of the bookie), 0 for none
  * @param sizeBytes size of the payload
  */

@@ -1,12 +1,12 @@
 package fencepost.history;
 
-/** What an operation was. The codes are those of the evidence tables. */
+/** The kind of an operation. The codes equal those in the evidence tables. */
 public enum Kind {
     CREATE(1),
     ADD(2),
     CLOSE(3),
     OPEN(4),
-    /** A range asked for; each entry delivered is an {@link #ENTRY} of its own. */
+    /** A requested range; each delivered entry is a separate {@link #ENTRY}. */
     READ(5),
     ENTRY(6),
     LAC(7),

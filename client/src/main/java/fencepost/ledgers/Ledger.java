@@ -8,7 +8,7 @@ import fencepost.history.Kind;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.bookkeeper.client.LedgerHandle;
 
-/** An open handle on a ledger, with what it was told so far. */
+/** An open handle on a ledger, with the highest LAC that it has returned. */
 public class Ledger {
     /** A word for "no entry", as in BookKeeper. */
     public static final long NONE = LedgerHandle.INVALID_ENTRY_ID;
@@ -60,12 +60,12 @@ public class Ledger {
         return identity;
     }
 
-    /** The highest LAC that the handle has told its user, -1 before. */
+    /** The highest LAC that the handle has returned to its user, -1 before. */
     public long told() {
         return told.get();
     }
 
-    /** Notes that the handle has told its user a LAC. */
+    /** Notes that the handle has returned a LAC to its user. */
     public void tell(long lac) {
         told.accumulateAndGet(lac, Math::max);
     }

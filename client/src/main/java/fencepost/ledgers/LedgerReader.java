@@ -29,7 +29,7 @@ public final class LedgerReader {
     /**
      * Reads {@code first} to {@code last}, both included, in one call.
      *
-     * @return what came of it
+     * @return the result of the read
      */
     public Range read(long first, long last) throws InterruptedException {
         Pending pending = ledger.history().begin(ledger.invocation(Kind.READ, flags).about(first, last));
@@ -102,7 +102,7 @@ public final class LedgerReader {
     }
 
     /**
-     * What came of a read.
+     * The result of a read.
      *
      * @param delivered number of entries
      * @param error code of the first error, 0 for none

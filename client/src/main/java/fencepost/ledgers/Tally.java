@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import fencepost.history.Outcome;
 import java.util.function.Predicate;
 
-/** Counts what came of adds, and lets others wait for a count. Safe for many threads. */
+/** Counts the results of adds, and lets other threads wait for a count. Thread-safe. */
 public final class Tally {
     private long issued;
     private long acked;

@@ -26,7 +26,7 @@ public final class Writer extends Ledger {
         super(handle, number, flags, history, identity);
     }
 
-    /** What came of the adds of this handle so far. */
+    /** The results of this handle's adds up to now. */
     public Tally tally() {
         return tally;
     }
@@ -36,7 +36,7 @@ public final class Writer extends Ledger {
         return (flags() & Flag.ADV.code()) != 0;
     }
 
-    /** Issues the next entry; {@code listener} hears how it ended. */
+    /** Issues the next entry; {@code listener} is called with its result. */
     public void add(int sizeBytes, AddListener listener) {
         synchronized (issuing) {
             long entry = next++;
@@ -64,7 +64,7 @@ public final class Writer extends Ledger {
         return new Add(pending, payload, evidence, refused, listener);
     }
 
-    /** Hears how one add ended. */
+    /** Is called with the result of one add. */
     @FunctionalInterface
     public interface AddListener {
         /** Called once for each add, after it was recorded. */

@@ -81,7 +81,7 @@ final class Census {
         }
     }
 
-    /** Recorded whole when it is over: a question that nobody answered says nothing. */
+    /** Recorded as a whole when it is complete: an unanswered request is no evidence. */
     private void answered(Range range, long entry, long askedNs, int code, ByteBuf stored) {
         try {
             Evidence evidence = code == Errors.OK

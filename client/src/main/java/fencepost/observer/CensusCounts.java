@@ -11,7 +11,7 @@ final class CensusCounts {
     private long damaged;
     private long skipped;
 
-    /** One answer; {@code proven} tells whether the entry, if there was one, proved itself. */
+    /** One answer; {@code proven} is true if the returned entry, if any, proved itself. */
     synchronized void answered(int code, boolean proven) {
         byCode.merge(code, 1L, Long::sum);
         if (code == Errors.OK && !proven) {

@@ -66,7 +66,7 @@ final class MetadataWatch {
 
     private void ledgerEvent(WatchedEvent event) {
         if (event.getType() == EventType.None) {
-            return; // the session's own watcher hears it too
+            return; // the session's own watcher receives it too
         }
         if (LedgerPaths.ledger(event.getPath()).isPresent()) {
             read(event.getPath());
@@ -78,7 +78,7 @@ final class MetadataWatch {
             return;
         }
         if (event.getState() == KeeperState.SyncConnected) {
-            // Watches do not tell what happened while the connection was lost.
+            // Watches do not report changes that happened while the connection was lost.
             scans.execute(() -> again(false));
         } else if (event.getState() == KeeperState.Expired) {
             scans.execute(() -> again(true));

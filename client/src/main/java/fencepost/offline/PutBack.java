@@ -45,7 +45,7 @@ public final class PutBack {
     /**
      * Arguments: ZooKeeper's data folder as it is, the data folder to make, the data folder of the copy ({@code -}
      * for none), and nodes to begin with besides, each as {@code path=text}. Prints the number of the last
-     * transaction that the new content has, and the one that it is numbered as.
+     * transaction in the new content, and the number that this transaction gets.
      */
     public static void main(String[] args) {
         PrintStream answers = Logging.redirect();

@@ -59,7 +59,7 @@ public final class TransactionLog {
         }
     }
 
-    /** Reads the log in {@code folder} and writes {@code file} anew. */
+    /** Reads the log in {@code folder} and rewrites {@code file}. */
     static void write(Path folder, Path file) throws IOException {
         Path inner = folder.resolve(VERSION_FOLDER);
         File logs = (Files.isDirectory(inner) ? inner : folder).toFile();

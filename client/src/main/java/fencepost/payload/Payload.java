@@ -8,7 +8,7 @@ import java.util.zip.CRC32C;
 
 /**
  * Entries that prove themselves: the header names the run, the writer, the ledger and the entry, and a checksum
- * covers all bytes, so that any reader can tell what it was given without knowing what was written. Big-endian.
+ * covers all bytes, so that any reader can identify an entry without knowing what was written. Big-endian.
  */
 public final class Payload {
     /** Smallest payload that can be made. */
@@ -55,7 +55,7 @@ public final class Payload {
     }
 
     /**
-     * Tells what the remaining bytes of {@code bytes} prove when they were returned as {@code entry} of
+     * Returns what the remaining bytes of {@code bytes} prove when they were returned as {@code entry} of
      * {@code ledger} in run {@code runId}. The buffer's position is left as it is.
      */
     public static Evidence verify(ByteBuffer bytes, long runId, long ledger, long entry) {

@@ -13,7 +13,7 @@ import org.apache.bookkeeper.net.BookieId;
 /**
  * BookKeeper's default placement, except that the creator of a ledger may name its first ensemble.
  *
- * <p>The ensemble stands in the ledger's custom metadata under {@link #KEY}: bookie ids in their order,
+ * <p>The ensemble is in the ledger's custom metadata under {@link #KEY}: bookie ids in their order,
  * joined by commas. The order decides the write set of every entry, so a scenario can say which bookie
  * stores what. Replacements, and the order in which replicas are read, are the default policy's.
  */

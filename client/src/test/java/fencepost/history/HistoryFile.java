@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.zip.CRC32;
 
-/** A history file as it lies on the disk, read without the code that wrote it. */
+/** A history file on the disk, read without the code that wrote it. */
 final class HistoryFile {
     private final ByteBuffer bytes;
 

@@ -17,9 +17,9 @@ public final class FencepostAccess {
     }
 
     /**
-     * Tells the bookies the handle's LAC explicitly.
+     * Sends the handle's LAC to the bookies explicitly.
      *
-     * @return the LAC sent, when an ack quorum has it
+     * @return the sent LAC, when an ack quorum has acknowledged it
      */
     public static CompletableFuture<Long> writeLac(LedgerHandle handle) {
         CompletableFuture<Long> result = new CompletableFuture<>();
