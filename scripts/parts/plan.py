@@ -44,7 +44,7 @@ STEPS = {
     "uv": Step(steps.uv, (), "uv, which installs packages", 18, 67),
     "venv": Step(steps.venv, ("uv",)),
     "python": Step(
-        steps.python, ("venv",), "Python packages, Spark and Java", 690, 1340, 10, 1400,
+        steps.python, ("venv",), "Python packages, Spark and Java", 715, 1455, 10, 1400,
         cached=lambda: steps.packages_mark().exists(),
     ),
     "servers": Step(steps.servers, ("venv",), f"jars of BookKeeper {DEFAULT_VERSION}", 112, 112),

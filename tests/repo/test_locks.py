@@ -68,9 +68,21 @@ def test_a_lock_names_places_in_a_repository(path: Path) -> None:
         assert group and name.startswith(f"{artifact}-{version}") and not place.is_absolute(), place
 
 
+def sums(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def sums_of_lock(lock: Path) -> dict[str, str]:
+    return {name: one for one, name in map(str.split, lock.read_text().splitlines()[1:])}
+
+
 def test_the_charts_of_the_reports_are_as_locked(root: Path) -> None:
-    version, *sums = (root / "locks" / "uplot.txt").read_text().splitlines()
     folder = root / "harness" / "reports" / "assets" / "uplot"
-    seen = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
-    assert {name: one for one, name in map(str.split, sums)} == seen
-    assert f"(v{version.split()[1]})" in (folder / "uPlot.iife.min.js").read_text()[:200]
+    assert sums(folder) == sums_of_lock(root / "locks" / "uplot.txt")
+    version = (root / "locks" / "uplot.txt").read_text().split()[1]
+    assert f"(v{version})" in (folder / "uPlot.iife.min.js").read_text()[:200]
+
+
+def test_what_searches_the_documentation_offline_is_as_locked(root: Path) -> None:
+    folder = root / "docs" / "assets" / "iframe-worker"
+    assert sums(folder) == sums_of_lock(root / "locks" / "iframe-worker.txt")
