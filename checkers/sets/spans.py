@@ -219,12 +219,6 @@ class Spans:
         starts = np.repeat(self.first - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
         return starts + np.arange(widths.sum(), dtype=np.int64)
 
-    def covers(self, ledger: int, first: int, last: int) -> bool:
-        """Whether every entry from ``first`` to ``last`` of a ledger is in the set: one span has them all."""
-        mine = self.of(ledger)
-        at = int(np.searchsorted(mine.first, first, side="right")) - 1
-        return at >= 0 and last <= int(mine.last[at])
-
     def holds(self, ledger: int, entries: Ints) -> Bools:
         """For each entry of one ledger, whether it is in the set."""
         mine = self.of(ledger)
@@ -242,14 +236,18 @@ class Spans:
         if not len(self) or not len(entry):
             return np.full(len(entry), -1, dtype=np.int64)
         ledgers, number = np.unique(self.ledger, return_inverse=True)
-        entries, first = np.unique(entry), self.first
-        # Ledger and entry as one number each: spans are sorted by both, and only the order counts.
-        width = len(entries) + 1
-        begins = number * width + np.searchsorted(entries, first)
+        first, last, entry = self.first, self.last, entry.astype(np.int64)
+        width = int(entry.max()) + 2
+        if len(ledgers) * width >= LAST_ENTRY:  # only the order of entries counts
+            entries, entry = np.unique(entry, return_inverse=True)
+            first, last = np.searchsorted(entries, first), np.searchsorted(entries, last, side="right") - 1
+            width = len(entries) + 1
+        # Ledger and entry as one number each: spans are sorted by both.
+        begins = number * width + np.minimum(first, width - 1)
         mine = np.minimum(np.searchsorted(ledgers, ledger), len(ledgers) - 1)
-        at = np.searchsorted(begins, mine * width + np.searchsorted(entries, entry), side="right") - 1
+        at = np.searchsorted(begins, mine * width + entry, side="right") - 1
         found = np.maximum(at, 0)
-        inside = (self.ledger[found] == ledger) & (first[found] <= entry) & (entry <= self.last[found])
+        inside = (self.ledger[found] == ledger) & (first[found] <= entry) & (entry <= last[found])
         return np.where(inside, found, -1)
 
     def counted_in(self, others: Spans) -> Ints:

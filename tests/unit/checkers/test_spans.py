@@ -98,11 +98,30 @@ def test_one_ledger_and_all_but_some(rows, ledger):
 
 
 @steady(60)
-@given(pairs, st.integers(1, 3), st.integers(0, 12), st.integers(0, 5))
-def test_a_range_is_covered_when_every_entry_of_it_is_in_the_set(rows, ledger, first, more):
-    wanted = {(ledger, entry) for entry in range(first, first + more + 1)}
-    assert spans(rows).covers(ledger, first, first + more) == (wanted <= set(rows))
-    assert spans(rows + sorted(wanted)).covers(ledger, first, first + more)
+@given(pairs, pairs, st.sampled_from([0, 1, 2**61]))
+def test_rows_of_many_ledgers_find_their_spans(rows, asked, more):
+    """Also where ledger and entry do not fit into one number."""
+    found = spans([(ledger, entry + more * (ledger == 2)) for ledger, entry in rows])
+    ledgers, entries = (np.array([pair[at] for pair in asked], dtype=np.int64) for at in (0, 1))
+    entries = entries + more * (ledgers == 2)
+    assert found.has(ledgers, entries).tolist() == [pair in set(rows) for pair in asked]
+    places = found.place(ledgers, entries).tolist()
+    columns = list(found)
+    for place, ledger, entry in zip(places, ledgers.tolist(), entries.tolist(), strict=True):
+        assert place == -1 or (
+            columns[place][0] == ledger and columns[place][1] <= entry <= columns[place][2]
+        )
+
+
+@steady(60)
+@given(pairs, pairs)
+def test_the_entries_of_one_set_are_counted_in_each_span_of_another(rows, others):
+    mine, theirs = spans(rows), spans(others)
+    numbers = mine.counted_in(theirs).tolist()
+    assert numbers == [
+        sum((ledger, entry) in set(rows) for entry in range(first, last + 1))
+        for ledger, first, last in theirs
+    ]
 
 
 @steady(60)
