@@ -51,7 +51,7 @@ class RunFacts:
     it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
     every write set; none where it gives none.
     ``chains`` are the logs made of ledgers. ``most_acks`` is the largest ack quorum of any ledger, 0 where
-    nobody looked: a summary may drop sooner what no ledger can need.
+    nobody looked: a check may drop what no ledger can need.
     """
 
     scenario: str

@@ -2,7 +2,7 @@
 
 Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; knows no fault, no operation and no
 frame. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
-A *life* is a bookie and its boot as one number, the form in which summaries keep it.
+A *life* is a bookie and its boot as one number, the form in which tables have it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""One version of a ledger's metadata, and the summary of them all: the rows of the table as they came.
+"""One version of a ledger's metadata, as an object; judges nothing.
 
-Of most ledgers nothing is to be said: they stay columns, and what follows from them is
-:mod:`checkers.facts.histories`. Knows the table and ``protocol.metadata``; judges nothing.
+Of most ledgers nothing is to be said: they stay columns (:mod:`checkers.facts.plain`).
 """
 
 from __future__ import annotations
