@@ -1,7 +1,7 @@
 """Makes what later starts are faster with: class-data archives of the servers, the client and Spark.
 
 Run by set-up (``python -m harness.archives``). Everything works without them, only slower, so a
-failure here is told and ends nothing.
+failure here is reported and ends nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What so many trials say about a rate: exact bounds after Clopper and Pearson, at 95 % confidence.
+"""Exact bounds of a rate from a number of trials after Clopper and Pearson, at 95 % confidence.
 
 Source: C. J. Clopper, E. S. Pearson, "The use of confidence or fiducial limits illustrated in the
-case of the binomial", Biometrika 26 (1934). Plain arithmetic; knows nothing of runs.
+case of the binomial", Biometrika 26 (1934). Plain arithmetic, independent of runs.
 """
 
 from __future__ import annotations

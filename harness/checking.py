@@ -13,7 +13,7 @@ from protocol.errors import NotReadyError
 
 _PREBOOT = {"preboot_start": True, "preboot_end": False, "preboot_error": False}
 _CHECK = {"preboot_start": True, "full_check_init": True, "clear_integcheck_flag": False}
-"""The events that tell whether it goes on; the last one counts."""
+"""The events that show whether the check is in progress; the last one counts."""
 
 
 def repairing(stage: Stage, bookie: str) -> bool:

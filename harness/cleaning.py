@@ -1,6 +1,6 @@
-"""What runs left that nobody needs any more, on disk and in a container engine, and which are still at work.
+"""Unneeded leftovers of runs, on disk and in a container engine, and which runs are still in progress.
 
-A run at work holds a lock on its ``harness.log``; the kernel frees it with the process, so a
+A run in progress holds a lock on its ``harness.log``; the kernel frees it with the process, so a
 killed harness never blocks cleaning.
 """
 
@@ -28,14 +28,14 @@ _LOGGED = ("data", "lives")
 
 @contextmanager
 def at_work(folder: RunFolder) -> Iterator[None]:
-    """Mark a mode's folder as in use for as long as the block lasts; waits for somebody who is there."""
+    """Mark a mode's folder as in use for as long as the block lasts; waits for another user of it."""
     with folder.harness_log.open("a") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         yield
 
 
 def is_at_work(folder: RunFolder) -> bool:
-    """Whether a living process is at work in the folder."""
+    """Whether a running process uses the folder."""
     if not folder.harness_log.exists():
         return False
     with folder.harness_log.open("a") as log:
@@ -53,9 +53,9 @@ def drop_directories(folder: RunFolder) -> None:
 
 
 def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path, int]]:
-    """Folders that may go, each with its size in bytes; nothing of a run of which a mode is at work.
+    """Folders that may be deleted, with their sizes in bytes; nothing of a run with a mode in progress.
 
-    With ``runs`` they are those of whole runs.
+    With ``runs`` they are folders of whole runs.
     """
     for run in every_run(results):
         modes = modes_of(run)
@@ -66,7 +66,7 @@ def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path
 
 
 def abandoned_containers() -> dict[str, list[str]]:
-    """Containers and networks by run, of runs that nobody will clear up any more; none without an engine."""
+    """Containers and networks by run, of runs whose harness is gone; none without an engine."""
     try:
         return abandoned(EngineSocket(socket_path()))
     except OSError:

@@ -1,6 +1,6 @@
 """Named conditions that a plan may wait for; each is asked of the real cluster.
 
-A condition returns whether it holds and the state it saw, as a phrase. Limbo is told by the
+A condition returns whether it holds and the state it saw, as a phrase. Limbo is recognised by the
 bookie's own answer to a plain read of an entry that cannot exist (507: limbo).
 """
 
@@ -136,7 +136,7 @@ def not_limbo(stage: Stage, step: Any) -> tuple[bool, str]:
 
 @condition("forgotten")
 def forgotten(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The bookie answers that it knows no such ledger."""
+    """The bookie answers NoSuchLedger."""
     status = stage.cluster.answer(step.target, stage.ledgers.id(step.ledger), _NO_SUCH_ENTRY_ID)
     return status == NO_LEDGER, f"{step.target} {_said(status)}"
 
@@ -152,14 +152,14 @@ def state(stage: Stage, step: Any) -> tuple[bool, str]:
 
 @condition("acked")
 def acked(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The ledger's writer was told ok for at least so many adds."""
+    """At least ``step.entries`` adds of the ledger were acknowledged to its writer."""
     count = acked_entries(stage, step.ledger)
     return count >= step.entries, f"{count} of {step.entries} adds to {step.ledger} acknowledged"
 
 
 @condition("acted")
 def acted(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The named fault has acted on at least so many messages; that confirms it."""
+    """The named fault has acted on at least ``step.times`` messages; that confirms it."""
     count = stage.faults.acted(step.fault)
     if count is None:
         return False, f"no fault named {step.fault} is in force"
@@ -183,7 +183,7 @@ def quiet(stage: Stage, step: Any) -> tuple[bool, str]:  # noqa: ARG001  # takes
 
 
 def acked_entries(stage: Stage, ledger: str) -> int:
-    """How many adds to a named ledger its writers were told ok, so far."""
+    """Number of adds to a named ledger that were acknowledged to its writers up to now."""
     total = 0
     for client, handle in stage.ledgers.handles(ledger):
         total += int(stage.call(client, "status", handle=handle).get("acked", 0))

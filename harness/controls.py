@@ -1,4 +1,4 @@
-"""The controls of a scenario: the runs that they ask for beside its own, and what came of them."""
+"""The controls of a scenario: the additional runs that they need, and the results of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def control_runs(
 ) -> Iterator[tuple[Plan, str, Settings, tuple[str, ...]]]:
     """Plan, release, settings and modes of each control that is a release or other parameters.
 
-    The other controls need no run of their own: a mode is one of the plan's, a step is in each run.
+    The other controls need no separate run: a mode is one of the plan's, a step is in each run.
     """
     for control in plan.control:
         settings = control_settings(control)
@@ -39,9 +39,9 @@ def setting_text(value: object) -> str:
 
 
 def control_lines(plans: Iterable[Plan], counted: Mapping[Any, tuple[int, int]]) -> Iterator[str]:
-    """A line for each control: what it is, and how many of its trials came out as stated.
+    """A line for each control: what it is, and how many of its trials were as expected.
 
-    ``counted`` maps (scenario, mode, release, settings as text) to trials as stated and trials in all.
+    ``counted`` maps (scenario, mode, release, settings as text) to trials as expected and trials in all.
     """
     for plan in plans:
         for control in plan.control:

@@ -70,7 +70,7 @@ def await_quiet(stage: Stage) -> str:
 def observe(stage: Stage) -> dict[str, Any]:
     """A census, final reads with recovery, a census again; returns the final state of each ledger.
 
-    One that the servers do not let end is noted, and leaves out no other.
+    An observation that the servers prevent is noted, and the others are made nevertheless.
     """
     finals: dict[str, Any] = {}
     with noted(stage):
@@ -106,7 +106,7 @@ def census(stage: Stage, only: int | None = None) -> str:
 
 
 def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
-    """One long command of the observer; ``ClientError`` when it was not carried out."""
+    """One long command of the observer; ``ClientError`` when it did not run."""
     reply = stage.reply(stage.cluster.observer.submit(do, **parameters), _OBSERVATION_TIMEOUT_S, do)
     if not reply.get("ok"):
         raise ClientError(

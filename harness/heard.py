@@ -1,6 +1,6 @@
-"""What the logs of boots have told while the run goes on; each line of each is read once.
+"""The events in the logs of boots while the run goes on; each line of each log is read once.
 
-The events are those that the evidence is made of. Knows no step: whoever waits for a boot's word asks here.
+The events equal the events in the evidence. Independent of steps: a condition on a boot's log reads here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evidence.collect.logs import GrowingLog, LogEvent
 
 
 class Heard:
-    """The events of every boot that was asked for, so far; thread-safe."""
+    """The events up to now of every boot that was queried; thread-safe."""
 
     def __init__(self) -> None:
         self._logs: dict[Path, tuple[GrowingLog, list[LogEvent]]] = {}

@@ -70,13 +70,13 @@ def session_in(folder: Path, *, master: str | None = None) -> Iterator[Session]:
 
 @contextmanager
 def judging(folder: Path, *, master: str | None = None) -> Iterator[Judge]:
-    """A judge for as long as the block lasts, on a session of its own (:func:`session_in`)."""
+    """A judge for as long as the block lasts, on a separate session (:func:`session_in`)."""
     with session_in(folder, master=master) as session:
         yield Judge(session)
 
 
 def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
-    """Hold a verdict against what its plan says should come out in this mode and version."""
+    """Compare a verdict with what its plan expects in this mode and version."""
     facts = folder.run()
     plan = from_json(facts).plan
     names = ledger_names(folder)

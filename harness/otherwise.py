@@ -1,7 +1,7 @@
-"""What goes otherwise than planned: kept apart from faults of the harness and the machine, and noted.
+"""Deviations from the plan: kept apart from errors of the harness and the machine, and noted.
 
-A server under test that dies, refuses or does not get ready, a condition that never holds and a step
-with another outcome are results. The run stops acting, is observed as far as possible, and is judged.
+A server under test that dies, refuses or does not become ready, a condition that never holds and a step
+with another outcome are results. The run skips its other steps, is observed as far as possible, and judged.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from protocol.errors import FencepostError, LinkError, NotReadyError, StepError,
 
 
 def by_itself(death: Exit) -> bool:
-    """Whether a server under test ended by itself.
+    """Whether a server under test ended on its own.
 
-    The harness did not send this SIGKILL and no process sends it to itself: the machine or a user did.
+    False for SIGKILL: the harness did not send it and no process sends it to itself, so the machine or a
+    user did.
     """
     under_test = is_bookie(death.server) or is_autorecovery(death.server)
     return under_test and death.signal != signal.SIGKILL

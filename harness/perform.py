@@ -1,6 +1,6 @@
 """Performing a plan's steps in order: triggers, blocks that run together, expected outcomes.
 
-One step ends before the next begins. A step in a ``together`` block runs in a thread of its own;
+One step ends before the next begins. A step in a ``together`` block runs in a separate thread;
 a trigger waits for a time after the block began, or for an event. Every step is recorded.
 """
 
@@ -41,14 +41,14 @@ from protocol.errors import ContradictedError, FencepostError, NotReadyError, St
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a step stands in the plan (indexes of steps and branches), and when its block began."""
+    """The position of a step in the plan (indexes of steps and branches), and when its block began."""
 
     path: tuple[int, ...]
     block_ns: int
 
 
 def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) -> None:
-    """Carry out ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
+    """Run ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
 
     An error ends the other branches too, at their next look at the cluster; it is the stage's ``ended_by``.
     """
@@ -109,7 +109,7 @@ def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
 
 
 def _done(step: StepSpec, stage: Stage) -> Done:
-    """Carry it out; an act that may end anyhow and gets no reply in time has ended unknown."""
+    """Run one step; an action that may end in any way and gets no reply in time has an unknown outcome."""
     try:
         return _act(step.name)(stage, step.params)
     except NotReadyError as error:

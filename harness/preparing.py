@@ -93,7 +93,7 @@ def _later_versions(plan: Plan) -> Iterator[str]:
 
 
 def require_disks(plan: Plan) -> None:
-    """Refuse a plan whose bookies have disks of their own where there can be none."""
+    """Refuse a plan whose bookies have dedicated disks where the machine does not support them."""
     asked = plan.cluster.disks
     reason = None if asked is None else disks.lacking(asked.kind)
     if asked is not None and reason is not None:

@@ -1,4 +1,4 @@
-"""What came out of a run: the verdict of each mode, and whether its plan expected it. Data only."""
+"""The result of a run: the verdict of each mode, and whether its plan expected it. Data only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plans.comparison import Comparison
 
 @dataclass(frozen=True)
 class ModeResult:
-    """What came out in one mode, and whether the plan expected it; ``took_s`` is 0 for a stored run."""
+    """The result of one mode, and whether the plan expected it; ``took_s`` is 0 for a stored run."""
 
     mode: str
     folder: RunFolder

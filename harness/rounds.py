@@ -1,4 +1,4 @@
-"""The rounds of a run: the plan's steps carried out so often in one cluster, each time on fresh ledgers.
+"""The rounds of a run: the plan's steps, repeated in one cluster, each time on fresh ledgers.
 
 Between rounds every fault is healed; where one had been injected, the next round begins when the
 cluster is quiet again. Observations at the end of a run are made once, over all rounds.
@@ -17,9 +17,9 @@ from protocol.errors import FencepostError
 
 
 def carry_out(stage: Stage) -> None:
-    """Carry out all rounds, or up to the step that is over or goes otherwise than planned.
+    """Run all rounds, or stop at the step that ends the plan or deviates from it.
 
-    Raises what is a fault of the harness or the machine.
+    Raises errors of the harness or the machine.
     """
     try:
         _all_rounds(stage)

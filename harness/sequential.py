@@ -1,9 +1,9 @@
-"""Whether something fails often or rarely, decided after as few tries as a stated confidence allows.
+"""Decides whether something fails often or rarely, with as few tries as a given confidence allows.
 
 Source: A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16
-(1945). Two rates are told apart: ``often`` and ``rarely``. After each try the ratio of how likely the
-outcomes are under both is held against two bounds; either error is at most ``1 - confidence`` (up to
-the little that Wald's bounds overshoot). Between the rates either answer is right.
+(1945). The test distinguishes two rates: ``often`` and ``rarely``. After each try the likelihood ratio of
+the outcomes under both is compared with two bounds; either error is at most ``1 - confidence`` (except
+for the small overshoot of Wald's bounds). Between the rates either answer is right.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import math
 from dataclasses import dataclass
 
 _APART = 9.0
-"""``often`` is so many times ``rarely``."""
+"""The ratio of ``often`` to ``rarely``."""
 SUREST = 0.9
 """The highest rate that is called often: what fails always is held against 9 of 10."""
 
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """Tells the rate ``often`` from ``rarely`` with ``confidence``, each above 0 and below 1."""
+    """Distinguishes the rates ``often`` and ``rarely`` with ``confidence``, each above 0 and below 1."""
 
     often: float
     rarely: float

@@ -31,7 +31,7 @@ from protocol.exit_codes import ExitCode
 def run_series(
     orders: Sequence[Order], *, times: int, master: str | None = None, quiet: bool, as_json: bool
 ) -> int:
-    """Carry out every order so often; everything is prepared before anything starts."""
+    """Run every request ``times`` times; everything is prepared before anything starts."""
     narrator = Narrator(quiet=quiet or as_json)
     prepared = _repeated([prepare(order) for order in orders], times)
     with judging(prepared[0].order.results, master=master) as judge:
@@ -61,7 +61,7 @@ def _verdicts(found: FoundRun) -> dict[str, bytes]:
 
 
 def _held(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> str:
-    """Whether judging a bundle again came out as the verdicts that it brought."""
+    """Whether judging a bundle again gives the verdicts that it contains."""
     other = [mode for mode, verdict in now.items() if before.get(mode) != verdict]
     if not other:
         return "judged again: the same verdicts as in the bundle, byte for byte"
@@ -75,7 +75,7 @@ def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
 def _each(
     prepared: Sequence[Prepared], do: Callable[[Prepared], RunResult], narrator: Narrator, *, quiet: bool
 ) -> list[RunResult]:
-    """Every result; when an error ends the series, what came out before it is told first."""
+    """Every result; when an error ends the series, the results before it are reported first."""
     results: list[RunResult] = []
     try:
         for number, one in enumerate(prepared, start=1):
@@ -89,11 +89,10 @@ def _each(
 
 
 def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:
-    """The exit code for what came out, and the reason as a phrase.
+    """The exit code for the results, and the reason as a phrase.
 
-    An anomaly that nothing states, or a decision other than stated, before unknown before as
-    expected. A control that did not bite, or evidence that is not whole, is unknown: the run has
-    not shown that it could fail.
+    Precedence: an unexpected anomaly or decision, then unknown, then as expected. A control that did not
+    fail, or incomplete evidence, is unknown: the run has not shown that it could fail.
     """
     wrong = [mode for mode in modes if not mode.comparison.met]
     if not wrong:

@@ -1,7 +1,7 @@
-"""The stage of one run: what the acts of a plan work with while it goes on.
+"""The state of one run in progress, which the actions of a plan use.
 
-Holds the cluster, the ledgers by name, the faults in force and the running loads. Knows nothing
-of judging: what happens here is recorded by the clients, the keeper and the fault log.
+Holds the cluster, the ledgers by name, the faults in force and the running loads. Independent of
+judging: the clients, the keeper and the fault log record what happens here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOK_ROUND_S = 0.2
 
 
 def told(death: Exit) -> str:
-    """A death that nobody ordered, as a phrase."""
+    """A death that the harness did not cause, as a phrase."""
     how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
     return f"{death.server} (boot {death.boot}) ended on its own with {how}"
 
@@ -75,7 +75,7 @@ class Ledgers:
             return self._ids[name]
 
     def known(self) -> Mapping[str, int]:
-        """Every named ledger so far."""
+        """Every ledger named up to now."""
         with self._lock:
             return dict(self._ids)
 
@@ -153,7 +153,7 @@ class Stage:
         return self.censuses
 
     def heard(self, name: str) -> Sequence[LogEvent]:
-        """What the log of a process's present or last boot has told so far."""
+        """The events in the log of a process's present or last boot up to now."""
         return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
 
     def observe_metadata(self) -> None:
@@ -161,7 +161,7 @@ class Stage:
         self.cluster.observer.call("watch", timeout_s=120)
 
     def call(self, client: str, do: str, *, timeout_s: float = 120, **parameters: Any) -> dict[str, Any]:
-        """One command of a client, and its reply; a death that nobody ordered ends the wait."""
+        """One command of a client, and its reply; an unplanned death ends the wait."""
         return self.reply(self.client(client).submit(do, **parameters), timeout_s, f"{client} {do}")
 
     def reply(self, future: Future[dict[str, Any]], timeout_s: float, what: str) -> dict[str, Any]:

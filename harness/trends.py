@@ -1,4 +1,4 @@
-"""``fencepost report --trends``: all stored runs of a results folder, read on Spark, told together."""
+"""``fencepost report --trends``: one report on all stored runs of a results folder, read on Spark."""
 
 from __future__ import annotations
 

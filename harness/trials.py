@@ -1,7 +1,7 @@
-"""What many runs say together: each mode of each run is so many trials, counted here.
+"""Counts of trials over many runs: each mode of each run counts as one or more trials.
 
-A trial is a run, or a round of one. Runs are counted together when scenario, release, parameters
-and mode agree. Data only: the same counts come from runs just carried out and from stored ones.
+A trial is a run, or a round of a run. Runs are counted together when scenario, release, parameters
+and mode agree. Data only: new and stored runs give the same counts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ENDED_EARLY = "error"
 
 @dataclass(frozen=True)
 class Trial:
-    """What one run showed in one mode: so many of its ``rounds`` came out as stated.
+    """The result of one run in one mode: ``as_stated`` of its ``rounds`` were as expected.
 
-    ``releases`` are those of its bookies, ``settings`` the plan's parameters as text. ``verdict`` is
-    :data:`ENDED_EARLY` for a run that did not come to one, ``why`` the first reason where it was not
-    as stated. ``took_s`` is the wall time with judging, 0 where it was not measured.
+    ``releases`` are its bookies' releases, ``settings`` the plan's parameters as text. ``verdict`` is
+    :data:`ENDED_EARLY` for a run without a verdict, ``why`` the first reason why it was not as
+    expected. ``took_s`` is the wall time with judging, 0 where it was not measured.
     """
 
     scenario: str
@@ -95,7 +95,7 @@ class Tally:
 
     @property
     def as_stated(self) -> int:
-        """How many came out as the plan states."""
+        """Number of trials with the result that the plan states."""
         return sum(one.as_stated for one in self.trials)
 
     @property

@@ -1,1 +1,1 @@
-"""The acts of a plan: one function for each step name, carried out on the stage."""
+"""The actions of a plan: one function for each step name, which runs on the stage."""

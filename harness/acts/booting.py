@@ -18,7 +18,7 @@ _BEFORE_READY = ("journal_failed",)
 
 @condition("said")
 def said(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The log of the present or last boot has the event so many times.
+    """The log of the present or last boot has the event at least ``step.times`` times.
 
     ``ContradictedError`` when it cannot come any more.
     """
@@ -36,7 +36,7 @@ def said(stage: Stage, step: Any) -> tuple[bool, str]:
 
 @condition("refused")
 def refused(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The present or last boot has ended by itself."""
+    """The present or last boot has ended on its own."""
     process = stage.cluster.process(step.target)
     if not isinstance(process, CanRefuse):
         raise UsageError(f"whether {step.target} refuses cannot be seen on this backend")

@@ -161,7 +161,7 @@ def delete(stage: Stage, step: Any) -> Done:
 
 
 def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
-    """An act that is one command on the client's present handle; ``sentence`` tells what came of it."""
+    """An action that is one command on the client's present handle; ``sentence`` describes its result."""
 
     def carry_out(stage: Stage, step: Any) -> Done:
         handle = stage.ledgers.handle(step.client, step.ledger)

@@ -35,7 +35,7 @@ def start(stage: Stage, step: Any) -> Done:
 
 @act("roll")
 def roll(stage: Stage, step: Any) -> Done:
-    """Restart servers one after the other; each ending is a fault of its own in the record."""
+    """Restart servers one after the other; each end is a separate fault in the record."""
     for each in step.starts():
         stage.faults.inject(step.how, FAULTS[step.how].params(target=each.target))
         _started(stage, each)

@@ -1,7 +1,7 @@
 """The condition that a bookie's journal holds the fence of a ledger, as its files show.
 
 A bookie without an entry of the ledger answers a fencing request before the fence is in its journal,
-so nobody can tell from the answer.
+so the answer does not show it.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def begin(stage: Stage, step: Any) -> Done:
                 opened=stage.ledgers.name,
             )
             load.totals.update(totals)
-        except BaseException as error:  # noqa: BLE001  # re-raised by whoever ends the load
+        except BaseException as error:  # noqa: BLE001  # re-raised when a step ends the load
             load.error = error
 
     load.thread = threading.Thread(target=work, name=f"load-{name}", daemon=True)
@@ -58,7 +58,7 @@ def end(stage: Stage, step: Any) -> Done:
 
 @condition("done")
 def done(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The load has ended by itself, well or not; whoever ends it hears how."""
+    """The load has ended on its own, well or not; ``end_load`` returns how."""
     if step.load not in stage.loads:
         raise UsageError(f"no load {step.load!r} is running", remedy="wait for it before it is ended")
     load = stage.loads[step.load]

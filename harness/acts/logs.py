@@ -11,7 +11,7 @@ from harness.stage import Stage
 
 @act("extend")
 def extend(stage: Stage, step: Any) -> Done:
-    """The ledger becomes the log's last one, if nobody else changes the list at the same time."""
+    """Make the ledger the log's last one, unless another client changes the list at the same time."""
     text = f"{step.client} puts {step.ledger} at the end of log {step.log}"
     listed = stage.call(step.client, "chain_list", chain=step.log)
     if not listed.get("ok"):

@@ -1,7 +1,7 @@
 """Acts and conditions on a ledger's metadata, straight at the metadata store.
 
-What other parties do to a ledger's metadata while its writer is at work is done here by the
-harness, one compare-and-swap at a time; ZooKeeper's transaction log records it like any other.
+The harness makes changes that other parties make to a ledger's metadata while its writer is active, one
+compare-and-swap at a time; ZooKeeper's transaction log records them like any other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.stage import Stage
 
 @act("touch")
 def touch(stage: Stage, step: Any) -> Done:
-    """Write the metadata anew, unchanged, so that whoever knows the former version loses its next write."""
+    """Rewrite the metadata unchanged, so that the next write based on the former version fails."""
     version = stage.cluster.metadata.touch(stage.ledgers.id(step.ledger))
     return Done(f"touch {step.ledger}: metadata version {version}")
 

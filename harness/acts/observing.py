@@ -1,6 +1,6 @@
 """Acts of the observer within a plan: a census between steps.
 
-Every run ends with observations of its own; these are additional ones.
+Every run ends with observations; these are additional ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The registry of acts: step name -> what carrying it out means.
+"""The registry of actions: step name -> function that runs the step.
 
 An act gets the stage and its checked parameters, and returns what happened. It raises only when
 the run cannot go on; an operation that BookKeeper refused is an outcome, not an error.
@@ -18,7 +18,7 @@ from harness.stage import Stage
 class Done:
     """What an act did, as a sentence, and how it ended for the plan's ``outcome``.
 
-    ``facts`` are recorded beside the step: what the client was told (:func:`told`).
+    ``facts`` are recorded beside the step: the client's result (:func:`told`).
     """
 
     text: str
@@ -56,6 +56,6 @@ def refusal(reply: dict[str, Any]) -> str:
 
 
 def told(reply: dict[str, Any]) -> dict[str, Any]:
-    """What a reply tells of a decision: the last entry, or the error's name and code."""
+    """The decision in a reply: the last entry, or the error's name and code."""
     keys = ("last_entry",) if reply.get("ok") else ("error", "code")
     return {key: reply[key] for key in keys if key in reply}

@@ -1,7 +1,7 @@
 """Conditions on repair: whether a ledger is marked, whether all is replicated, what the auditor counted.
 
-That no ledger is marked proves nothing by itself: the auditor may not have looked yet. So an audit is
-waited for that began when the set of registered bookies was what it is.
+An absence of marked ledgers alone proves nothing: the auditor may not have looked yet. So these wait for
+an audit that began with the present set of registered bookies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AUDITS = {
     "replicas": ("replicas_check_started", "replicas_check_ended"),
 }
 _ENOUGH_CHECKS = 5
-"""A check may meet a bookie that has just come back; so many alike do not."""
+"""A single check may meet a bookie that has just come back; this number of equal checks does not."""
 
 
 @condition("marked")
@@ -66,9 +66,9 @@ class _Replicated:
 
 @beginning("replicas_counted")
 def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # asked for when it is looked at
-    """A check of replicas that began since has ended and counted so many ledgers.
+    """A check of replicas that began since has ended and counted the expected numbers of ledgers.
 
-    ``ContradictedError`` once enough of them, one after the other, counted alike and otherwise.
+    ``ContradictedError`` once enough consecutive checks agree on other numbers.
     """
     repairs = _repairs(stage)
     since = _now()
@@ -89,7 +89,7 @@ def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # a
 
 
 def _unsettled(stage: Stage) -> str | None:
-    """How the bookies that are registered differ from those that run, None when they do not."""
+    """How the registered bookies differ from the running bookies, None when they do not."""
     there = stage.cluster.metadata.registered()
     run = {name for name, one in stage.cluster.bookies.items() if one.state is ProcessState.RUNNING}
     if there == run:

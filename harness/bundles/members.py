@@ -58,7 +58,7 @@ def _files(folder: RunFolder, *, full: bool) -> Iterator[Path]:
 
 
 def _group(parts: tuple[str, ...], bookies: set[str], *, full: bool) -> str:
-    """The group of a file by its path below the mode's folder; empty for one that stays out."""
+    """The group of a file by its path below the mode's folder; empty for an excluded file."""
     if parts[0] == "raw":
         return _RAW.get(parts[1], CORE)
     if parts[0] != "servers":

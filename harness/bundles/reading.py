@@ -134,7 +134,7 @@ def _only_once(path: Path, names: list[str]) -> None:
 
 
 def _apart(path: Path, archive: zipfile.ZipFile, listed: list[zipfile.ZipInfo]) -> None:
-    """Members lie one behind the other; one that lies in another would be unpacked many times."""
+    """Members must not overlap: an overlapping member would be unpacked many times."""
     reached = 0
     for info in sorted(listed, key=lambda one: one.header_offset):
         if info.header_offset < reached:

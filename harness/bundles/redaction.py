@@ -1,9 +1,9 @@
-"""What is nobody's affair is taken out of texts: hosts, users, environment, absolute paths, addresses.
+"""Removes private information from texts: hosts, users, environment, absolute paths, addresses.
 
-Paths below the run's folder become ``RUN/...``, every other one ``PATH``. Loopback addresses stay: they
-are the run's own. Works on text of any kind, line by line; knows no file's meaning but that of
-``run.json`` (:func:`without_host`), and that ``data`` in JSON may be text in base64, as the cookies of
-bookies are in ZooKeeper's transactions.
+Paths below the run's folder become ``RUN/...``, all others ``PATH``. Loopback addresses stay: they
+are the run's own. Works on any text, line by line, with two special cases: ``run.json``
+(:func:`without_host`), and ``data`` in JSON, which may be text in base64, like bookies' cookies in
+ZooKeeper's transactions.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Redactor:
     def of(cls, paths: Iterable[str], texts: Iterable[str], known: Iterable[str]) -> Redactor:
         """Learn from the run's own folders (where it was recorded, where it is now) and from its texts.
 
-        ``known`` are names of the run's own processes, which stay whoever else is named so.
+        ``known`` are names of the run's own processes, which stay even if a host or user has the same name.
         """
         recorded = tuple(
             sorted({one.rstrip("/") for one in paths if one.startswith("/")}, key=len, reverse=True)
@@ -69,7 +69,7 @@ class Redactor:
         )
 
     def text(self, text: str) -> str:
-        """The text without what is nobody's affair; the same text where there is nothing of it."""
+        """The text without private information; unchanged if it has none."""
         return self._plain(_ENCODED.sub(self._encoded, text))
 
     def _encoded(self, found: re.Match[str]) -> str:

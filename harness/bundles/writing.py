@@ -1,7 +1,7 @@
-"""Writes a bundle: small enough for an issue, and without what is nobody's affair.
+"""Writes a bundle: small enough for an issue, and without private information.
 
-Texts are redacted, so their sums in the seal are made anew; ``bundle.json`` says which and what they were.
-A file that was not what the seal says stays so: redaction repairs nothing.
+Texts are redacted, so their sums in the seal are recomputed; ``bundle.json`` lists the original sums.
+A file that differed from the seal before still differs: redaction repairs nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LIMIT_BYTES = 25_000_000
 _TEXT_BYTES = 256 << 20
 _CHUNK_BYTES = 1 << 20
 _RECORDED = re.compile(r'"(/[^"]+)/[^"/]+/raw/frames"')
-"""Where a run was recorded, as the proxy told it."""
+"""The folder where a run was recorded, in the proxy's log."""
 _ALIKE = (2020, 1, 1, 0, 0, 0)
 """The time of every member: the same run makes the same bytes."""
 
@@ -48,7 +48,7 @@ class Bundle:
 
     @property
     def size_bytes(self) -> int:
-        """Of the archive as it lies on the disk."""
+        """Size of the archive file."""
         return self.path.stat().st_size
 
 
@@ -170,7 +170,7 @@ def _reseal(folder: RunFolder, contents: _Contents, kept: Iterable[Member]) -> N
             sums[path] = hashlib.sha256(contents.changed[inside]).hexdigest()
     tree = json.loads(text)
     fresh = resealed(tree, sums)
-    assert is_whole(fresh)  # noqa: S101  # or the bundle would accuse the run of damage
+    assert is_whole(fresh)  # noqa: S101  # otherwise the bundle would be reported as damaged
     contents.was.setdefault(name, hashlib.sha256(folder.end_json.read_bytes()).hexdigest())
     written = json.dumps(fresh, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     contents.changed[name] = written.encode()

@@ -1,1 +1,1 @@
-"""Many runs by one file: listed, carried out in a worker, kept as they come, decided and told."""
+"""Campaigns: many runs from one file, listed, executed in a worker, stored, decided and reported."""

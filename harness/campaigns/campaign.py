@@ -51,7 +51,7 @@ class Asked:
 
 
 def run_campaign(campaign: Campaign, asked: Asked) -> int:
-    """Carry out what is waiting, write the reports into the night's folder, and return the exit code."""
+    """Run the pending experiments, write the reports into the night's folder, and return the exit code."""
     narrator = Narrator(quiet=asked.quiet)
     place = asked.results / "campaigns" / _name(campaign, asked)
     units = shard(units_of(campaign, plans=place / "plans", version=asked.version), *asked.part)
@@ -90,7 +90,7 @@ def _night(campaign: Campaign, asked: Asked, place: Path, units: Sequence[Experi
 
 
 def _last(place: Path, night: Store) -> list[Outcome]:
-    """What came out in the night before this one."""
+    """The results of the night before this one."""
     others: Iterator[Store] = (other for other in nights(place) if other.path != night.path)
     return [outcome for other in islice(others, 1) for outcome in other.outcomes]
 

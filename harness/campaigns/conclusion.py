@@ -1,4 +1,4 @@
-"""What a campaign came to, in the order in which it is told; its reports are made of this. Data only."""
+"""The result of a campaign, in the order of its reports, which are made of this. Data only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Group:
 
     @property
     def fine(self) -> int:
-        """How many came out as expected."""
+        """Number of runs that were as expected."""
         return sum(one.came is Came.AS_EXPECTED for one in self.outcomes)
 
     @property
@@ -50,7 +50,7 @@ class Conclusion:
 
     @property
     def counted(self) -> str:
-        """How many runs came out how, and how many did not come to it."""
+        """Number of runs by outcome, and of runs that were not started."""
         told = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
         return f"{counted(len(self.outcomes), 'run')}: {', '.join(told) or 'none'}{unfinished}."

@@ -1,4 +1,4 @@
-"""Whether a campaign passed: its exit code and the reason, from what came out."""
+"""Whether a campaign passed: its exit code and the reason, from its outcomes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _CODES = (
 def decision(
     outcomes: Sequence[Outcome], *, left: int, unfinished_fails: bool, unknown_warns: bool = False
 ) -> tuple[ExitCode, str]:
-    """The exit code and why; ``left`` runs were not carried out for want of time.
+    """The exit code and why; ``left`` runs were not started because the time was over.
 
-    Unknown is never a pass, unless the user said that it shall only warn; nor is a campaign in which nothing
+    Unknown is never a pass, unless the user chose to be only warned; nor is a campaign in which nothing
     ran.
     """
     found = counts(outcomes)

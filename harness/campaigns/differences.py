@@ -10,7 +10,7 @@ from harness.experiments.outcomes import Came, Outcome
 
 @dataclass(frozen=True)
 class Change:
-    """One unit that came out otherwise than the last time; ``before`` is None where it was not run then."""
+    """One unit with another outcome than last time; ``before`` is None where it was not run then."""
 
     now: Outcome
     before: Came | None
@@ -22,7 +22,7 @@ class Change:
 
 
 def changes(now: Sequence[Outcome], before: Sequence[Outcome]) -> list[Change]:
-    """Every unit of ``now`` that came out otherwise, the worst first; new ones only when they failed."""
+    """Every unit of ``now`` with another outcome, the worst first; new units only when they failed."""
     known = {one.key: one.came for one in before}
     found = [
         Change(one, known.get(one.key)) for one in now if one.came is not known.get(one.key, Came.AS_EXPECTED)

@@ -22,7 +22,7 @@ _NO_TIME = "not started in time"
 
 
 def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Experiment]) -> None:
-    """Write the file; runs that were not carried out are skipped cases that say so."""
+    """Write the file; runs that were not started are skipped cases that say so."""
     document = JUnitXml(name)
     cases = [(one.scenario, _case(one)) for one in outcomes]
     cases += [(unit.scenario, _skipped(unit)) for unit in left]

@@ -1,4 +1,4 @@
-"""What a campaign consists of: its runs as units, in the order in which they are carried out."""
+"""The content of a campaign: its runs as units, in the order of execution."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
 
 
 def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experiment]:
-    """The controls that need a run of their own, unless the user's release goes before theirs."""
+    """The controls that need a separate run, unless the user's release replaces theirs."""
 
     def varied(settings: Settings) -> Plan:
         return load(find(plan.name), words(), workloads=loads(), settings=dict(settings))

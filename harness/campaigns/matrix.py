@@ -25,7 +25,7 @@ _THEORY: dict[Kept, str] = {
 
 
 class Heat(StrEnum):
-    """How bad: all entries kept, nobody may close the ledger, entries cut off, not known."""
+    """Severity: all entries kept, ledger cannot be closed, entries cut off, unknown."""
 
     ALL = "all"
     REFUSED = "refused"
@@ -35,7 +35,7 @@ class Heat(StrEnum):
 
 @dataclass(frozen=True)
 class Measured:
-    """One cell in one mode: what was found, in words; ``proven`` says that the run came out as stated."""
+    """One cell in one mode: what was found, in words; ``proven`` says that the run was as expected."""
 
     cell: Cell
     mode: str
@@ -50,7 +50,7 @@ class Measured:
 
 
 def measured(matrix: Matrix, night: Store) -> list[Measured]:
-    """Every cell in every mode, in order; those not carried out have no heat."""
+    """Every cell in every mode, in the order of the matrix; cells that did not run have no heat."""
     done = {(one.scenario, one.mode): one for one in night.outcomes}
     return [
         _measured(cell, mode, done.get((f"matrix/{cell.name}", mode)), night.path / RUNS)
@@ -85,8 +85,8 @@ def heat_map(found: Sequence[Measured]) -> Markup:
         for row in _rows(found)
     ]
     note = (
-        f"{ENTRIES} entries lie on AQ bookies each, the fewest that may acknowledge them; so many of these "
-        "are lost and come back. Small: what the documents say. Framed: it differs from that. "
+        f"Each cell has {ENTRIES} entries on AQ bookies, the fewest that may acknowledge them; the given "
+        "number of these is lost and restarted. Small text: what the documents say. Framed: a difference. "
         "(?): the run did not prove it."
     )
     table = el("table", el("thead", head), el("tbody", body), class_="matrix")

@@ -1,4 +1,4 @@
-"""Old nights are removed by the campaign's rule; the newest stay, and those at work are never touched."""
+"""Removes old nights by the campaign's rule; keeps the newest, and never touches a night in progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A campaign told in Markdown, for a job's summary page, and as annotations of a CI service."""
+"""A campaign's report in Markdown, for a job's summary page, and as annotations of a CI service."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""``fencepost explain``: the life of a ledger or of one entry, told from a run's tables in order of time."""
+"""``fencepost explain``: the history of a ledger or of one entry, from a run's tables in order of time."""

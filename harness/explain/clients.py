@@ -1,4 +1,4 @@
-"""What clients did with a ledger and what they were told, as lines."""
+"""Clients' operations on a ledger and their results, as lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def entry_moments(operations: Iterable[Row], names: Names, entry: int) -> Iterat
 
 
 def read_moments(operations: Iterable[Row], names: Names, entry: int | None = None) -> Iterator[Moment]:
-    """Reads of ranges with what they delivered; of one entry only those that did not deliver it.
+    """Reads of ranges with what they delivered; for one entry only reads that did not deliver it.
 
     Reads of one handle that went well and continue each other are one line, at the end of the last.
     """

@@ -27,7 +27,7 @@ EVENTS = {
     "repair_enabled": "lets ledgers be repaired again",
     "ledger_replicated": "has made the copies that the ledger lacked",
 }
-"""Events of servers that are told: BP-46's steps at boot, and repair."""
+"""Events of servers that are shown: BP-46's steps at boot, and repair."""
 
 Row = Mapping[str, Any]
 

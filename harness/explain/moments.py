@@ -1,6 +1,6 @@
 """One line of a story: when, who, what; and how many such lines become text.
 
-Knows nothing of tables and of BookKeeper.
+Independent of tables and of BookKeeper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a story is told from: rows of a run's tables, and the names of the numbers in them."""
+"""The data of an explanation: rows of a run's tables, and the names of the numbers in them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Names:
         return self.numbers.get(number, f"number {number}")
 
     def boot(self, bookie: int, boot: int) -> str:
-        """``b1``, or ``b1 boot 2`` for one that had several lives."""
+        """``b1``, or ``b1 boot 2`` for a bookie with several boots."""
         name = self.of_number(bookie)
         if bookie not in self.restarted:
             return name

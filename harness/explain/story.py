@@ -39,7 +39,7 @@ class Story:
 
 
 def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]:
-    """Lines that tell the life of ledger ``subject`` (a name or a number), or of one entry of it.
+    """Lines with the history of ledger ``subject`` (a name or a number), or of one entry of it.
 
     Raises ``EvidenceError`` when the run has no tables yet, ``UsageError`` for an unknown name.
     """
@@ -139,6 +139,6 @@ def _ends_below(entry: int, versions: Rows) -> list[int]:
 
 
 def _looks_afterwards(row: dict[str, Any], tables: Tables) -> bool:
-    """Whether a frame belongs to the observer's own questions, which have lines of their own."""
+    """Whether a frame belongs to the observer's own requests, which have separate lines."""
     observer = tables.run["clients"].get(OBSERVER)
     return bool(row["source"] == observer and row["kind"] == Message.READ)

@@ -1,4 +1,4 @@
-"""The messages of a whole ledger in short: counts for the many, lines for those that fence and recover."""
+"""A summary of a ledger's messages: counts for most, single lines for fencing and recovery."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ACTS = {
 }
 _MOST_LINES = 120
 _SHORTEST_STRETCH = 4
-"""More frames of recovery than these are told by stretches of entries."""
+"""More frames of recovery than this are summarised by ranges of entries."""
 
 Row = Mapping[str, Any]
 

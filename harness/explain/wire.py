@@ -69,7 +69,7 @@ def request_fate(row: Mapping[str, Any], names: Names) -> str:
 
 
 def answer_text(row: Mapping[str, Any], names: Names) -> str:
-    """The status that the bookie gave, and where it differs the one that was delivered."""
+    """The status that the bookie gave, and the delivered status where it differs."""
     delivered = status_text(row["delivered"])
     if row["flags"] & FrameFlag.FORGED and row["status"] == Status.NONE:
         return f"{delivered}, forged by {names.rule(row['rule'])}: the bookie was never asked"

@@ -1,4 +1,4 @@
-"""A stored run as an order to carry it out again: its plan as it was executed, seed, release, settings."""
+"""A stored run as a request to repeat it: its plan as it was executed, seed, release, settings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Again:
     ledgers: tuple[str, ...] = ()
     """The ledgers of the findings, as the run named them."""
     backend: str = DEFAULT_BACKEND
-    """Of the run that is carried out again, and so of the next, unless another is asked for."""
+    """Backend of the stored run, and of its repetition unless another is requested."""
     bundle: Path | None = None
     """The archive that it came from; its ``folder`` is gone then."""
 

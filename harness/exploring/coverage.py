@@ -40,7 +40,7 @@ _ANSWERED: Mapping[int, str] = {
 
 @dataclass
 class Coverage:
-    """Category -> name -> (in so many runs, so often in all)."""
+    """Category -> name -> (number of runs that used it, number of uses)."""
 
     runs: int = 0
     seen: dict[str, dict[str, tuple[int, int]]] = field(

@@ -35,7 +35,7 @@ from protocol.modes import MODES
 
 _SEED_LIMIT = 2**31
 _MOST_ERRORS = 3
-"""So many runs in sequence that end by an error end the search: the machine is at fault, or the harness."""
+"""Number of consecutive errors that ends the search: the cause is the machine or the harness."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Search:
 
 @dataclass
 class Found:
-    """What came out so far."""
+    """The results up to now."""
 
     ended: list[Ended] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
 
     @property
     def verdicts(self) -> Counter[str]:
-        """How many runs came to which verdict."""
+        """Number of runs by verdict."""
         return Counter(one.verdict for one in self.ended)
 
     @property
@@ -83,7 +83,7 @@ class Explorer:
         self.asked = Asked(offered_faults(), search.mode, search.version, search.beyond)
 
     def tree(self, number: int) -> dict[str, Any]:
-        """The plan of run ``number`` (from 0) as a plan file has it."""
+        """The plan of run ``number`` (from 0) as the tree of a plan file."""
         return generate(self.profile, self.first + number, self.asked)
 
     def prepare(self, number: int) -> Prepared:

@@ -1,7 +1,7 @@
-"""The kinds of what a run showed, ``durability/lost``: what makes two failures the same one.
+"""The kinds of a run's failures, such as ``durability/lost``; two failures of one kind count as the same.
 
-Anomalies, and one that no checker convicts: that the cluster did not become quiet when everything was healed.
-How long that may take is promised nowhere, so it is no anomaly; who searches looks for it all the same.
+Anomalies, and one kind that no checker reports: the cluster did not become quiet after everything was
+healed. No document limits how long that may take, so it is no anomaly, but a search looks for it as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def known_kinds(folder: RunFolder) -> frozenset[str]:
 
 
 def stored_kinds(folder: RunFolder) -> frozenset[str]:
-    """The kinds of a run that was judged; ``EvidenceError`` for one that was not."""
+    """The kinds of a judged run; ``EvidenceError`` when it was not judged."""
     return shown(folder, _judgements(folder))
 
 
@@ -49,7 +49,7 @@ def shown(folder: RunFolder, judgements: Iterable[Judgement]) -> frozenset[str]:
 
 
 def not_quiet(folder: RunFolder) -> str:
-    """Why the cluster did not become quiet at the end of a run; empty when it did, or nobody waited."""
+    """Why the cluster did not become quiet at the end of a run; empty when it did, or no step waited."""
     told = (record["error"] for record in read_lines(folder.steps).records if record.get("step") == NOT_QUIET)
     return str(next(told, ""))
 

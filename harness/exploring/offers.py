@@ -9,7 +9,7 @@ from plans.steps import faults_in
 
 
 def offered_faults() -> frozenset[str]:
-    """The names of all faults but those that lack something here."""
+    """The names of all faults that this machine supports."""
     return frozenset(name for name in faults_in(words()) if name in FAULTS and lacking(name) is None)
 
 

@@ -28,7 +28,7 @@ def replay(
     as_json: bool,
     backend: str | None = None,
 ) -> int:
-    """Carry a stored run out again so often, on its own backend or on another; the exit code.
+    """Repeat a stored run ``times`` times, on its own backend or on another; the exit code.
 
     0: it never failed, 3: some run said nothing and none failed, 4: it failed.
     """
@@ -55,7 +55,7 @@ def replay(
 
 
 def rate_lines(again: Again, ended: Sequence[Ended]) -> list[str]:
-    """How often it failed, with the bounds that so many runs allow; a run that says nothing is no try."""
+    """How often it failed, with the bounds for that number of runs; runs that prove nothing do not count."""
     tried = [one for one in ended if says(one)]
     lines = []
     for kind in sorted(again.kinds | {kind for one in tried for kind in one.kinds}):

@@ -1,4 +1,4 @@
-"""One run of a search: carried out without words, judged whatever happens, and told as data."""
+"""One run of a search: executed without output, judged whatever happens, and returned as data."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _never_quiet(mode: ModeResult) -> str:
 def carry_out(prepared: Prepared, judge: Judge, watch: Callable[[str], None]) -> Ended:
     """Run and judge once; an error of the harness or of a server ends this run only.
 
-    ``watch`` is told what goes on. An interruption passes through.
+    ``watch`` is called with progress messages. An interruption is not caught.
     """
     began = time.monotonic()
     path = new_run(prepared.order.results, prepared.plan.name, prepared.seed)

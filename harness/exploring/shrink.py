@@ -1,7 +1,7 @@
-"""``fencepost shrink``: of a run that failed, a plan that is as small as it can be and fails alike.
+"""``fencepost shrink``: for a failed run, finds the smallest plan that fails in the same way.
 
-What may be taken away is :mod:`plans.shrinking`'s affair; here each smaller plan is run until the
-sequential test says whether it still fails, and the smallest is written as a scenario.
+:mod:`plans.shrinking` decides what may be removed; this module runs each smaller plan until the
+sequential test says whether it still fails, and writes the smallest as a scenario.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 
 _FIRST_TRIES = 5
-"""So often the run itself is repeated at most to learn how often it fails; two failures are enough."""
+"""Most repetitions of the run itself to learn how often it fails; two failures are enough."""
 _ENOUGH = 2
 _MOST_ROUNDS = 3
 NAME = "shrunk"
@@ -80,7 +80,7 @@ class Shrinker:
 
     @property
     def best(self) -> Tree:
-        """The smallest plan so far; empty before the first."""
+        """The smallest plan found up to now; empty before the first."""
         return self.kept[-1] if self.kept else {}
 
     def fails(self, tree: Tree) -> bool:
@@ -110,7 +110,7 @@ class Shrinker:
         return failed, tried
 
     def run(self, plan: Plan, *, boxed: bool = True) -> Ended:
-        """Carry a plan out once, in the time box; what it left is removed unless it failed, however."""
+        """Run a plan once, within the time limit; its folder is removed unless it failed in any way."""
         if boxed and self.wish.for_s is not None and self.status.took_s > self.wish.for_s:
             raise TimeIsUpError
         repeat = ("fencepost", "shrink", *self.again.words)
@@ -185,7 +185,7 @@ def shrink(wish: Wish, *, quiet: bool, as_json: bool) -> int:
 
 
 def _reduce(shrinker: Shrinker) -> None:
-    """Every pass in turn until none of them gains anything, or the time is up."""
+    """Run every pass in turn until none of them gains anything, or the time is over."""
     try:
         only_about(shrinker.best, shrinker.again.ledgers, shrinker.fails)
         for _ in range(_MOST_ROUNDS):
@@ -214,7 +214,7 @@ def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
 
 @contextmanager
 def _written(shrinker: Shrinker, output: Path, confirmed: list[Ended]) -> Iterator[None]:
-    """Write the smallest plan so far, however the shrinking ends."""
+    """Write the smallest plan found, however the shrinking ends."""
     try:
         yield
     finally:

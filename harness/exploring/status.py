@@ -47,7 +47,7 @@ class Status:
             yield
 
     def begins(self, counts: str) -> None:
-        """A run begins; ``counts`` is what came out so far."""
+        """A run begins; ``counts`` are the results up to now."""
         self._counts, self._doing, self._since = counts, "", time.monotonic()
 
     def doing(self, text: str) -> None:

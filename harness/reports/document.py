@@ -1,7 +1,7 @@
-"""One self-contained HTML document: styles, scripts and data inside, nothing asked from anywhere.
+"""One self-contained HTML document: styles, scripts and data are inside, and it loads nothing.
 
-Its content security policy forbids every request and every script but the ones named by their sums, so
-that even text that got past escaping could do nothing. Knows nothing of runs.
+Its content security policy forbids every request, and every script that is not listed by its checksum, so
+that even text that was not escaped could do nothing. Independent of runs.
 """
 
 from __future__ import annotations

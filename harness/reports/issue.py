@@ -1,6 +1,6 @@
 """A run as Markdown for an issue of the project under test: what happened, in which steps, and the proof.
 
-Tells what was judged; names no host, user or path. Where the run was shrunk, its smallest plan is the steps.
+States what was judged; names no host, user or path. For a shrunk run, the steps are its smallest plan.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SHRUNK = "shrunk.yaml"
 MOST_STEPS = 30
 MOST_FINDINGS = 5
 _DECIDING = ("journalWriteData", "journalSyncData", "dataIntegrityChecking", "ledgerStorageClass")
-"""Settings that are told always; others when the plan or the user set them."""
+"""Settings that are always shown; others when the plan or the user set them."""
 
 
 def issue_markdown(found: FoundRun) -> str:
-    """The text; of several modes the one with the most serious verdict is told."""
+    """The text; for several modes it describes the mode with the most serious verdict."""
     mode = min(stored_modes(found), key=lambda one: SEVERITY.index(Verdict(one.verdict["verdict"])))
     shrunk = found.path / SHRUNK
     minimal = shrunk.read_text(encoding="utf-8") if shrunk.is_file() else None

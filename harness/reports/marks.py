@@ -19,7 +19,7 @@ def end_mark(part: str) -> str:
 
 
 def between(document: Path, part: str) -> list[str]:
-    """The lines that stand there; ``UsageError`` when the document has no such part."""
+    """The lines between the marks; ``UsageError`` when the document has no such part."""
     _, inside, _ = _split(document, part)
     return inside.strip("\n").splitlines()
 

@@ -1,6 +1,6 @@
 """HTML that cannot forget to escape: elements are functions, and every plain string in them is text.
 
-Only what these functions return is markup. Knows nothing of runs.
+Only the results of these functions are markup. Independent of runs.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NEVER_IN_JSON = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u
 def el(name: str, /, *children: Child | Iterable[Child], **attributes: str | int | bool | None) -> Markup:
     """One element. Strings are escaped, None is left out, lists are flattened.
 
-    Attributes lose a trailing ``_`` and have ``-`` for ``_`` (``class_``, ``data_run``); one that is
-    None or False is left out, one that is True has no value.
+    Attributes lose a trailing ``_`` and have ``-`` for ``_`` (``class_``, ``data_run``); an attribute that
+    is None or False is left out, with True it has no value.
     """
     inside = "".join(_texts(children))
     opening = f"<{name}{''.join(_attributes(attributes))}>"

@@ -1,4 +1,4 @@
-"""What a series showed, as text: so many of so many as stated, with the bound that this number allows."""
+"""The result of a series as text: the fraction that was as expected, with the bound for that number."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def quoted(tally: Tally) -> str:
 
 
 def bound(as_stated: int, of: int) -> str:
-    """How often it may come out otherwise; what is unknown counts as otherwise."""
+    """The bound of the rate of other results; unknown counts as another result."""
     other = of - as_stated
     return f"{'bound: ' if not other else 'otherwise: '}below {percent(below(other, of), up=True)}"
 

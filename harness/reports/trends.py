@@ -27,7 +27,7 @@ _SUMMED = ["acknowledged", *_LOST, "corrupt", "vanished", "unavailable", "acked"
 
 
 def frame(trends: Sequence[Trend]) -> pd.DataFrame:
-    """One row for each mode of each run, losses of each class in a column of their own."""
+    """One row for each mode of each run, with a separate column for the losses of each class."""
     rows = []
     for one in trends:
         row = asdict(one)
@@ -110,7 +110,7 @@ def csv_text(trends: Sequence[Trend]) -> str:
 
 
 def _rate(one: Trend) -> float:
-    """Acknowledged adds in a second of waiting; NaN where nobody waited, which no median counts."""
+    """Acknowledged adds per second of waiting; NaN where no client waited, which no median counts."""
     return round(one.acked / one.waiting_s, 1) if one.waiting_s else float("nan")
 
 

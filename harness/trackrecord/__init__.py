@@ -1,1 +1,1 @@
-"""Known bugs of BookKeeper, each found on a release that has it and not on one that has not."""
+"""Known bugs of BookKeeper, each found on an affected release and not found on an unaffected release."""

@@ -1,6 +1,6 @@
 """The bugs as data: which scenario finds which, on which release, and on which it must not.
 
-Knows no run; what came out of runs is counted in :mod:`harness.trackrecord.counting`.
+Independent of runs; :mod:`harness.trackrecord.counting` counts their results.
 """
 
 from __future__ import annotations

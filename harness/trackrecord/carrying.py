@@ -23,7 +23,7 @@ MARK = "track record"
 
 
 def carry_out(chosen: Sequence[Bug], *, times: int, results: Path, document: Path | None, quiet: bool) -> int:
-    """Run both sides of every bug so often, print the table, put it into ``document``; the exit code.
+    """Run both sides of every bug ``times`` times, print the table, put it into ``document``; the exit code.
 
     Everything is prepared before anything starts, and a failure of the harness ends all of it.
     """

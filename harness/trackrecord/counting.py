@@ -1,7 +1,7 @@
 """What the runs of the track record showed, and its table.
 
-A side of a bug is its runs on one release. A run that did not come out as stated has neither found the
-bug nor shown that it is not there, unless the finding itself is among its own.
+A side of a bug is its runs on one release. A run that was not as expected has neither found the bug nor
+shown that it is absent, unless the finding itself is among its findings.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Showing(StrEnum):
 
 
 def showing(bug: Bug, verdict: RunVerdict, names: Mapping[int, str], *, as_stated: bool) -> Showing:
-    """Whether the bug's finding is in the verdict; ``names`` are those of the ledgers.
+    """Whether the bug's finding is in the verdict; ``names`` are the ledgers' names.
 
-    Absent only where the run came out as its plan states, which proves that it could have failed: it
-    was judged on whole evidence, and what must break in it broke.
+    Absent only where the run was as its plan expects, which proves that it could have failed: it was
+    judged on whole evidence, and its required anomalies occurred.
     """
     judgement = verdict.judgements.get(bug.property)
     findings = judgement.findings if judgement else ()

@@ -1,4 +1,4 @@
-"""The smallest proof as a picture: a lane for everybody who took part, time going down.
+"""The smallest proof as a diagram: a lane for each participant, time going down.
 
 Every moment is a row: its time, its sentence, and behind it the lanes with an arrow or a mark. Positions
 across are percentages, so that the picture fits a phone and a sheet of paper alike. Drawn without scripts.
@@ -71,7 +71,7 @@ def _drawn(moment: Moment, lanes: Sequence[str]) -> Markup:
 
 
 def _marks(moment: Moment, lanes: Sequence[str]) -> list[Markup]:
-    """An arrow for each receiver; where nobody is told anything a mark on each lane concerned."""
+    """An arrow for each receiver; a moment without a receiver has a mark on each lane concerned."""
     places = [lanes.index(lane) for lane in lanes_in(moment) if lane in lanes]
     if moment.to:
         sender = lane_of(moment.who)

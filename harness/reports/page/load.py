@@ -63,7 +63,7 @@ def _counts(bins: Numbers, used: int) -> list[int]:
 
 
 def _quantiles(bins: Numbers, took_ms: Numbers, used: int) -> Mapping[str, list[float | None]]:
-    """Median, 99th of a hundred, and most of each bin; None where it has none."""
+    """Median, 99th percentile and maximum of each bin; None for an empty bin."""
     order = np.lexsort((took_ms, bins))
     bins, took_ms = bins[order], took_ms[order]
     counts = np.bincount(bins, minlength=used)

@@ -1,8 +1,8 @@
-"""Which life is worth a picture, and the few moments of it that prove what was judged.
+"""Which ledger or entry gets a diagram, and the few moments that prove what was judged.
 
-The most serious finding that names an entry, else a ledger; without findings the last entry that the
-first ledger acknowledged, so that a run that kept its promise shows how. The moments are those of
-``fencepost explain``, without what has no part in it.
+The most serious finding that names an entry, else a ledger; without findings the last acknowledged entry
+of the first ledger, so that a valid run shows how it kept its promise. The moments are taken from
+``fencepost explain``, without unrelated ones.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def lane_of(who: str) -> str:
 
 
 def lanes_in(moment: Moment) -> list[str]:
-    """Everybody who takes part in a moment: senders, receivers, what a fault hits."""
+    """Every participant of a moment: senders, receivers, targets of a fault."""
     if moment.who == NEMESIS:
         inside = re.search(r"\((.*)\)", moment.what)
         return re.split(r"[\s,>-]+", inside.group(1))[1:] if inside else []
@@ -156,7 +156,7 @@ def _is_life(moment: Moment) -> bool:
 
 
 def _real(lanes: Sequence[str], bookies: Collection[str]) -> list[str]:
-    """Of a fault's words those that are bookies; whoever else it hits is no reason to leave it out."""
+    """The bookies among a fault's targets; other targets are no reason to leave it out."""
     return [lane for lane in lanes if lane in bookies]
 
 

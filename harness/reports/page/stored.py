@@ -1,6 +1,6 @@
-"""What a report is made from: one mode of a stored run, and what of it can be shown.
+"""The data of a report: one mode of a stored run, and which parts can be shown.
 
-Reads what judging wrote. What is missing is a reason to be shown, not an error.
+Reads the results of judging. A missing part gives a reason to show, not an error.
 """
 
 from __future__ import annotations

@@ -62,14 +62,14 @@ class _Clock:
 
 
 def _step(one: Row, clock: _Clock) -> Bar:
-    """A step that could not be carried out has an error where others have an outcome and a text."""
+    """A step that could not run has an error where others have an outcome and a text."""
     outcome, text = one.get("outcome"), one.get("error") or one.get("text", "")
     kind = "step" if outcome and one["planned"] in (outcome, "any") else "step odd"
     return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(text)]
 
 
 def _fault(row: Row, clock: _Clock) -> Bar:
-    """From its injection to its healing; one that never took effect from its planning on."""
+    """From its injection to its healing; from its planning if it never took effect."""
     began = row["injected_ns"] if row["injected_ns"] != NEVER else row["confirmed_ns"]
     unsure = row["confirmed_ns"] == NEVER
     kind = "fault unplanned" if row["kind"] == UNPLANNED else "fault unsure" if unsure else "fault"
