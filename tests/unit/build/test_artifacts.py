@@ -1,4 +1,4 @@
-"""Jars are fetched once, whole and checked; what is missing is said with its remedy."""
+"""Jars are fetched once, whole and checked; an error about missing jars names the remedy."""
 
 import threading
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_cache_root_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 class TestMaven:
-    """What Maven's output means; the lines are those of Maven 3.8."""
+    """Parsing of Maven's output; the lines are from Maven 3.8."""
 
     def test_no_such_release(self) -> None:
         line = "[ERROR] Could not find artifact org.apache.bookkeeper:bookkeeper:pom:4.17.9 in central (https://x)"

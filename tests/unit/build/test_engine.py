@@ -1,4 +1,4 @@
-"""What lacks for containers is said with its remedy, and the plugin is taken where this system has it."""
+"""Missing requirements of containers are reported with their remedy; an installed compose plugin is used."""
 
 import sys
 from collections.abc import Callable

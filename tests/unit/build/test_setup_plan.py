@@ -46,7 +46,7 @@ def test_nothing_is_needed_when_all_is_current(cache: Path, monkeypatch: pytest.
 
 
 def test_every_need_names_an_earlier_step() -> None:
-    """Else a step would wait for one that is not started, or for ever."""
+    """Otherwise a step would wait for a step that never starts."""
     names = list(plan.STEPS)
     for index, name in enumerate(names):
         assert set(plan.STEPS[name].needs) <= set(names[:index])

@@ -35,7 +35,7 @@ ENDLESS = Policy(unknown_again=CAMPAIGN.unknown_again)
 
 
 def scripted(*came: Came) -> Callable[[Experiment], Outcome]:
-    """Carries out nothing; says what it is told, in order."""
+    """A stand-in for a run: returns the given outcomes one after the other."""
     script: Iterator[Came] = iter(came)
     return lambda unit: outcome_of(unit, next(script), why="so it is")
 
@@ -220,7 +220,7 @@ def test_auto_is_as_many_as_cores_and_memory_allow(cores: int, gib: int, paralle
 
 
 class Scripted:
-    """Stands in for a worker: answers or raises what it is told, in order."""
+    """A stand-in for a worker: returns or raises the given replies one after the other."""
 
     warm = True
 

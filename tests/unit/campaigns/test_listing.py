@@ -1,4 +1,4 @@
-"""What a campaign's file asks for, and what is wrong with one that asks for something else."""
+"""The units of a campaign's file, and the errors of an invalid file."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ SHAPES = st.integers(1, 6).flatmap(lambda wide: st.tuples(st.just(wide), st.inte
 
 @given(SHAPES, st.integers(1, 6))
 def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[int, int], lost: int) -> None:
-    """By counting answers: those that have the entries, those that deny them, those that do not know."""
+    """Counts the possible answers: entry found, entry denied, unknown."""
     write, ack = shape
     quorums = Quorums(write, write, ack)
     cell = Cell(quorums, min(lost, ack), "process")

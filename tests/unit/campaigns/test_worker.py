@@ -1,4 +1,4 @@
-"""What a worker answers for a run that could not be carried out; nothing is started."""
+"""A worker's answer for a run that could not start; nothing is started."""
 
 from __future__ import annotations
 

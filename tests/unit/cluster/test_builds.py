@@ -21,7 +21,7 @@ RELEASE = (
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own with a release in it that consists of four jars."""
+    """A separate cache with a release of four jars."""
     place = tmp_path / "cache"
     filled(place / "bookkeeper" / "4.18.0", *RELEASE)
     monkeypatch.setenv("FENCEPOST_CACHE", str(place))

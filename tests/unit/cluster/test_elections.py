@@ -1,4 +1,4 @@
-"""When an auditor's first check of all ledgers is over, as the metadata store tells it."""
+"""When an auditor's first check of all ledgers is over, according to the metadata store."""
 
 from __future__ import annotations
 

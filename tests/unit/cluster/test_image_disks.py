@@ -21,7 +21,7 @@ from plans.disks import Disks
 from protocol.errors import ServerError
 from tests.unit.cluster.test_keeper import CHECKOUT, alive, eventually
 
-pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
 
 
 def loops_on(folder: Path) -> list[str]:
@@ -80,7 +80,7 @@ def test_a_power_loss_takes_what_was_not_synced(keeper: Keeper, tmp_path: Path, 
         (disk.path / "late").write_text("too late")
     assert not disk.sound
     assert disk.mount_again() == Probe(synced=True, unsynced=False)
-    assert (disk.path / "synced").read_text() in ("there", "")  # truncated before it was written anew
+    assert (disk.path / "synced").read_text() in ("there", "")  # truncated before it was written again
     assert disk.sound
 
 
@@ -140,7 +140,7 @@ def test_a_harness_killed_together_with_its_keeper_leaves_neither(tmp_path: Path
 
 
 class Harness:
-    """A harness in a process of its own; a server of it writes to a disk without end."""
+    """A harness in a separate process; one of its servers writes to a disk without end."""
 
     def __init__(self, folder: Path) -> None:
         program = f"""

@@ -1,4 +1,4 @@
-"""The keeper ends everything it started: in order, after either side is killed, and once only."""
+"""The keeper ends everything it started exactly once: on request, and after either side is killed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_server_has_its_own_session_and_default_signals(keeper: Keeper, tmp_pa
 
 
 class Harness:
-    """A harness in a process of its own that can be killed; it started ``zk1`` and ``b1``."""
+    """A harness in a separate process that can be killed; it started ``zk1`` and ``b1``."""
 
     def __init__(self, folder: Path, more: str = "") -> None:
         begin = f"""

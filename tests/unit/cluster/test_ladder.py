@@ -1,4 +1,4 @@
-"""The readiness ladder: rungs in order, and messages that say where it ended."""
+"""The readiness ladder: the sequence of rungs, and messages that say where it ended."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Kazoo:
 
 @pytest.fixture(autouse=True)
 def ctrl_c() -> Iterator[None]:
-    """As in a terminal; whoever runs the tests in the background has it ignored."""
+    """Handle SIGINT as in a terminal; tests that run in the background ignore it otherwise."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -27,7 +27,7 @@ Half = dict[str, Any]
 
 
 def add(entry: int, *, ledger: int = 5, told: Half | None = None) -> tuple[Half, Half]:
-    """An add that was acknowledged, or ended as ``told`` says; ``told={}`` never ended."""
+    """An acknowledged add, or an add with the given outcome half; an empty half means that it never ended."""
     acked = {"ledger": ledger, "entry": entry, "lac": entry, "expected": entry, "outcome": Outcome.OK}
     asked = {
         "kind": Kind.ADD,

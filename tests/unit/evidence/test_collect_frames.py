@@ -54,9 +54,9 @@ def boot_of_request(received_ns: int, forwarded_ns: int) -> int:
     [
         (200, 300, 1),
         (499, 501, 1),  # given before the end, on its way at the end
-        (499, 650, 1),  # nobody else lived meanwhile
+        (499, 650, 1),  # no other process ran meanwhile
         (499, 701, 0),  # the old or the new one
-        (501, 502, 0),  # asked when nobody lived
+        (501, 502, 0),  # asked when no process ran
         (650, 701, 0),
         (700, 10**9, 2),
         (99, 200, 0),
@@ -156,7 +156,7 @@ def resealed(seq: int, record: bytes) -> bytes:
 
 
 def log(*used: int, number: int = 0, **fields: Any) -> dict[WireFile, WireCounts]:
-    """Segments 1, 2, ... with so many records; -1: it is missing."""
+    """Segments 1, 2, ... with these numbers of records; -1: it is missing."""
     return {
         WireFile(at, Path(f"frames-{at:06d}.wire")): WireCounts(number or at, count, {}, **fields)
         for at, count in enumerate(used, start=1)

@@ -1,4 +1,4 @@
-"""What logs and ZooKeeper's transactions tell of a bookie's boot, in the words of several releases."""
+"""Events of a bookie's boot from logs and ZooKeeper's transactions, in the messages of several releases."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_log_that_grows_tells_what_it_tells_when_it_is_whole(parts: list[bytes
             path.write_bytes(raw[:cut])
             heard += growing.more()
         assert heard == [event for event in log_events("b1", 1, path) if event.event != LOG_READ]
-        assert [*growing.more()] == [], "nothing is told twice"
+        assert [*growing.more()] == [], "no event is reported twice"
 
 
 def test_a_boot_without_a_log_has_told_nothing_yet(tmp_path: Path) -> None:

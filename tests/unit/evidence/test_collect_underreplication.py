@@ -1,4 +1,4 @@
-"""What ZooKeeper and the logs of autorecovery tell of repair, in the words of several releases."""
+"""Repair as seen in ZooKeeper and in logs of autorecovery, in the messages of several releases."""
 
 from __future__ import annotations
 

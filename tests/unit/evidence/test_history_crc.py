@@ -1,4 +1,4 @@
-"""Checksums of many records at once are those of zlib."""
+"""Checksums of many records at once equal zlib's."""
 
 from __future__ import annotations
 

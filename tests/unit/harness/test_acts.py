@@ -1,4 +1,4 @@
-"""Every step that a plan may name has an act: what is only in the vocabulary could not be carried out."""
+"""Every step that a plan may name has an action; a step that is only in the vocabulary could not run."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Booting:
             raise NotReadyError("its journal is replayed")
 
     def allow_refusal(self) -> None:
-        raise AssertionError("nobody starts it")
+        raise AssertionError("it must not be started")
 
     allow_end = allow_refusal
 

@@ -1,4 +1,4 @@
-"""What a shell is told when the Tab key is pressed."""
+"""The completions that a shell gets for the Tab key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans whose bookies have disks of their own: refused where there can be none, and cleaned up afterwards."""
+"""Plans with dedicated disks: refused where the machine does not support them, and cleaned up afterwards."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_images_that_a_killed_run_left_are_found_with_what_they_take(tmp_path: P
         file.truncate(256 << 20)
         file.write(b"begun")
     (run.server("b1") / "data").mkdir()
-    RunFolder.create(run.scratch, "protected").write_run({})  # a copy that was being judged so far
+    RunFolder.create(run.scratch, "protected").write_run({})  # a copy that was being judged
     ((scratch, _), (data, nothing), (images, taken)) = leftovers(tmp_path, tables=False, runs=False)
     assert (scratch, data.name, nothing, images) == (run.scratch, "data", 0, image.parent)
     assert 0 < taken < 1 << 20

@@ -1,4 +1,4 @@
-"""When a search ends and what it says then; the runs themselves are only told."""
+"""When a search ends and what it prints then; the runs are simulated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., tuple[int, str]]
 
 
 class Run1(Ended):
-    """A run with a verdict of its own."""
+    """A run with a given verdict."""
 
     kinds: frozenset[str] = frozenset()
     verdict = "valid"
@@ -28,7 +28,7 @@ class Run1(Ended):
 
 
 class Anomaly(Run1):
-    """One that found something."""
+    """A run with an anomaly."""
 
     kinds = frozenset({"durability/lost"})
     verdict = "anomaly"
@@ -36,14 +36,14 @@ class Anomaly(Run1):
 
 
 class Known(Run1):
-    """One that met what is known."""
+    """A run with a known defect."""
 
     kinds = frozenset({"servers/full_check_early"})
     known = kinds
 
 
 class Broken(Run1):
-    """One that ended early."""
+    """A run that ended early."""
 
     verdict = "error"
     headline = "b1 did not start"
@@ -66,7 +66,7 @@ def search(**changes: Any) -> Search:
 
 @pytest.fixture
 def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Searches while runs come out as told; an exception is raised instead of a run."""
+    """Search with the given results of runs; a given exception is raised instead of a run."""
 
     @contextmanager
     def no_judge(_: Path) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What recording and judging hold and leave behind, with a judge that only says what it is told."""
+"""Locks and files of recording and judging, with a judge that returns a given verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUIET = Narrator(quiet=True)
 
 
 class Judging:
-    """Says the same verdict each time; notes where somebody is at work meanwhile."""
+    """Returns the same verdict each time; records which folders are in use meanwhile."""
 
     def __init__(self, *busy: RunFolder) -> None:
         self.busy = busy
@@ -33,7 +33,7 @@ class Judging:
 
     def verdict(self, folder: RunFolder) -> RunVerdict:
         self.seen.append([one.mode for one in self.busy or (folder,) if is_at_work(one)])
-        return RunVerdict("bp46/truncation", folder.mode, Verdict.UNKNOWN, "told anew", {})
+        return RunVerdict("bp46/truncation", folder.mode, Verdict.UNKNOWN, "judged again", {})
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_the_whole_run_says_what_was_judged_last(tmp_path: Path, modes: tuple[st
     again(found, Judging())
     whole = read_json(found.path / "verdict.json")
     assert (whole["met"], set(whole["modes"])) == (False, set(modes))
-    assert "told anew" in (found.path / "summary.md").read_text()
+    assert "judged again" in (found.path / "summary.md").read_text()
     assert (found.path / "report.html").exists()
 
 

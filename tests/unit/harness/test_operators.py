@@ -63,7 +63,7 @@ class Operated:
                     )
 
     def count_replicas(self, *counts: int) -> None:
-        """Write a check of replicas into the log that has counted so many ledgers, the worst first."""
+        """Write a check of replicas with these counts of ledgers into the log, the worst first."""
         self.audit(ended=False, what="ReplicasCheck")
         ends = ("NoReplicaOfAnEntry", "LessThanAQReplicasOfAnEntry", "LessThanWQReplicasOfAnEntry")
         told = ", ".join(f"numLedgersFoundHaving{end}={n}" for end, n in zip(ends, counts, strict=True))

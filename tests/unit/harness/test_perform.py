@@ -23,7 +23,7 @@ from protocol.errors import NotReadyError
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What is recorded while acts do nothing, and ``recover`` hears nothing."""
+    """The records while actions do nothing, and ``recover`` gets no reply."""
 
     def silent(stage: Stage, params: Any) -> Done:  # an act's arguments
         raise NotReadyError("no reply to 'opener open' within 20 s")

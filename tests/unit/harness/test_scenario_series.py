@@ -64,7 +64,7 @@ def stated(unit: Experiment, **more: Any) -> Trial:
 
 
 def doing(done: list[Experiment], *, until: int = 1000) -> Any:
-    """Carries units out by name only, and is killed before the one of that number."""
+    """Simulates units by name, and is killed before unit number ``until``."""
 
     def carry(units: Sequence[Experiment]) -> Iterator[tuple[Experiment, Trial]]:
         for unit in units:
@@ -168,7 +168,7 @@ def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
 
 @pytest.fixture
 def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Carries out runs of a scenario, of which each ends as told: as stated or not, or in an error."""
+    """Simulates runs of a scenario with the given results: as expected or not, or an error."""
 
     def carry(*endings: bool | FencepostError) -> tuple[list[Trial], list[bool]]:
         units = stated_units(root=root, only=["try/crashes"])[: len(endings)]

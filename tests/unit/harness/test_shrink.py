@@ -1,4 +1,4 @@
-"""Shrinking with runs that are only told: what is decided, written, and said when time is up."""
+"""Shrinking with simulated runs: its decisions, its output, and its message at the time limit."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ Loses = Callable[[Tree], bool]
 
 
 class Told(Ended):
-    """A run that came to these kinds."""
+    """A run with these kinds of failures."""
 
     kinds = frozenset({KIND})
 
 
 class ToldOther(Ended):
-    """A run that came to another kind."""
+    """A run with another kind of failure."""
 
     kinds = frozenset({"fencing/acked_after_fence"})
     verdict = "anomaly"

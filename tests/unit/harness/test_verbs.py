@@ -1,4 +1,4 @@
-"""A command in a message is one that its reader can paste where he stands."""
+"""A reader can paste a command from a message into the current shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EDN is read whole: every kind of form, and what is none is told with its place."""
+"""EDN is read whole: every kind of form; errors name their place."""
 
 from __future__ import annotations
 

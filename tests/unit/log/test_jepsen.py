@@ -1,4 +1,4 @@
-"""Histories of Jepsen and Elle are read whole, in any layout, and what is wrong is told by line and value."""
+"""Histories of Jepsen and Elle are read whole, in any layout; errors name the line and the value."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 
 
 class Orders:
-    """Every order that the fakes were given, and those that shall fail."""
+    """Every order that the fakes were given, and the orders that will fail."""
 
     def __init__(self) -> None:
         self.given: list[str] = []

@@ -1,7 +1,7 @@
 """What faults of processes and links must do on any cluster, the fake one and a real one.
 
 A test class that derives from these provides the fixtures ``cluster`` (with bookies b1..b3 and a
-client ``writer``), ``active`` (its faults) and ``lines`` (the fault log so far).
+client ``writer``), ``active`` (its faults) and ``lines`` (the present fault log).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A test class that derives from these provides the fixtures of ``fault_stories`` and ``wire``: a client
 ``writer`` that reads entries of ledger 7 (the plan's ``main``) from ``b1``. It waits long for an answer
-that has to come and briefly for one that must not: a slow answer is none that was lost.
+that has to come and briefly for an answer that must not: a slow answer is not a lost answer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LATE = {**TO_B1, "way": "answers", "as": "late"}
 
 
 def wait_until_acted(cluster: Any, rule: str, times: int) -> None:
-    """Wait until the rule on the link has acted so often; asking its fault would confirm that."""
+    """Wait until the rule on the link has acted ``times`` times; querying its fault would confirm it."""
 
     def acted() -> tuple[bool, str]:
         count = cluster.links.rule("writer", "b1", rule).acted

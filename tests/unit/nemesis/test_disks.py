@@ -19,7 +19,7 @@ from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
-real = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+real = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
 
 
 @pytest.fixture

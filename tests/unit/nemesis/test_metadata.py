@@ -13,7 +13,7 @@ from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
 
 class Store:
-    """What zk1 has to be able to do; the next content is told by ``then``."""
+    """The required powers of zk1; ``then`` gives the next content."""
 
     def __init__(self) -> None:
         self.orders: list[tuple[str | None, bool]] = []

@@ -15,7 +15,7 @@ from tests.unit.nemesis.fault_stories import Lines, inject, proof
 
 
 class FakeNetworks:
-    """Who is off its network, and whose packets are lost; nothing changes for those that are ``stuck``."""
+    """Processes off their network, and lost packets by process; ``stuck`` processes do not change."""
 
     def __init__(self, *stuck: str, lacking: str | None = None) -> None:
         self.off: set[str] = set()

@@ -34,7 +34,7 @@ class Paused:
 
 
 class Leaving(Paused):
-    """One that says why it ended."""
+    """A process that reports why it ended."""
 
     def __init__(self, *, by_session: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whether a run came out as its plan says: the table of cases."""
+"""Whether a run was as its plan expects: the table of cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mistake in a plan is told with its file, line, column, the value and what is allowed.
+"""Every mistake in a plan is reported with its file, line, column, the value and what is allowed.
 
 The mistakes and what is said about them stand in ``mistakes/``, as a reader would see them.
 """

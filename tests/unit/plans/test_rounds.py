@@ -1,4 +1,4 @@
-"""Steps carried out several times in one cluster: names, what is refused, and what is counted."""
+"""Steps repeated in one cluster: names, refused plans, and counts."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from workloads.registry import Workload
 
 
 class Running:
-    """A load that runs in a thread, and what it said and opened so far."""
+    """A load that runs in a thread, and what it has said and opened."""
 
     def __init__(self, workload: Workload, cluster: Any, seed: int, params: dict[str, Any]) -> None:
         self.stop = threading.Event()

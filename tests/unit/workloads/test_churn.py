@@ -1,4 +1,4 @@
-"""The churn load on clients that keep ledgers in memory, and bookies that forget when they are told to."""
+"""The churn load on clients that keep ledgers in memory, and bookies that forget ledgers on request."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ R1, R2 = "r1", "r2"
         (((R1, 7),), 0, 0),
         (((R1, 7), (R2, 7)), 1, 0),
         (((R1, 7), (R2, 6)), 0, 1),
-        # Killed after it was told, before it went on: its next life recovers the ledger again.
+        # Killed after its recovery, before it continued: its next boot recovers the ledger again.
         (((R1, 7), (R2, 7), (R2, 7)), 1, 0),
         (((R2, 7), (R2, 7), (R1, 7)), 1, 0),
         (((R1, 7), (R2, 7), (R2, 6)), 1, 1),

@@ -68,7 +68,7 @@ def test_the_first_wakes_up_and_goes_on_adding_to_its_old_handle() -> None:
 
 
 def test_late_adds_that_are_acknowledged_are_counted() -> None:
-    """Judging them is the verdict's; the load only tells how many there were."""
+    """The load only counts them; the verdict judges them."""
     cluster = fake_cluster("w1", "w2")
     first = cluster.clients["w1"]
     hang(first)

@@ -1,4 +1,4 @@
-"""What a container is told to run, and what its end means."""
+"""The command of a container, and the meaning of its exit status."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_client_converses_over_pipes_that_nobody_else_will_find(tmp_path: Path
         assert sorted(path.name for path in tmp_path.iterdir()) == ["else", "launch", "log"]
         os.close(commands)  # the end of its input
         assert process.wait() == 0
-        os.close(held)  # its end was told
+        os.close(held)  # its end was reported
         assert reader.read() == b""
     assert log.read_text() == "log\n"
 

@@ -64,7 +64,7 @@ class FakeEngine:
 
 
 class FakeProject:
-    """Container ``c-<name>`` for everybody, and which image each was asked for with."""
+    """Returns container ``c-<name>`` for every name, and records the requested image."""
 
     def __init__(self) -> None:
         self.images: list[tuple[str, str]] = []
@@ -120,7 +120,7 @@ def test_an_end_belongs_to_the_boot_that_was_begun_last(scene: Scene, tmp_path: 
         ("b1", 2, "exit"),
     ]
     assert lines[2]["earliest_ns"] <= lines[2]["at_ns"]
-    assert "earliest_ns" not in lines[4]  # nobody ordered it
+    assert "earliest_ns" not in lines[4]  # the harness did not order it
 
 
 def test_who_is_paused_stands_still_until_it_is_resumed(scene: Scene) -> None:

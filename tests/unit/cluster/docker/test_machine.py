@@ -1,4 +1,4 @@
-"""What is asked of a machine before a run in containers, and what is left of those that were killed."""
+"""Checks of a machine before a run in containers, and leftovers of killed runs."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_stack_that_is_gone_is_an_error() -> None:
 
 @pytest.fixture
 def stack() -> Iterator[str]:
-    """A network stack of its own, as the file that names it."""
+    """A separate network stack, as the file that names it."""
     with subprocess.Popen(
         ["unshare", "--net", "sh", "-c", "echo; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

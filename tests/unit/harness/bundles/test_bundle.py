@@ -1,4 +1,4 @@
-"""A bundle tells the run and nobody's affairs; what did not fit is named; the seal tells no lie."""
+"""A bundle has the run but no private information; omitted files are named; the seal stays correct."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from harness.bundles.opening import opened
 from harness.bundles.writing import FACTS, README, write_bundle
 from tests.unit.harness.reports.stored_run import stored_run
 
-HOME = "/" + "home/mallory"  # in parts: no file of ours holds such a path
+HOME = "/" + "home/mallory"  # in parts: no committed file holds such a path
 LOG = """1 INFO Main - Using configuration file {confFile=%s/servers/b1/boot-1.conf}
 2 INFO ZooKeeper - Client environment:user.name=mallory
 3 INFO ZooKeeper - Client environment:host.name=build-7.example.org

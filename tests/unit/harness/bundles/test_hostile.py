@@ -1,4 +1,4 @@
-"""Archives that nobody honest made are refused by name, before anything is unpacked."""
+"""Malicious archives are refused by name, before anything is unpacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle names itself where a command for it is told, for what it was unpacked to is gone."""
+"""A command that repeats a bundled run names the bundle, because the unpacked folder is gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How reads, faults, boots and the census are told around a ledger."""
+"""The lines about reads, faults, boots and the census around a ledger."""
 
 from __future__ import annotations
 

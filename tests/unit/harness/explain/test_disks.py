@@ -1,4 +1,4 @@
-"""For each unclean death it is told whether the disk held the entry."""
+"""Each unclean death has a line that says whether the disk held the entry."""
 
 import json
 from typing import Any

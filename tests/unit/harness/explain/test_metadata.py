@@ -1,4 +1,4 @@
-"""How the versions of a ledger's metadata are told, those that a fault put back among them."""
+"""The lines about versions of a ledger's metadata, including versions that a fault restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How one frame is told: what was asked, what the bookie answered, what a fault made of it."""
+"""The line about one frame: the request, the bookie's answer, and a fault's effect on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as Markdown for an issue: found, steps, proof, settings, repeat; and nobody's affairs."""
+"""A run as Markdown for an issue: found, steps, proof, settings, repeat; without private information."""
 
 from __future__ import annotations
 

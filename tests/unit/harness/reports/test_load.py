@@ -1,4 +1,4 @@
-"""A million operations become a small tree that still tells the truth."""
+"""A million operations become a small tree that is still correct."""
 
 from __future__ import annotations
 
