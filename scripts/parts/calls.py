@@ -20,7 +20,7 @@ _SILENCE_S = 60
 
 
 class Calls:
-    """The commands that run now, each in a process group of its own, so that all of it can be ended."""
+    """The commands that run now, each in a separate process group, so that all of it can be ended."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class Calls:
         stdout: IO[str] | None = None,
         silent: bool = True,
     ) -> int:
-        """Run a command; the exit code. One that is ``silent`` gets a line a minute."""
+        """Run a command; the exit code. A ``silent`` command prints a line a minute."""
         sys.stdout.flush()
         process = self._start(argv, cwd=cwd, env=os.environ | (env or {}), stdout=stdout)
         began = time.monotonic()

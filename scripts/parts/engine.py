@@ -1,7 +1,7 @@
 """The Docker engine: whether one answers, what it has, and how to get one.
 
 Standard library only. Asks with the ``docker`` command, so it sees the engine that the user sees
-(DOCKER_HOST, contexts). Installs only when it is told to.
+(DOCKER_HOST, contexts). Installs only on request.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _output() -> TextIO:
 
 
 def supervise(argv: list[str], locks: list[int]) -> int:
-    """Run the worker in a process group of its own, and leave nothing of it behind; its exit code.
+    """Run the worker in a separate process group, and leave nothing of it behind; its exit code.
 
     The worker ends itself and all that it started when its standard input does, that is when this
     process dies in a way that it cannot act upon. The locks are inherited, so the next set-up

@@ -1,8 +1,8 @@
-"""A Docker engine of one's own: started where none answers, with all that it keeps in one folder, and ended.
+"""A private Docker engine: started where no engine answers, with all its files in one folder, and ended.
 
 Its data, its socket and its runtime files are below a temporary folder, so it meets no engine that is
-started later. It ends with whoever started it, also when that is killed. Its rules of the packet filter
-are removed again, unless there were some of another engine before. Needs root and ``dockerd``.
+started later. It ends with the process that started it, even when that is killed. Its rules of the packet
+filter are removed again, unless another engine had rules before. Needs root and ``dockerd``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def own_engine() -> Iterator[str]:
     ``StopError`` says why there can be none here.
     """
     if os.geteuid() != 0:
-        raise machine.StopError("starting an engine of one's own needs root", 2)
+        raise machine.StopError("starting a private engine needs root", 2)
     if shutil.which("dockerd") is None:
         raise machine.StopError(f"there is no dockerd: {' '.join(machine.apt_command([engine.ENGINE]))}", 2)
     folder = Path(tempfile.mkdtemp(prefix="fencepost-engine-", dir=_DISK))

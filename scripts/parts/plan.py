@@ -1,6 +1,6 @@
 """What set-up has to do here, what that costs, and whether the disks have room for it.
 
-Knows no commands. The sizes were measured on x86-64 with Python 3.11; they are a few percent larger on arm64.
+Runs no commands. The sizes were measured on x86-64 with Python 3.11; they are a few percent larger on arm64.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HAS_GO = machine.go() is not None
 class Step:
     """One thing to do: ``needs`` are done before it; sizes in MB (10^6 bytes).
 
-    ``cached`` tells whether the cache has it already, so that nothing is fetched. ``passing_mb``
+    ``cached`` returns whether it is in the cache already, so that nothing is fetched. ``passing_mb``
     is needed in the cache while the step runs, in addition to what stays; ``checkout_mb`` for each checkout.
     """
 
@@ -52,7 +52,7 @@ STEPS = {
         steps.client, ("venv",), "client and agent: compiler and jars", 14, 15, 5,
         cached=lambda: (stamp.cache_root() / "compiler").is_dir(),
     ),
-    "go": Step(steps.go_command, ("uv",), "Go, as PATH has none of 1.23 or newer", 70, 253),
+    "go": Step(steps.go_command, ("uv",), "Go, as PATH has no Go 1.23 or newer", 70, 253),
     "proxy": Step(
         steps.proxy, ("go",), "the proxy: modules and build", 25, 278 * _HAS_GO, 17, 278 * (not _HAS_GO),
         cached=lambda: (stamp.cache_root() / "go" / "build").is_dir(),

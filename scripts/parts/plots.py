@@ -24,7 +24,7 @@ FILES = {"uPlot.iife.min.js": "package/dist/", "uPlot.min.css": "package/dist/",
 
 
 def fetch() -> None:
-    """Fetch the locked version, compare it with its integrity, and write its files and their sums anew."""
+    """Fetch the locked version, compare it with its integrity, and rewrite its files and their sums."""
     version, integrity = _locked()
     if shutil.which("npm") is None:
         raise machine.StopError("npm is needed to fetch uPlot: apt-get install npm", 2)

@@ -2,7 +2,7 @@
 
 Debian 12 has an engine and no plugin. The next release's package has one file, which needs nothing but
 an older libc: it is fetched with apt-get from the mirror that this machine uses, so Debian's signature is
-checked, into lists of its own, and unpacked; nothing is installed. Elsewhere it is a package.
+checked, with separate package lists, and unpacked; nothing is installed. Elsewhere it is a package.
 """
 
 from __future__ import annotations

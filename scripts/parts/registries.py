@@ -21,13 +21,13 @@ _UNREACHABLE = re.compile(
 )
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
 _CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
-"""The system's, to which a company's own are added: pip trusts them, requests would not by itself."""
+"""The system's certificates, which include a company's own: pip trusts them, requests does not by default."""
 REMEDY = """\
 Check the network, or name a mirror, a proxy, a certificate:
     Python packages  PIP_INDEX_URL, PIP_PROXY, PIP_CERT, or pip.conf
     jars             FENCEPOST_MAVEN (the base URL of a Maven repository), HTTPS_PROXY, REQUESTS_CA_BUNDLE
     Go modules       GOPROXY, HTTPS_PROXY, SSL_CERT_FILE
-docs/setup.md explains them. What was fetched is kept for the next attempt."""
+docs/setup.md explains them. Fetched files are kept for the next attempt."""
 
 
 class UnreachableError(machine.StopError):

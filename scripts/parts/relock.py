@@ -1,4 +1,4 @@
-"""Write the locks anew, from pyproject.toml, locks/*.in and the Maven repository.
+"""Rewrite the locks, from pyproject.toml, locks/*.in and the Maven repository.
 
 usage: scripts/lock [--help] [python] [uplot] [--upgrade] [VERSION ...]
 

@@ -13,7 +13,7 @@ _CACHED = (
     "packages", "packages.lock", "setup.lock", "uv-*", "go-*", ".uv-*", ".go-*", "go", "maven", "bookkeeper",
     "class-data", "benchmark", "compiler",
 )  # fmt: skip
-"""What Fencepost puts into its cache; whatever else somebody has put there stays."""
+"""What Fencepost puts into its cache; all other files there stay."""
 
 
 def remove() -> list[str]:

@@ -1,7 +1,7 @@
-"""Which parts of the installation are up to date, by a digest of what each was made from.
+"""Which parts of the installation are current, by a digest of the sources of each.
 
 Standard library only. A part is current when its recorded digest equals the digest of its sources
-now and its product still exists. Knows no commands.
+now and its product still exists. Runs no commands.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The steps of set-up, one function each, and how their output is kept.
 
 Standard library only. Each step's output goes to ``.build/<step>.log``; a failure shows its end.
-Which steps are needed, and in which order, is decided in ``work.py``. What a step makes appears in
-one piece, or is made anew after an interruption.
+``work.py`` decides which steps are needed, and their order. A step's product appears in one piece, or is
+made again after an interruption.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOCKS = ROOT / "locks"
 PYTHON = str(VENV / "bin" / "python")
 _TAIL_LINES = 25
 _DPKG_PENDING = Path("/var/lib/dpkg/updates")
-"""Holds files only while dpkg is at work, or after it was interrupted."""
+"""Holds files only while dpkg runs, or after it was interrupted."""
 
 
 def run(step: str, argv: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
@@ -71,7 +71,7 @@ def uv_is_there() -> bool:
 
 
 def venv() -> None:
-    """Make ``.venv`` with what the other steps need first; a half-made one is made anew."""
+    """Make ``.venv`` with what the other steps need first; an incomplete ``.venv`` is made again."""
     is_whole = stamp.whole("python") and _version(VENV) == "{} {}".format(*sys.version_info)
     stamp.record("python", None)
     if not is_whole:
@@ -163,7 +163,7 @@ def proxy() -> None:
     argv = [str(go_command()), "build", "-v", "-trimpath", "-buildvcs=false", "-o", str(part), "."]
     run("proxy", argv, cwd=ROOT / "proxy", env=go_environment())
     part.replace(PROXY)
-    if machine.go() is None:  # whoever has no Go builds once: modules and objects would take 280 MB
+    if machine.go() is None:  # a machine without Go builds only once: modules and objects would take 280 MB
         run("proxy", [argv[0], "clean", "-cache", "-modcache"], env=go_environment())
 
 
@@ -216,7 +216,7 @@ def _install(step: str, options: list[str]) -> None:
         try:
             run(step, [*argv, "--offline"], env=uv_environment())
             return
-        except machine.StopError:  # somebody has removed a part of the cache
+        except machine.StopError:  # a part of the cache was removed
             packages_mark().unlink()
     run(step, argv, env=uv_environment())
 
@@ -258,7 +258,7 @@ def _logged(
 
 
 def _run_to_its_end(step: str, argv: list[str], env: dict[str, str]) -> None:
-    """As :func:`run`, in a session of its own; an interruption is carried out when the command has ended."""
+    """As :func:`run`, in a separate session; an interruption takes effect when the command has ended."""
     interrupted = False
     former = signal.getsignal(signal.SIGINT)
 

@@ -4,7 +4,7 @@ usage: scripts/test [--long] [TIER ...]
 
 Tiers: check (style, format, types), client (Java), proxy (Go), and the folders of tests/: unit,
 histories, repo, spark, live, docker, browser. Without a name all run. First a table lists the tiers
-that run, with the time that each takes, and those that this machine cannot run, each with the reason
+that run, with the time that each takes, and the tiers that this machine cannot run, with the reason
 and the command that would change it. As root, missing packages of the system (an engine, nftables,
 Chromium) are installed before that with one call of apt-get; FENCEPOST_NO_APT=1 forbids it. They stay
 installed. Exit code 1 when anything failed.
@@ -223,7 +223,7 @@ def _pytest(name: str, *options: str) -> Callable[[], Counts]:
 
 
 def _installable(gap: machine.Gap) -> bool:
-    """Whether apt knows the packages: one that it does not know would fail the whole call."""
+    """Whether apt knows the packages: a single unknown package would fail the whole call."""
     policies = [machine.output(["apt-cache", "policy", name]) for name in gap.packages]
     return all("Candidate: " in policy and "Candidate: (none)" not in policy for policy in policies)
 

@@ -56,7 +56,7 @@ class Work:
             print(text, flush=True)
 
     def _step(self, name: str) -> bool:
-        """Do one step when those that it needs are done; whether it is done."""
+        """Do one step when the steps that it needs are done; whether it is done."""
         if not all(self._futures[need].result() for need in STEPS[name].needs if need in self._futures):
             return False
         started = time.monotonic()
