@@ -20,7 +20,7 @@ _STDERR = os.dup(2)  # this module is imported before pytest captures
 
 
 class Progress:
-    """Counts the tests of each file; knows nothing of what they test."""
+    """Counts the tests of each file, independent of their content."""
 
     def __init__(self, write: Callable[[str], object], silence_s: float = SILENCE_S) -> None:
         self._write = write

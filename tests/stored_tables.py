@@ -13,7 +13,7 @@ from pipeline.tables import write_table
 
 
 def write_tables(folder: Path, rows: Mapping[str, pa.Table], buckets: int) -> dict[str, int]:
-    """Write them, in so many buckets; return how many rows each has."""
+    """Write them in ``buckets`` buckets; return the number of rows of each."""
     sizes = {
         name: write_parts(folder, name, table, "part", buckets)
         if name in BLOCKED

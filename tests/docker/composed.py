@@ -1,4 +1,4 @@
-"""A cluster that somebody started by hand: `docker compose` in the checkout, under a name of its own."""
+"""A cluster started by hand: `docker compose` in the checkout, with a separate project name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Composed:
         return done.stdout
 
     def _as_client(self) -> list[str]:
-        """The command line that runs a container in the place of a client; its words follow."""
+        """The command line that runs a container instead of a client; arguments follow."""
         order = ("run", "--rm", "--no-deps", "-T", "client")
         return ["docker", "compose", "--project-name", self.project, *order]
 

@@ -25,8 +25,8 @@ import plugin
 def engine() -> Iterator[None]:
     """An engine that answers to ``docker``, with the compose plugin, and with all images up to date.
 
-    One that is there already is used; else one of our own is started, and ended at the end. Tests find
-    it as everybody does, by DOCKER_HOST and DOCKER_CONFIG.
+    An existing engine is used; otherwise a private engine is started, and stopped at the end. Tests find
+    it as usual, by DOCKER_HOST and DOCKER_CONFIG.
     """
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         try:

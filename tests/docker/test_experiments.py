@@ -58,7 +58,7 @@ def eventually(condition: Callable[[], bool], what: str, timeout_s: float = 120)
 
 
 def fencepost(results: Path, *arguments: str) -> str:
-    """What the command says, which must end well: each run came out as its scenario states."""
+    """The command's output; it must exit with 0: each run was as its scenario expects."""
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, *arguments],
         cwd=ROOT,
@@ -96,7 +96,7 @@ def test_the_verdicts_are_those_of_plain_processes(tmp_path: Path) -> None:
         assert found["docker", mode][0] == verdict
 
 
-@pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+@pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
 def test_a_power_loss_takes_what_was_never_synced(tmp_path: Path) -> None:
     fencepost(tmp_path, "run", "bp46/power-loss", "--backend", "docker", "--mode", "unprotected")
     assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
@@ -111,7 +111,7 @@ def reaches(container: dict[str, Any], address: tuple[str, int]) -> bool:
 
 
 def assert_refused_at_once(server: tuple[str, int], *, through: tuple[str, int]) -> None:
-    """As by a machine whose server is dead; one that is not there is given up after three seconds."""
+    """Refused at once, like by a machine without the server; a missing machine would take three seconds."""
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(server, timeout=2)
     with socket.create_connection(through, timeout=2) as connection:
@@ -159,7 +159,7 @@ _SYN_RECV = "03"
 
 
 def half_open(pid: int) -> int:
-    """Connections that a process's network has heard of, and whose answer has not been answered."""
+    """Half-open connections of a process's network: SYN received, handshake not finished."""
     tables = [Path(f"/proc/{pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
     return sum(line.split()[3] == _SYN_RECV for table in tables for line in table.splitlines()[1:])
 

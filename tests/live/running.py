@@ -33,7 +33,7 @@ def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 180)
 
 
 def command_line(process: psutil.Process) -> str:
-    """Its command line, empty for one that has ended."""
+    """Its command line, empty for a process that has ended."""
     try:
         return " ".join(process.cmdline())
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
@@ -41,7 +41,7 @@ def command_line(process: psutil.Process) -> str:
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether it has not ended; one that nobody has waited for yet has."""
+    """Whether it still runs; a zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
@@ -63,7 +63,7 @@ def runs_in(text: str) -> list[dict[str, Any]]:
 
 
 def assert_as_stated(code: int, text: str) -> list[dict[str, Any]]:
-    """The runs in what ``--json`` printed, each of which came out as its plan states.
+    """The runs printed by ``--json``, after checking that each was as its plan expects.
 
     A failure shows of each that did not why, and what its run said: the documents alone fill pages.
     """
@@ -84,7 +84,7 @@ def _log(folder: Path) -> str:
 
 @dataclass
 class Fencepost:
-    """One call of ``fencepost`` in a process of its own."""
+    """One call of ``fencepost`` in a separate process."""
 
     process: subprocess.Popen[str]
     results: Path
@@ -99,7 +99,7 @@ class Fencepost:
         return "".join(log.read_text() for log in self.logs())
 
     def logs(self) -> list[Path]:
-        """The logs of all modes so far; unlike ``rglob``, this bears with folders that come and go."""
+        """The present logs of all modes; unlike ``rglob``, this tolerates folders that come and go."""
         found = (mode.harness_log for mode in every_mode(self.results))
         return [log for log in found if log.exists()]
 
@@ -124,7 +124,7 @@ class Fencepost:
     def pid_of(self, marker: str) -> int:
         """The process of the run whose command line has ``marker``.
 
-        One that has just forked shows itself twice, until its child is what it shall be.
+        A process that has just forked is seen twice, until its child has called exec.
         """
         pids: set[int] = set()
 

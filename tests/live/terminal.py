@@ -1,4 +1,4 @@
-"""Processes that tests start themselves, as somebody at a terminal would have them."""
+"""Processes that tests start themselves, like processes started at a terminal."""
 
 from __future__ import annotations
 

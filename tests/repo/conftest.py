@@ -1,4 +1,4 @@
-"""What the repository's files are: those that git tracks or would track."""
+"""The repository's files: all files that git tracks or would track."""
 
 import subprocess
 from pathlib import Path

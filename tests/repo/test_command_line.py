@@ -47,6 +47,6 @@ def test_help_is_quick(root: Path) -> None:
 
 
 def of_children_s() -> float:
-    """What processes that have ended spent of processors so far."""
+    """Processor time that ended child processes have used up to now."""
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return spent.ru_utime + spent.ru_stime

@@ -1,4 +1,4 @@
-"""An outcome on ``docs/coverage.md`` is what the plan states, and what its series came to.
+"""An outcome on ``docs/coverage.md`` equals what the plan states, and the result of its series.
 
 A clause (up to a semicolon) names scenarios, a colon, and outcomes: "`a`, `b`: holds in protected, breaks in
 unprotected". A name with something in brackets behind it speaks of a part of the scenario only, which no test
@@ -129,7 +129,7 @@ def contradicted(claim: Claim) -> bool:
 
 
 def unlike_its_series(claim: Claim, measured: list[Row]) -> bool:
-    """Whether its rows were not as stated, or are missing without a word, or are there against the word."""
+    """Whether its rows were not as expected, are missing without a remark, or contradict the remark."""
     ours = {
         mode: [
             row

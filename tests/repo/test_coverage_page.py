@@ -1,4 +1,4 @@
-"""``docs/coverage.md`` has every scenario, and each of its rows says what came out, or what is missing."""
+"""``docs/coverage.md`` has every scenario, and each of its rows has a result, or says what is missing."""
 
 import re
 from pathlib import Path

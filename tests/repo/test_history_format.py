@@ -83,7 +83,7 @@ def readers(page: str) -> list[str]:
 
 
 def output(program: str, argument: Path) -> list[list[str]]:
-    """What a program of the page prints, run with nothing of ours on its path."""
+    """The output of a program of the page, run without this project on its path."""
     done = subprocess.run(
         [sys.executable, "-I", "-c", program, str(argument)], capture_output=True, text=True, check=True
     )

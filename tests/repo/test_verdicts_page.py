@@ -1,4 +1,4 @@
-"""The page on verdicts has every property and every finding; those of logs stand in log.md."""
+"""The page on verdicts has every property and every finding; log.md has the findings of logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client says whether it has heard of a bookie: not of one that is gone, and of it again soon after."""
+"""A client reports whether it knows a bookie: not while the bookie is gone, and soon after it is back."""
 
 from __future__ import annotations
 

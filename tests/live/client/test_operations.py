@@ -1,4 +1,4 @@
-"""What operations leave in the history: their outcomes, what they told, and what they did not."""
+"""What operations leave in the history: their outcomes, and the results that they returned or not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from protocol.modes import MODES
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 NO_SPARE, CLOSED, FENCED, DUPLICATE, WRONG, UNAVAILABLE = -6, -11, -101, -22, -14, -8
 TAKEN = {FENCED, NO_SPARE, CLOSED}
-"""How a writer hears of it. A refusal for an add that the other two had acknowledged counts as a failed
-bookie, for which there is no spare here; and whatever it was, the handle closes the ledger."""
+"""The errors that a writer gets for it. A refusal for an add that the other two had acknowledged counts as
+a failed bookie, for which there is no spare here; in any case the handle closes the ledger."""
 
 
 @pytest.fixture(scope="module")
@@ -172,7 +172,7 @@ def test_a_census_of_a_bookie_that_is_down_is_not_waited_for_and_knows_nothing(
 
 
 def test_final_reads_name_what_cannot_be_read(cluster: Any, ask: Any) -> None:
-    """Two of three bookies are gone: the ledger cannot be recovered, and that is what is told."""
+    """Two of three bookies are gone: the ledger cannot be recovered, and the reply says so."""
     ledger = made(cluster, ask, "unread")
     ask(cluster.clients["writer"], "append", handle="unread", entries=10, entry_bytes=100)
     for name in ("b2", "b3"):

@@ -94,7 +94,7 @@ def test_kill_9_loses_what_is_not_journaled(opened: Opener, mode: str, answers: 
     with opened(mode=mode, clients=("writer",), bookies=2, linked=False, observed=False) as cluster:
         ledger = write(cluster, 50)
         first, second = cluster.bookies["b1"], cluster.bookies["b2"]
-        second.pause()  # nobody shall help the first to repair itself
+        second.pause()  # so that the first cannot repair itself from it
         first.kill()
         assert first.state is ProcessState.DOWN
         first.start()

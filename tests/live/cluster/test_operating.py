@@ -46,7 +46,7 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
     with opened(bookies=4, autorecovery=2, **spec) as cluster:
         assert isinstance(cluster, Repairs)
         elections = ZooKeeperElections(cluster.metadata)
-        assert elections.checked(), "the auditor's first check of all ledgers finds none of ours"
+        assert elections.checked(), "the auditor's first check of all ledgers precedes the test's ledgers"
         ledger, before = closed_ledger(cluster, 10)
         auditor = cluster.auditor()
         assert auditor is not None
@@ -59,7 +59,7 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
             now = ensemble(cluster, ledger)
             return set(now) == {*before[1:], spare}, f"ensemble {now}, auditor {cluster.auditor()}"
 
-        wait_until(replaced, 90, "the spare bookie in the place of the killed one")
+        wait_until(replaced, 90, "the spare bookie replaces the killed bookie")
         assert [cluster.answer(spare, ledger, entry) for entry in range(10)] == [0] * 10
         wait_until(
             lambda: (not cluster.under_replicated() and not cluster.under_repair(), "marks"),
@@ -102,7 +102,7 @@ def test_admin_commands_act_on_the_cluster_or_say_that_they_failed(opened: Opene
             assert done.output.is_file()
             return done.ended.code if done.ended else None
 
-        assert code("decommission") != 0, "it is up"
+        assert code("decommission") != 0, "it is running"
         assert cluster.metadata.cookie(name) is not None
         cluster.zookeeper.pause()  # which it has to ask
         assert code("cookie_delete", timeout_s=0.5) is None, "its time was up"

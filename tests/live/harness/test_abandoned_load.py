@@ -1,4 +1,4 @@
-"""A run whose steps end while a load is at work: the load ends with them, and the run is judged."""
+"""A run whose steps end while a load runs: the load ends with them, and the run is judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves and says when it is interrupted, killed, or loses a process of its own."""
+"""What a run leaves and reports when it is interrupted, killed, or loses one of its processes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ EXPECTED = "expect: {unprotected: [{breaks: {property: durability, kind: lost}}]
 
 @pytest.fixture
 def lasting(fencepost: Start, tmp_path: Path) -> Start:
-    """Begins a run that does not end by itself before the test has seen what it waits for."""
+    """Start a run that lasts until the test has seen the state that it waits for."""
 
     def start(*, then: str = NEVER, **more: Path) -> Fencepost:
         plan = tmp_path / "lasting.yaml"

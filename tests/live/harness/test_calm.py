@@ -1,4 +1,4 @@
-"""One live run without faults, by the bench: it is valid, nobody is accused, nothing is left."""
+"""One live run without faults, by the bench: it is valid, has no findings and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Campaigns live: those that are shipped write their files, and a killed one loses no finished run."""
+"""Campaigns live: the shipped campaigns write their files, and a killed campaign loses no finished run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
     again = fencepost("campaign", str(file), "--junit", str(tmp_path / "junit.xml"))
     code, text = again.finish()
     assert (code, f"{len(done)} done already" in text) == (0, True), text
-    assert kept() | done == kept(), "what was done is done"
+    assert kept() | done == kept(), "finished runs are not repeated"
     assert len(kept()) == 3
     again.assert_nothing_left()
     assert len(ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")) == 3

@@ -1,4 +1,4 @@
-"""A recorded run with a part taken away: sealed anew, as if it had gone before the evidence was closed."""
+"""A recorded run with a part removed, then resealed, as if it was lost before the evidence was closed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def assert_missed(mode: Path, copy: Path, doctor: Doctor, damage: str) -> None:
 
 
 def resealed(folder: RunFolder) -> None:
-    """Close the evidence anew: the seal and the count of slots are those of what is left."""
+    """Close the evidence again: the seal and the count of slots match the remaining files."""
     end = json.loads(folder.end_json.read_text())
     folder.end_json.unlink()
     end["histories"] = {}

@@ -32,7 +32,7 @@ _SMALL = {
 }
 """Two bookies that both must have an entry: one crash denies what the other still has.
 
-Whose answer a recovery hears first is chance, and of twenty ledgers one may well be cut off.
+Which answer a recovery receives first is random, and of twenty ledgers one may well be cut off.
 """
 _SEED = 4
 """Draws a recoverer that cannot reach the one bookie while the other has crashed: no chance is in that."""

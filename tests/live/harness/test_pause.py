@@ -1,4 +1,4 @@
-"""``run --pause-on anomaly``, in a terminal: what is told can be used, and Enter goes on."""
+"""``run --pause-on anomaly``, in a terminal: the printed commands work, and Enter continues."""
 
 from __future__ import annotations
 

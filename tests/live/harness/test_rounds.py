@@ -13,7 +13,7 @@ ROUNDS = 2
 PLAN = """\
 name: try/decisions
 source: {document: BP-46, section: Scenario 2}
-about: b1 forgets what it acknowledged; the recoverer hears two negative answers and closes.
+about: b1 forgets what it acknowledged; the recoverer receives two negative answers and closes.
 vary: {last_entry: -1}
 cluster:
   bookie_conf: {flushInterval: 60000}

@@ -81,7 +81,7 @@ class Peer:
 
 
 class Proxy:
-    """One proxy process on an address plan of its own."""
+    """One proxy process on a separate address plan."""
 
     def __init__(self, addresses: AddressPlan, lease: socket.socket) -> None:
         if not PROXY.exists():

@@ -1,7 +1,7 @@
-"""One real bookie, alone with a writer and the observer: what it has is what nobody else has.
+"""One real bookie, alone with a writer and the observer: no other bookie has its entries.
 
-Its adds are journaled, so that a kill leaves them in the journal and an orderly end on the disk too. Every
-test begins and ends with the bookie up; one that damaged it gets it a new one under the old id.
+Its adds are journaled, so that a kill leaves them in the journal, and a graceful shutdown also in the
+ledger storage. Every test begins and ends with a running bookie; after damage a new bookie gets the old id.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Lone:
         inject(self.active, "wipe", target="b1", **params)
 
     def corrupt(self, what: str, how: str, **params: Any) -> Mapping[str, Any]:
-        """What it did, as the fault log has it."""
+        """The proof in the fault log."""
         inject(self.active, "corrupt", target="b1", what=what, how=how, **params)
         found: Mapping[str, Any] = next(one for one in self.lines[::-1] if one["phase"] == "injected")
         return found["proof"]  # type: ignore[no-any-return]
@@ -95,9 +95,9 @@ class Lone:
         return refusal
 
     def settled(self) -> str:
-        """What came of a boot that was not waited for: ``ready``, ``refused`` or ``failed to replay``.
+        """The result of a boot that was not awaited: ``ready``, ``refused`` or ``failed to replay``.
 
-        The last leaves the process there, serving nobody.
+        After the last the process stays, but serves no requests.
         """
         stage = self.stage
 
@@ -122,7 +122,7 @@ class Lone:
         return codes | ({"damaged": reply["damaged"]} if reply["damaged"] else {})
 
     def renew(self) -> None:
-        """Put a new bookie in its place."""
+        """Replace it by a new bookie."""
         if self.process.state is not ProcessState.DOWN:
             self.end("kill")
         self.wipe(cookie="remove_everywhere")

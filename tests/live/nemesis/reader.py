@@ -104,7 +104,7 @@ class Bookie:
 class Reader:
     """Reads entries over one connection; the transaction of a read is its entry.
 
-    An answer that has to come is waited for ``PATIENCE_S``, one that must not for ``QUIET_S``.
+    It waits ``PATIENCE_S`` for an expected answer, and ``QUIET_S`` for an answer that must not come.
     """
 
     def __init__(self, connection: socket.socket, bookie: Bookie) -> None:

@@ -1,8 +1,8 @@
 """Corruption on a real bookie, by what it does at its next boot and answers at the next read.
 
-The bookie is alone, so nobody mends what it serves. It may refuse to boot, deny, err, or hand out an entry
-that does not prove itself; what it must not do, and what these tests exclude, is to be unharmed: then the
-fault would have hit nothing.
+The bookie is alone, so no other bookie repairs its data. It may refuse to boot, deny, fail, or return an
+entry that does not prove itself. It must not be unharmed, which these tests exclude, because then the fault
+would have had no effect.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def number() -> Callable[[], int]:
 
 @pytest.fixture
 def lone(cluster: Any, number: Callable[[], int]) -> Iterator[Lone]:
-    """New before each test, so that what was corrupted is that test's ledger and nothing of another's."""
+    """New before each test, so that only that test's ledger is corrupted."""
     lines: Lines = []
     bookie = Lone(cluster, Active(cluster, lambda line: lines.append(dict(line))), lines, number)
     bookie.renew()
@@ -54,7 +54,7 @@ def to(how: str, snapshot: str) -> dict[str, str]:
 
 
 def told(lone: Lone, ledger: int) -> dict[str, int]:
-    """What its next boot answers, or what became of it when it answers nobody."""
+    """The answers of its next boot, or how the boot ended when it does not answer."""
     lone.boots(expect="any", wait=False)
     outcome = lone.settled()
     return lone.holds(ledger) if outcome == "ready" else {outcome: 1}
@@ -80,7 +80,7 @@ def test_a_damaged_entry_log_is_an_error_and_no_denial(
 def test_a_damaged_index_is_not_noticed_and_what_it_had_is_denied(
     lone: Lone, snapshot: str, how: str, params: dict[str, Any]
 ) -> None:
-    """RocksDB's own log has it all; it is read up to the first damage, and what follows is dropped."""
+    """RocksDB's own log holds all of it; it is read up to the first damage, and the rest is dropped."""
     ledger = lone.written_after(snapshot, end="stop")
     assert lone.corrupt("index", how, **params, **to(how, snapshot))["changed"]
     answers = told(lone, ledger)

@@ -20,7 +20,7 @@ Connect = Callable[..., socket.socket]
 PATIENCE_S = 20.0
 QUIET_S = 1.0
 AN_HOUR_MS = 3_600_000
-"""Whoever waits for the end of this delay has waited in vain."""
+"""A delay that does not end during the test."""
 
 
 def silent(connection: socket.socket) -> bool:

@@ -28,7 +28,7 @@ ANSWERED = {"way": "answers", "kinds": ("add",), "ledger": "main"}
 @pytest.fixture(scope="module", params=PROTOCOLS)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = RunFolder.create(tmp_path_factory.mktemp("messages"), "journal")
-    # There is no fourth bookie to put in the place of one that does not answer.
+    # There is no fourth bookie to replace a bookie that does not answer.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "30", "readEntryTimeoutSec": "30"}
     spec = RunSpec(
         folder,
@@ -103,7 +103,7 @@ def to(bookie: str) -> dict[str, str]:
 
 
 def until(active: Active, name: str, times: int) -> None:
-    """Wait until a fault has acted so often."""
+    """Wait until a fault has acted ``times`` times."""
 
     def acted() -> tuple[bool, str]:
         count = active.acted(name) or 0
@@ -135,7 +135,7 @@ def test_an_add_waits_for_its_ack_quorum_while_answers_are_held(
     until(active, "first", 5)
     until(active, "second", 5)
     assert writing.acked() == 0
-    assert writing.statuses("b1", 0, 4) == [Status.EOK, Status.EOK]  # Stored, but nobody was told.
+    assert writing.statuses("b1", 0, 4) == [Status.EOK, Status.EOK]  # Stored, but not acknowledged.
     active.heal(name="first")
     wait_until(lambda: (writing.acked() >= 5, f"{writing.acked()}"), 60, "5 acknowledged entries")
     assert [str(entry) for entry in active.in_force()] == ["hold writer-b2"]
@@ -160,7 +160,7 @@ def test_duplicates_do_no_harm(writing: Writing, active: Active, lines: Lines, c
 
 
 def test_a_forged_fence_ends_the_writer(writing: Writing, active: Active, lines: Lines) -> None:
-    for bookie in ("b2", "b3"):  # With one of them the ack quorum could be full before it is heard.
+    for bookie in ("b2", "b3"):  # One alone could come after a full ack quorum.
         inject(active, "forge", **to(bookie), **ANSWERED, entries=(7, 7), status="EFENCED")
     ended = writing.append(20, outstanding=1)
     assert (ended["ok"], ended["code"], ended["acked"]) == (False, ErrorCode.LEDGER_FENCED, 7)
@@ -214,7 +214,7 @@ def test_a_lost_fence_lets_the_writer_go_on_at_that_bookie(
     assert other.call("open", timeout_s=60, handle="fence", ledger=writing.ledger, recovery=True)["ok"]
     until(active, "lost", 1)  # two others were enough to open it
     assert writing.append(1)["code"] == ErrorCode.LEDGER_FENCED
-    writing.wait_for_statuses("b3", 3)  # It was not told of the fence and takes the add.
+    writing.wait_for_statuses("b3", 3)  # It did not get the fence and accepts the add.
     assert writing.statuses("b1", 3) != [Status.EOK]
     active.heal()
     assert proof(lines, "healed")["acted"] >= 1

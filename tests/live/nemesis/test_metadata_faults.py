@@ -103,7 +103,7 @@ def test_a_store_goes_back_in_time_and_its_clients_come_along(cluster: Any, fold
         (LedgerState.OPEN, 0, True),
     ]
     assert (rows[3]["state"], rows[3]["put_back"]) == (DELETED, True)
-    # The numbers of ledgers go back with the store: what is created next takes the id of one that is gone.
+    # Ledger ids go back with the store: the next ledger takes the id of a ledger that is gone.
     assert again == young
     assert [row["put_back"] for row in rows_of(folder, young)][:4] == [False, True, False, True]
 
@@ -111,7 +111,7 @@ def test_a_store_goes_back_in_time_and_its_clients_come_along(cluster: Any, fold
 def test_evidence_of_all_lives_is_found_when_the_harness_was_killed_at_the_worst_moment(
     cluster: Any, folder: RunFolder
 ) -> None:
-    """Between the two renames there is no data folder: what was logged is a former life's."""
+    """Between the two renames there is no data folder: the log belongs to a former boot."""
     with Active(cluster, lambda _: None) as active:
         old = created(cluster, "old")
         inject(active, "kill", target="zk1")

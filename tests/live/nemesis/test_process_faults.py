@@ -26,7 +26,7 @@ QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path: Path = tmp_path_factory.mktemp("faults")
     folder = RunFolder.create(path, "journal")
-    # There is no fourth bookie to put in the place of one that is out of reach, or late.
+    # There is no fourth bookie to replace an unreachable or late bookie.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "60"}
     spec = RunSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
     with LocalBackend(spec).open() as running:

@@ -67,7 +67,7 @@ def test_the_same_seed_drops_the_same_messages(
     cluster: Any, wire: Reader, active: Active, lines: Lines
 ) -> None:
     def drawn(active: Active) -> list[int]:
-        """Which of eight requests arrive; one after them that no rule takes tells that all were decided."""
+        """Which of eight requests arrive; a later request without a rule shows that all were decided."""
         inject(active, "drop", **TO_B1, kinds=("read",), entries=(0, 7), probability=0.5, may_idle=True)
         before = len(wire.arrived)
         for entry in range(8):

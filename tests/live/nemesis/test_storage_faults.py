@@ -1,7 +1,7 @@
 """Wipes, an expired session, a refusal and a roll on a real bookie: what its next boot makes of them.
 
-The bookie is alone and journals its adds, so what it denies is nowhere. BookKeeper's own cookie check is
-at work here (no protection); that of BP-46's protection is in ``tests/live/scenarios``.
+The bookie is alone and journals its adds, so what it denies exists nowhere. These tests use BookKeeper's own
+cookie check (no protection); ``tests/live/scenarios`` has the check of BP-46's protection.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def number() -> Callable[[], int]:
 
 @pytest.fixture
 def lone(cluster: Any, number: Callable[[], int]) -> Iterator[Lone]:
-    """Up before each test; one that a test left down or refusing is replaced after it."""
+    """Running before each test; a bookie that a test left down or refusing is replaced."""
     lines: Lines = []
     active = Active(cluster, lambda line: lines.append(dict(line)))
     bookie = Lone(cluster, active, lines, number)
@@ -71,7 +71,7 @@ def test_with_its_cookies_kept_it_boots_and_denies_what_was_wiped(
 
 
 def test_a_journal_that_the_mark_names_has_to_be_there(lone: Lone) -> None:
-    """The bookie closes what it had opened, and its process stays, serving nobody."""
+    """The bookie closes what it had opened; its process stays, but serves no requests."""
     lone.written()
     lone.end("stop")
     lone.wipe(what="journal", cookie="keep")

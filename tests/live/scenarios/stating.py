@@ -1,7 +1,7 @@
-"""Scenarios of a document carried out together in one mode, each of which must come out as stated.
+"""Scenarios of a document, run together in one mode; each result must be as expected.
 
-Each scenario stands in one test. Quick are those with a fault, a checker or a way to boot that no other
-quick one has; the rest is marked ``long``.
+Each scenario is in one test. Scenarios with a fault, a checker or a kind of boot that no other quick
+scenario has are quick; the rest is marked ``long``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """BP-46's boot live: an unclean end is seen, a clean one is not, and what `servers` saw of it.
 
-In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
-scenarios``.
+In a quick form: each once, under protection. ``scripts/bench scenarios`` runs the series with their
+bounds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def test_a_protected_bookie_sees_how_it_ended_and_serves_too_early(
     assert seen["seen"]["suspicious"] == 1
     assert (seen["seen"]["tried_unclean_unseen"], seen["seen"]["tried_clean_seen_unclean"]) == (1, 1)
     assert seen["seen"]["marked"] == seen["seen"]["tried_unmarked"] == 2
-    # Asked in time, b1 denies what it lost; asked late, its marks tell that it had served before them.
+    # Asked in time, b1 denies what it lost; asked late, its marks show that it had served before them.
     assert (
         late["counts"]["available_unchecked"] == 1
         or runs["limbo-late"]["judgements"]["durability"]["findings"]

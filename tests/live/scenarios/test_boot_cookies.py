@@ -1,7 +1,7 @@
-"""Disks that were emptied, replaced or moved live: what cookies refuse, stamp, and cannot tell.
+"""Disks that were emptied, replaced or moved live: what cookies refuse, stamp, and do not detect.
 
-In a quick form: each once, in the mode that says the most. The series with their bounds are those of
-``scripts/bench scenarios``.
+In a quick form: each once, in the most informative mode. ``scripts/bench scenarios`` runs the series
+with their bounds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Crashes in the middle of boots and repairs live, and boots that cannot protect.
 
-In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
-scenarios``.
+In a quick form: each once, under protection. ``scripts/bench scenarios`` runs the series with their
+bounds.
 """
 
 from __future__ import annotations

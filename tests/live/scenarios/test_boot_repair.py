@@ -1,7 +1,7 @@
 """What a bookie remembers, answers and repairs after a crash live: replay, limbo, the copying of entries.
 
-In a quick form: each once, under protection. The series with their bounds are those of ``scripts/bench
-scenarios``.
+In a quick form: each once, under protection. ``scripts/bench scenarios`` runs the series with their
+bounds.
 """
 
 from __future__ import annotations

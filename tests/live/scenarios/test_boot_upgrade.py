@@ -1,4 +1,4 @@
-"""A rolling upgrade and the way back live, with a writer at work and no entry in any journal."""
+"""A rolling upgrade and a downgrade live, with an active writer and no entry in any journal."""
 
 from __future__ import annotations
 

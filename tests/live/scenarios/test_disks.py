@@ -22,12 +22,12 @@ from tests.live.scenarios.stating import as_stated
 
 Start = Callable[..., Fencepost]
 
-pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}")
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
 
 SCENARIO = Path(__file__).parents[3] / "scenarios/bp46/power-loss.yaml"
 BOOT = "  - start: {target: b1}\n"
 NO_BOOT = "  - wait_for: {condition: down, target: b2, timeout_s: 800}\n"
-"""A step that outlasts the test, however late that comes to its kills."""
+"""A step that outlasts the test, however late its kills are."""
 VARIANTS = (
     ("protected", ("power-loss", "lost-marker")),
     pytest.param("protected", ("power-loss-together",), marks=pytest.mark.long),

@@ -1,8 +1,7 @@
-"""Every scenario of the documents on closing, fencing and the protocol comes out as it states.
+"""Every scenario of the documents on closing, fencing and the protocol has the expected result.
 
-In a quick form: one round, in the mode that must break (or the only one). Those without such a mode
-have tests of their own (``test_mistakes``). The series with their bounds are those of
-``scripts/bench scenarios``.
+In a quick form: one round, in the mode that must break (or the only one). Scenarios without such a mode
+have separate tests (``test_mistakes``). ``scripts/bench scenarios`` runs the series with their bounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scenarios on BP-31's durability contract come out as stated, in a quick form: once, in one mode."""
+"""Scenarios on BP-31's durability contract have the expected results, in a quick form: once, in one mode."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_endangers_the_contract_comes_out_as_stated(
             "disk-errors",
             marks=[
                 pytest.mark.long,
-                pytest.mark.skipif(lacking() is not None, reason=f"no disks of its own: {lacking()}"),
+                pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}"),
             ],
         ),
     ],

@@ -1,7 +1,7 @@
 """BP-46's scenario 1 live: whose fence is lost and whose is not, and what the verdict names.
 
-In a quick form: each variant once, in one mode. The series with their bounds are those of
-``scripts/bench scenarios``.
+In a quick form: each variant once, in one mode. ``scripts/bench scenarios`` runs the series with
+their bounds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Metadata under faults and under load, live and in a quick form: each once.
 
-The series with their bounds are those of ``scripts/bench scenarios``.
+``scripts/bench scenarios`` runs the series with their bounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Mistakes of operators come out as stated, in a quick form: those that wait for nothing but processes."""
+"""Operators' mistakes have the expected results, in a quick form: scenarios that wait only for processes."""
 
 from __future__ import annotations
 

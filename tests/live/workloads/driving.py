@@ -17,7 +17,7 @@ PATIENCE_S = 180
 
 
 class Load:
-    """A load at work: its ledgers by name as they are opened, its sayings, its totals at the end."""
+    """A running load: its ledgers by name as they are opened, its messages, its totals at the end."""
 
     def __init__(self, faults: Active) -> None:
         self.ledgers: dict[str, int] = {}
@@ -49,7 +49,7 @@ class Load:
             assert self._changed.wait_for(holds, PATIENCE_S), f"{what}; {self.ledgers}; {self.said}"
 
     def wait_for_more(self, *writers: str, more: int = 1) -> None:
-        """So many ledgers more of these writers."""
+        """Wait for ``more`` more ledgers of these writers."""
         wanted = len(self.of(*writers)) + more
         self.until(lambda: len(self.of(*writers)) >= wanted, f"{more} more ledgers of {writers}")
 

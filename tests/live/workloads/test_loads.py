@@ -89,11 +89,11 @@ def test_striped_ledgers_last_until_their_ensembles_changed(cluster: Any) -> Non
         for target in ("b1", "b2"):
             load.breaks("kill", target=target)
             load.heals()
-        load.until(lambda: len(load.of("c1")) >= 2, "a ledger after one that lost a killed bookie")
+        load.until(lambda: len(load.of("c1")) >= 2, "a ledger after the loss of a killed bookie")
         for target in ("b3", "b4"):
             load.breaks("cut", **{"from": "c1", "to": target})
             load.heals()
-        load.until(lambda: len(load.of("c1")) >= 3, "a ledger after one that lost a bookie out of reach")
+        load.until(lambda: len(load.of("c1")) >= 3, "a ledger after the loss of an unreachable bookie")
     assert load.totals["ledgers"] == len(load.of("c1"))
     assert load.totals["changes"] >= 2, (load.totals, load.said)
     metadata = [cluster.metadata.ledger(ledger)[0] for ledger in load.of("c1")]
