@@ -47,11 +47,9 @@ class _Exchange(Tampering):
     """What both share: the store has to be down, and begins its next life with other content."""
 
     def target(self, params: Any) -> str:  # noqa: ARG002  # the protocol's
-        """The metadata store."""
         return ZOOKEEPER
 
     def turn(self, params: Any) -> Turn:  # noqa: ARG002
-        """The store's own."""
         return Turn.METADATA
 
     def available(self, params: Any, cluster: Cluster) -> str | None:
@@ -65,7 +63,6 @@ class _Exchange(Tampering):
         return None if wanted in (None, *store.snapshots()) else f"{ZOOKEEPER} has no snapshot {wanted!r}"
 
     def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
-        """Exchange it."""
         store: Any = cluster.process(ZOOKEEPER)
         facts = store.put_back(params.snapshot, new_cluster=params.new_cluster)
         return {"boot": store.boot, **{key: facts[key] for key in ("life", "zxid", "from", "last")}}

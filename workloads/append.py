@@ -37,8 +37,6 @@ class AppendWriter(RollingWriter[AppendLoad]):
 
 
 class _Append(CrewLoad):
-    """The registered load."""
-
     name = "append"
     about = "writers roll from ledger to ledger, readers tail them, a closer recovers what was left open"
     params: type[BaseModel] = AppendLoad

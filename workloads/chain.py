@@ -171,8 +171,6 @@ class _Reader:
 
 
 class _Chain(CrewLoad):
-    """The registered load."""
-
     name = "chain"
     about = "one client leads a log made of ledgers, another takes it over, others read all of it"
     params: type[BaseModel] = ChainLoad

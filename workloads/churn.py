@@ -99,8 +99,6 @@ class _Deleter:
 
 
 class _Churn(CrewLoad):
-    """The registered load."""
-
     name = "churn"
     about = "writers roll from ledger to ledger, a deleter removes the older ones, bookies collect them"
     params: type[BaseModel] = ChurnLoad

@@ -123,8 +123,6 @@ class _Member(Leader[FailoverLoad]):
 
 
 class _Failover(CrewLoad):
-    """The registered load."""
-
     name = "failover"
     about = "one client writes; when it hangs another takes over, and the first goes on in its old ledger"
     params: type[BaseModel] = FailoverLoad

@@ -80,8 +80,6 @@ class _Writer(RollingWriter[ForcedLoad]):
 
 
 class _Forced(CrewLoad):
-    """The registered load."""
-
     name = "forced"
     about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
     params: type[BaseModel] = ForcedLoad

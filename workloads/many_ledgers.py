@@ -104,8 +104,6 @@ class _Maker:
 
 
 class _ManyLedgers(CrewLoad):
-    """The registered load."""
-
     name = "many-ledgers"
     about = (
         "writers open very many ledgers with a few entries each and keep them open; ends when all are there"

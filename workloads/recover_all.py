@@ -69,8 +69,6 @@ class _Recoverer:
 
 
 class _RecoverAll(CrewLoad):
-    """The registered load."""
-
     name = "recover-all"
     about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
     params: type[BaseModel] = RecoverAll

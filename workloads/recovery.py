@@ -159,8 +159,6 @@ class _Writer:
 
 
 class _Recovery(CrewLoad):
-    """The registered load."""
-
     name = "recovery"
     about = "several recoverers open a ledger at the same time while its writer still writes"
     params: type[BaseModel] = RecoveryLoad

@@ -81,8 +81,6 @@ class _Writer(RollingWriter[StripedLoad]):
 
 
 class _Striped(CrewLoad):
-    """The registered load."""
-
     name = "striped"
     about = "ledgers wider than their write quorum, each kept until bookies were replaced in it"
     params: type[BaseModel] = StripedLoad

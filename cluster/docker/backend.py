@@ -38,8 +38,6 @@ from protocol.errors import UsageError
 
 
 class _Docker:
-    """As :class:`cluster.backends.Backend`."""
-
     network = "10"
 
     def prepare(self, versions: Sequence[str], results: Path) -> None:
@@ -47,7 +45,6 @@ class _Docker:
         require(versions, results)
 
     def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
-        """A fresh cluster."""
         return DockerBackend(spec).open()
 
 

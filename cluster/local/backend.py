@@ -27,8 +27,6 @@ from protocol.addresses import BOOKIE_PORT, PROXY_PORT, ZOOKEEPER_PORT, AddressP
 
 
 class _Local:
-    """As :class:`cluster.backends.Backend`."""
-
     network = "127"
 
     def prepare(self, versions: Sequence[str], results: Path) -> None:  # noqa: ARG002 - the protocol's
@@ -37,7 +35,6 @@ class _Local:
             train_missing(version)
 
     def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
-        """A fresh cluster."""
         return LocalBackend(spec).open()
 
 

@@ -203,7 +203,6 @@ class _Making:
             self._read(at, whole, int(rows["invoked_ns"][first].min()), max(ends), first[0])
 
     def done(self) -> Transactions:
-        """What was collected."""
         rows = self._rows
         parts = [*self._parts, tuple(np.empty(0, np.int64) for _ in range(9))]
         invoked, completed, outcome, source, kind, key, element, start, length = (
