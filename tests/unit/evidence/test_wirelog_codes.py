@@ -73,7 +73,7 @@ def test_a_record_is_the_struct_that_was_agreed() -> None:
 def test_every_field_lies_where_the_proxy_says() -> None:
     for after, known in (
         ("A segment is a header", layout.HEADER),
-        ("A log that was closed in order", layout.RECORD),
+        ("A log that was closed cleanly", layout.RECORD),
     ):
         told = {at: FIELDS.get(word, word) for at, word in documented(after).items() if word != "zero"}
         own = {_at(known, name): name for name in known.names or () if not name.startswith("zero")}
