@@ -95,6 +95,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str]
     monkeypatch.setattr(removal, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(removal, "BUILD", tmp_path / ".build")
     monkeypatch.setattr(removal, "CLIENT_JAR", tmp_path / "client" / "target" / "x.jar")
+    monkeypatch.setattr(removal, "AGENT_JAR", tmp_path / "agent" / "target" / "x.jar")
     monkeypatch.setattr(removal, "PROXY", tmp_path / "proxy" / "bin" / "x")
 
     def put(name: str) -> Path:
