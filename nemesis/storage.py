@@ -31,7 +31,7 @@ _INDEX = ("ledgers", "locations")
 
 
 class Wipe(Params):
-    """Whose storage is wiped, which part of it, and what becomes of the bookie's cookie."""
+    """The bookie whose storage is wiped, which part of it, and what happens to its cookie."""
 
     target: BookieName
     what: Part = "all"

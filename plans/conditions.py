@@ -1,7 +1,7 @@
 """Conditions that a plan waits for: by name, each with its own parameters.
 
-``CONDITIONS`` is the vocabulary of ``wait_for`` and of ``when``; the harness observes conditions.
-Every condition but ``elapsed`` says how long waiting may take.
+``CONDITIONS`` is the vocabulary of ``wait_for`` and of ``when``; how a condition is observed is
+the harness's affair. Every condition but ``elapsed`` says how long waiting may take.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Ready(Condition):
 
 
 class Registered(Condition):
-    """The bookie is registered in ZooKeeper: writable, read-only, or either; or it is absent there."""
+    """The bookie's registration in ZooKeeper is writable, read-only, either, or absent."""
 
     condition: Literal["registered"] = "registered"
     target: BookieName
@@ -42,14 +42,14 @@ class Down(Condition):
 
 
 class Refused(Condition):
-    """The process ended on its own during its boot, which a ``start`` had to allow with its ``expect``."""
+    """The process exited while it booted, which a ``start`` must allow with ``expect``."""
 
     condition: Literal["refused"] = "refused"
     target: ServerName
 
 
 class Said(Condition):
-    """The log of the bookie's present or last boot contains the event ``times`` times."""
+    """The log of the bookie's current or last boot contains the event ``times`` times."""
 
     condition: Literal["said"] = "said"
     target: BookieName
@@ -74,7 +74,7 @@ class NotLimbo(Condition):
 
 
 class Forgotten(Condition):
-    """The bookie answers NoSuchLedger (status 402), or has collected the ledger as garbage."""
+    """The bookie answers "no such ledger" (status 402), or has collected it as garbage."""
 
     condition: Literal["forgotten"] = "forgotten"
     target: BookieName
@@ -106,7 +106,7 @@ class Acked(Condition):
 
 
 class Acted(Condition):
-    """The fault that was named with ``as`` has acted on (or holds) at least ``times`` messages."""
+    """The fault named with ``as`` has acted on, or holds, at least ``times`` messages."""
 
     condition: Literal["acted"] = "acted"
     fault: GivenFault
@@ -114,14 +114,14 @@ class Acted(Condition):
 
 
 class Done(Condition):
-    """The load has ended on its own; ``end_load`` then gives its totals."""
+    """The load has ended without being stopped; ``end_load`` then returns its totals."""
 
     condition: Literal["done"] = "done"
     load: LoadName
 
 
 class Checkpointed(Condition):
-    """The bookie has completed two checkpoints since the step began, so one of them began after it, too.
+    """The bookie has completed two checkpoints since the step began, so the second began after it.
 
     Needs a `flushInterval` that is shorter than ``timeout_s``.
     """
@@ -139,7 +139,7 @@ class FenceJournaled(Condition):
 
 
 class Known(Condition):
-    """The client has seen the bookie's registration, so that it would send a request."""
+    """The client knows the bookie's registration and would send requests to it."""
 
     condition: Literal["known"] = "known"
     client: ClientName
@@ -147,10 +147,10 @@ class Known(Condition):
 
 
 class Quiet(Condition):
-    """Every bookie is running, registered and answering, and none is in limbo or repairing.
+    """Every bookie runs, is registered and answering, and none is in limbo or repairing.
 
-    On a timeout, ``otherwise: finish`` skips the remaining steps: the run is healed, observed and judged
-    as it is.
+    Where that does not come, ``otherwise: finish`` leaves out the steps that are left: the run is healed,
+    observed and judged as it is.
     """
 
     condition: Literal["quiet"] = "quiet"
@@ -178,10 +178,10 @@ class Marked(Condition):
 
 
 class ReplicasCounted(Condition):
-    """A later check of replicas has ended, and found exactly these numbers of ledgers, by their worst entry.
+    """A later replica check has ended and counted exactly these numbers of ledgers by their worst entry.
 
-    The worst entry has no copy, fewer than the ack quorum, or fewer than the write quorum. The auditor runs
-    this check (``auditorReplicasCheckInterval``) for BookKeeper's metrics. Needs autorecovery.
+    That has no copy, fewer than the ack quorum, or fewer than the write quorum. The check is the auditor's
+    own (``auditorReplicasCheckInterval``), of which BookKeeper makes its metrics. Needs autorecovery.
     """
 
     condition: Literal["replicas_counted"] = "replicas_counted"
@@ -191,7 +191,7 @@ class ReplicasCounted(Condition):
 
 
 class Elapsed(Params):
-    """The given time has passed since the step began (an idle interval that a scenario needs)."""
+    """``for_s`` seconds have passed since the step began: an idle interval that a scenario needs."""
 
     condition: Literal["elapsed"] = "elapsed"
     for_s: float = Field(gt=0)

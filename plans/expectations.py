@@ -1,7 +1,7 @@
-"""What a plan expects of a run, for each mode.
+"""What a plan says should come out, for each mode.
 
-An expectation never changes a verdict; it only decides whether the run was as expected.
-:mod:`plans.comparison` compares the two.
+An expectation never changes a verdict; it only decides whether the run came out as stated, which
+is the affair of :mod:`plans.comparison`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _LEARNED_BY = {
 
 
 class Decides(Params):
-    """How a client's first ``step`` on the ledger (or that of ``number``) ends, and what the document says.
+    """The outcome of a client's first (or ``number``-th) ``step`` on the ledger, and the document's rule.
 
     ``differs`` is in what the client is known to decide otherwise than ``document``. ``error`` is
     BookKeeper's name or code of it, empty for any. ``entries`` is how many were read, or acknowledged,
@@ -131,9 +131,9 @@ class Decides(Params):
 
 
 class Measures(Params):
-    """A ``figure`` in the judgement of a property is within bounds, as ``document`` demands.
+    """A ``figure`` in the verdict of a property is within bounds, as ``document`` demands.
 
-    The figures are listed under ``seen`` in ``verdict.json``; each covers the whole run with all its rounds.
+    The figures are those of ``seen`` in ``verdict.json``; each stands for the whole run, all its rounds.
     """
 
     says: ClassVar[str] = "measures"

@@ -1,7 +1,7 @@
-"""A plan: cluster, steps and expectations of a run, as data.
+"""A plan: what shall happen, as data.
 
-Frozen models that do not define how a step runs. :mod:`plans.load` reads a plan from YAML or JSON;
-:mod:`plans.tree` turns it back.
+Frozen models without a word on how a step is carried out. A plan is read from YAML by
+:mod:`plans.load` and from JSON by the same code; :mod:`plans.tree` turns it back.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Source(Params):
 class ClusterSpec(Params):
     """The servers: how many bookies, which releases, which settings over the mode's own, which disks.
 
-    ``autorecovery`` is the number of processes that repair the data of lost bookies: ``ar1`` to ``arN``. With
-    ``racks`` every write set must spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
+    ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
+    ``racks`` every write set shall spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
     bookie takes with it (:mod:`plans.loss`). ``seed_defects`` are broken promises of BookKeeper, put into its
     processes by the agent (:mod:`plans.defects`).
     """
@@ -124,7 +124,7 @@ class Control(Params):
 
 
 class Limits(Params):
-    """What a plan may cost: time that its steps take by the clock, entries that steps append, faults.
+    """Limits of a plan's cost: elapsed time of its steps, appended entries, and faults.
 
     Checked before anything starts (:mod:`plans.resolve`); nothing ends a run that takes longer.
     ``quiet_s`` is how long the end of the run, and of a round, waits for the quiet state.
@@ -137,7 +137,7 @@ class Limits(Params):
 
 
 class Series(Params):
-    """Repetitions before a result is quoted: ``rounds`` in one cluster, ``times`` in new clusters."""
+    """Number of repetitions for published figures: ``rounds`` in one cluster, ``times`` clusters."""
 
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     times: int = Field(default=1, ge=1)
@@ -154,7 +154,7 @@ class Timing(Params):
 class StepSpec(Timing):
     """One step: its name in the vocabulary and its parameters, an instance of that name's model.
 
-    ``outcome`` is the required result of a client's action; steps of other kinds keep ``ok``.
+    ``outcome`` is what an act of a client must come to; steps of other kinds keep ``ok``.
     """
 
     name: str
@@ -174,9 +174,9 @@ Step = StepSpec | Together
 class Plan(Params):
     """A whole plan. ``expect`` maps a mode to what is stated for it; a plan has one ``control`` at least.
 
-    ``rounds`` is how often the steps run in one cluster, each time on fresh ledgers; ``series`` how often
-    ``scripts/bench scenarios`` runs the plan. ``allowance`` maps a mode to how many explained losses of which
-    ledger are accepted there.
+    ``rounds`` is how often the steps are carried out in one cluster, each time on fresh ledgers;
+    ``series`` how often the plan is carried out by ``scripts/bench scenarios``. ``allowance`` maps a mode to
+    how many explained losses of which ledger are accepted there.
     """
 
     name: PlanName

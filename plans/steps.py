@@ -1,7 +1,7 @@
 """The steps that every plan may use, whatever faults and workloads exist.
 
 Each is a name and a parameter model. Faults bring their own models through the vocabulary that
-the loader is given (:func:`vocabulary`); nothing here defines how a step runs.
+the loader is given (:func:`vocabulary`); nothing here knows how a step is carried out.
 """
 
 from __future__ import annotations
@@ -157,13 +157,13 @@ class ReadLog(Params):
 
 
 class Census(Params):
-    """Ask every bookie for each entry; of one ledger, or of all. Passes are numbered as they come."""
+    """Ask every bookie for each entry of one ledger, or of all. Passes are numbered in order."""
 
     ledger: LedgerName | None = None
 
 
 class Touch(Params):
-    """Rewrite a ledger's metadata unchanged: its version grows, as after a change by another client."""
+    """Write a ledger's metadata unchanged: its version grows, as after another client's change."""
 
     ledger: LedgerName
 
@@ -175,8 +175,8 @@ class LongIds(Params):
 class Start(Params):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
-    A boot that is not expected to be ``ready`` may end on its own until it is ready. Without
-    ``wait`` the step ends as soon as the process has started; without ``checked`` it does not wait for the
+    A boot that is not expected to be ``ready`` may end by itself as long as it is not. Without
+    ``wait`` the step ends as soon as the process has begun; without ``checked`` it does not wait for the
     preboot check that a bookie begins after a crash under BP-46's protection and does not await itself.
     """
 
@@ -190,7 +190,7 @@ class Start(Params):
 
 
 class Roll(Params):
-    """Restart servers one after the other, each ready and checked (:class:`Start`) before the next."""
+    """Restart servers one after the other; each is ready and checked before the next."""
 
     targets: tuple[ServerName, ...] = Field(min_length=1)
     how: Literal["stop", "kill"] = "stop"
@@ -260,13 +260,13 @@ class Heal(Params):
 
 
 class Release(Params):
-    """End the one fault that was given that name with ``as``; what it held goes on."""
+    """End the fault named with ``as``; messages that it held continue."""
 
     fault: GivenFault
 
 
 class Load(Params):
-    """Start a workload in the background; its own parameters are given beside these two keys."""
+    """Start a workload in the background; its own parameters stand beside these two keys."""
 
     workload: str
     name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")

@@ -1,0 +1,37 @@
+"""The generated pages of the reference are those of the program as it is, and name all that it declares."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.reference.pages import PAGES, text_of, write_pages
+from harness.verbs import VERBS
+from nemesis.registry import FAULTS
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_up_to_date(root: Path, name: str) -> None:
+    assert (root / name).read_text() == text_of(PAGES[name]), "run scripts/docs"
+
+
+def test_the_command_line_has_every_verb(root: Path) -> None:
+    text = (root / "docs" / "command-line.md").read_text()
+    assert [verb for verb in VERBS if f"\n## {verb}\n" not in text] == []
+
+
+def test_the_plan_language_has_every_fault_with_its_purpose(root: Path) -> None:
+    text = (root / "docs" / "plan-language.md").read_text()
+    assert FAULTS
+    for fault in FAULTS.values():
+        assert f"\n### {fault.name}\n\n{fault.about[0].upper()}{fault.about[1:]}." in text, fault.name
+
+
+def test_a_page_is_written_only_when_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    pages = {"docs/one.md": lambda: iter(["# One", "", "", "text"])}
+    write_pages(pages, root=tmp_path)
+    page = tmp_path / "docs" / "one.md"
+    written_ns = page.stat().st_mtime_ns
+    assert page.read_text().endswith("# One\n\ntext\n")
+    write_pages(pages, root=tmp_path)
+    assert page.stat().st_mtime_ns == written_ns
