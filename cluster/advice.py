@@ -1,7 +1,7 @@
-"""What a bookie's configuration does not do although it looks as if it did.
+"""Warnings about a bookie's configuration that does not do what it seems to do.
 
-Two kinds: keys that a release does not read (BookKeeper ignores unknown keys without a word), and
-combinations that do not protect what was acknowledged. Says sentences; changes nothing, starts
+Two kinds: keys that a release does not read (BookKeeper ignores unknown keys silently), and
+combinations that do not protect acknowledged entries. Returns sentences; changes and starts
 nothing. Sources: BP-46, and BookKeeper's code from 4.14 to 4.18 as the sentences say.
 """
 

@@ -1,7 +1,7 @@
-"""Asking a server one thing, straight at its own address, past every link.
+"""Single requests to a server at its own address, past every link.
 
-A plain V3 read without flags changes nothing at the bookie (it does not fence). Its status tells
-whether the bookie serves, and what it knows of a ledger.
+A plain V3 read without flags changes nothing at the bookie (it does not fence). Its status shows
+whether the bookie serves, and what it knows about a ledger.
 """
 
 from __future__ import annotations

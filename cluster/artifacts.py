@@ -1,4 +1,4 @@
-"""What a run needs from outside: server jars by version, the client's jar, the proxy, a JVM.
+"""Programs that a run needs: server jars by version, the client's jar, the proxy, a JVM.
 
 Server jars come from a Maven repository into a cache outside the checkout, appear there in one
 step, and are compared with their lock of SHA-256 sums at every start. The project's locks name each
@@ -67,7 +67,7 @@ def class_path(version: str = DEFAULT_VERSION) -> ServerArtifacts:
 
 
 def is_cached(version: str = DEFAULT_VERSION) -> bool:
-    """Whether the jars of ``version`` are there already (not whether they are intact)."""
+    """Whether the jars of ``version`` are in the cache (not whether they are intact)."""
     return (cache_root() / "bookkeeper" / version).is_dir()
 
 
@@ -78,17 +78,17 @@ def locked_versions() -> list[str]:
 
 
 def client_jar() -> Path:
-    """The client's jar as ``scripts/setup`` builds it; ``PrerequisiteError`` when it is not there."""
+    """The client's jar, built by ``scripts/setup``; ``PrerequisiteError`` when it is missing."""
     return _built(CHECKOUT / "client" / "target" / "fencepost-client.jar", "the client's jar")
 
 
 def agent_jar() -> Path:
-    """The agent's jar as ``scripts/setup`` builds it; ``PrerequisiteError`` when it is not there."""
+    """The agent's jar, built by ``scripts/setup``; ``PrerequisiteError`` when it is missing."""
     return _built(CHECKOUT / "agent" / "target" / "fencepost-agent.jar", "the agent's jar")
 
 
 def proxy_binary() -> Path:
-    """The proxy as ``scripts/setup`` builds it; ``PrerequisiteError`` when it is not there."""
+    """The proxy, built by ``scripts/setup``; ``PrerequisiteError`` when it is missing."""
     return _built(CHECKOUT / "proxy" / "bin" / "fencepost-proxy", "the proxy")
 
 
@@ -105,7 +105,7 @@ def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
 
 
 def _fetch(version: str, folder: Path) -> None:
-    """Fill a folder beside ``folder`` and rename it into place; what a broken fetch left is continued."""
+    """Fill a folder beside ``folder`` and rename it; continues an interrupted fetch."""
     from cluster import central  # set-up uses this module before any package is there
 
     _LOG.info("fetching the jars of BookKeeper %s into %s", version, folder)
@@ -139,7 +139,7 @@ def _project_lock(version: str) -> Path:
 
 
 def _lock_of(version: str, home: Path, folder: Path) -> tuple[Path, str]:
-    """The lock that applies, written now if there is none, and what the user should know of it."""
+    """The lock that applies, written now if it is missing, and a message for the user about it."""
     project_lock = _project_lock(version)
     if project_lock.is_file():
         return project_lock, ""

@@ -29,12 +29,12 @@ class Backend(Protocol):
         ...
 
     def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
-        """A fresh cluster, ready inside the context and gone outside."""
+        """A context manager with a new cluster, which is ready inside and removed at the end."""
         ...
 
 
 def backend(name: str) -> Backend:
-    """The backend of that name; ``UsageError`` when there is none."""
+    """The backend of that name; ``UsageError`` for an unknown name."""
     if name not in NAMES:
         there = " and ".join(f"`{one}`" for one in NAMES)
         raise UsageError(f"backend {name!r} does not exist; there are {there}", remedy="leave --backend out")

@@ -1,4 +1,4 @@
-"""A build of BookKeeper of the user's own, from a folder of jars: a fork, a patch, a release candidate.
+"""A user's own build of BookKeeper, from a folder of jars: a fork, a patch, a release candidate.
 
 Such a build gets a name of the form ``4.19.0-jars.0123456789ab``, by its release and the sum of its jars,
 and its place in the cache, from where it runs as any release does. Starts nothing.

@@ -1,4 +1,4 @@
-"""Where fetched and derived files are kept between runs, and how two processes keep out of each other's way.
+"""The cache of fetched and derived files, and its locks between processes.
 
 The folder is ``FENCEPOST_CACHE``, else ``XDG_CACHE_HOME/fencepost``, else ``~/.cache/fencepost``.
 """

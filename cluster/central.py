@@ -1,7 +1,7 @@
 """Files of a Maven repository, fetched by path and checked by SHA-256: no Maven, no resolution.
 
-The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. What is
-fetched, and its sums, come from the caller.
+The repository is Maven Central, or the mirror that ``FENCEPOST_MAVEN`` names by its base URL. The caller
+supplies the files' paths and sums.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def repository() -> str:
 def fetch(sums: Mapping[str, str], into: Path) -> None:
     """Fetch files (path in the repository to SHA-256) into one folder under their last names.
 
-    Complete files are kept, a partial one is continued. ``PrerequisiteError`` when the
-    repository is out of reach, lacks one, or has one of other content.
+    Complete files are kept, a partial file is continued. ``PrerequisiteError`` when the repository is
+    unreachable, lacks a file, or has other content.
     """
     into.mkdir(parents=True, exist_ok=True)
     with requests.Session() as session, ThreadPoolExecutor(_AT_A_TIME) as pool:
@@ -95,7 +95,7 @@ def _continue(session: requests.Session, url: str, part: Path) -> None:
 
 
 def _passing(error: requests.RequestException) -> bool:
-    """Whether the next attempt may succeed: the connection broke, or the server has a bad moment."""
+    """Whether the next attempt may succeed: the connection broke, or the server has a temporary error."""
     if error.response is None:
         return isinstance(
             error, requests.ConnectionError | requests.Timeout | requests.exceptions.ChunkedEncodingError

@@ -20,7 +20,7 @@ _HEADER_BYTES = 10
 
 
 def strings(data: bytes) -> set[str]:
-    """The string constants of one class file; ``ValueError`` when it is none."""
+    """The string constants of one class file; ``ValueError`` when it is no class file."""
     if len(data) < _HEADER_BYTES or struct.unpack_from(">I", data)[0] != MAGIC:
         raise ValueError("not a class file: the magic number is missing")
     count = struct.unpack_from(">H", data, 8)[0]

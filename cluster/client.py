@@ -1,8 +1,8 @@
 """The conversation with one client process: commands as JSON lines in, replies out.
 
 Every command gets a number and a future; one reader thread gives each reply to its future. When
-the process ends, all that still wait get a ``ClientError`` that says how it ended. Knows pipes and
-lines, not processes: who owns the process passes a function that explains its end.
+the process ends, all waiting futures get a ``ClientError`` that says how it ended. Handles pipes and
+lines, not processes: the owner of the process passes a function that explains its end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PIPE_BYTES = 1 << 20
 
 
 class Conversation:
-    """One life of a client: from the first line to the end of its output.
+    """One boot of a client: from the first line to the end of its output.
 
     ``commands`` and ``replies`` are descriptors that this object closes. ``explain`` is called on
     the reader thread after the output ended and may wait for the exit. Every line that is not a reply
@@ -56,7 +56,7 @@ class Conversation:
 
     @property
     def ready(self) -> Reply | None:
-        """What the client said when it was connected, None before."""
+        """The client's message when it was connected, None before."""
         return self._ready
 
     def submit(self, do: str, parameters: dict[str, Any]) -> Future[Reply]:

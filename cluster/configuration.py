@@ -1,4 +1,4 @@
-"""The settings with which servers and clients of a run really start, as plain properties.
+"""The effective settings of a run's servers and clients, as plain properties.
 
 Four layers, later ones win: Fencepost's base (small memory, no flush by the clock), the mode, the
 plan, the user's own file. The keys that a run owns (addresses, folders, ids) override all of them;
@@ -136,7 +136,7 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """Properties as they are written for one process, and what of the user's file gave way."""
+    """The properties written for one process, and the overridden keys of the user's file."""
 
     properties: Properties
     overridden: tuple[Overridden, ...] = ()

@@ -31,7 +31,7 @@ class Disk(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is for: ``data`` (everything), or ``ledgers`` and ``journal``."""
+        """Its purpose: ``data`` (everything), or ``ledgers`` or ``journal``."""
         ...
 
     @property
@@ -45,27 +45,27 @@ class Disk(Protocol):
         ...
 
     def spare_bytes(self) -> int:
-        """How much is free, for anybody."""
+        """Free space for unprivileged users, in bytes."""
         ...
 
     def sync(self) -> None:
-        """Write down all that is in memory only."""
+        """Flush everything that is only in memory."""
         ...
 
     def write_unsynced(self) -> None:
-        """Write a file, and leave it to the kernel when it gets to the disk."""
+        """Write a file without a sync; the kernel decides when it reaches the disk."""
         ...
 
     def probe(self) -> Probe:
-        """What is there of the file that was synced when it was mounted, and of the unsynced one."""
+        """What the disk now holds of the synced and of the unsynced probe file."""
         ...
 
     def lose_power(self) -> None:
-        """Shut it down where it stands: what is in memory only will never be written."""
+        """Shut it down at once: data that is only in memory is never written."""
         ...
 
     def turn_read_only(self) -> str:
-        """Refuse all writes from now on; how it was brought about."""
+        """Refuse all writes from now on; returns by which method."""
         ...
 
     def mount_again(self) -> Probe:
@@ -96,7 +96,7 @@ def lacking(kind: str = "ext4") -> str | None:
 
 
 def remedy(kind: str = "ext4") -> str:
-    """What to do about it, one sentence."""
+    """What the user can do about it, one sentence."""
     package = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind]
     return f"run as root on a machine with loop devices; mkfs.{kind} is in the package {package}"
 

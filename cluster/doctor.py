@@ -1,4 +1,4 @@
-"""What this machine lacks for a run, each finding with what was seen and what to do.
+"""Checks of this machine for a run; each result has what was seen and what to do.
 
 A check looks; it installs and repairs nothing. ``fail`` means that no run on local servers can
 work, ``warn`` that some faults or tiers of tests cannot. Reads no plan and starts no server;
@@ -126,7 +126,7 @@ def _memory() -> Check:
 
 
 def available_memory_bytes(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What new processes may take: the kernel's estimate, or what the control group leaves if less."""
+    """Memory available to new processes: the kernel's estimate, or the rest of the control group if less."""
     try:
         lines = (proc / "meminfo").read_text().splitlines()
         kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))

@@ -1,8 +1,8 @@
-"""What a cluster is to those who use it: servers, clients, links, and their optional powers.
+"""The interface of a cluster: servers, clients, links, and their optional powers.
 
-A backend implements these protocols; a fault asks with ``isinstance`` whether a server has the
-power it needs. Everything here is blocking, thread-safe, and raises the errors of
-:mod:`protocol.errors`. Nothing here says how a server is made.
+A backend implements these protocols; a fault checks with ``isinstance`` whether a server has the
+power it needs. All methods are blocking and thread-safe, and raise the errors of
+:mod:`protocol.errors`. Independent of how a server is made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOLD_CHARACTERS = 160
 
 
 class ProcessState(StrEnum):
-    """What the harness knows of a process it owns."""
+    """State of a process that the harness owns."""
 
     DOWN = "down"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class Exit:
 
 
 class Process(Protocol):
-    """Anything that has lives: a bookie, ZooKeeper, a client."""
+    """A process with boots: a bookie, ZooKeeper, a client."""
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class Process(Protocol):
 
     @property
     def boot(self) -> int:
-        """Number of the present or last life, from 1; 0 before the first."""
+        """Number of the present or last boot, from 1; 0 before the first."""
         ...
 
     @property
@@ -90,29 +90,29 @@ class CanStop(Protocol):
 
 @runtime_checkable
 class CanPause(Protocol):
-    """Can be stopped and continued where it stands (SIGSTOP, SIGCONT)."""
+    """Can be paused and resumed (SIGSTOP, SIGCONT)."""
 
     def pause(self) -> None:
-        """Stop it; returns when the kernel reports every thread stopped."""
+        """Suspend it; returns when the kernel reports every thread stopped."""
         ...
 
     def resume(self) -> None:
-        """Continue it."""
+        """Continue the paused process."""
         ...
 
 
 @runtime_checkable
 class CanTellCheckpoints(Protocol):
-    """Can tell when it last wrote its journal's mark, which is how a bookie ends a checkpoint."""
+    """Reports when it last wrote its journal's mark, which ends a bookie's checkpoint."""
 
     def marked_ns(self) -> int:
-        """When that was, by the clock of its file system; 0 before the first."""
+        """Time of the last mark, by the clock of its file system; 0 before the first."""
         ...
 
 
 @runtime_checkable
 class HasFiles(Protocol):
-    """Keeps its state in files that can be reached, above all while it is down."""
+    """Keeps its state in accessible files, above all while it is down."""
 
     def places(self) -> Mapping[str, Path]:
         """The folders by what they hold, as this process sees them: of a bookie ``journal``, ``ledgers``."""
@@ -137,18 +137,18 @@ class CanPutBack(HasSnapshots, Protocol):
     """A metadata store whose content can be replaced while it is down; the replaced log is kept."""
 
     def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
-        """Begin a new life with the content of the snapshot ``to``, or with none.
+        """Start again with the content of the snapshot ``to``, or with no content.
 
-        ``new_cluster`` adds what a new cluster has. The store counts its transactions on, so that its
-        clients come back. Facts: ``life`` (from 2), ``zxid`` that the content is numbered as, ``from`` the
-        last transaction that it has, ``last`` the last one of the life that ended, as hexadecimal numbers.
+        ``new_cluster`` adds the content of a new cluster. The store continues its transaction numbers, so
+        that its clients reconnect. Facts: ``life`` (from 2), ``zxid`` of the new content, ``from`` the last
+        transaction in it, ``last`` the last transaction before the end, as hexadecimal numbers.
         """
         ...
 
 
 @runtime_checkable
 class RecordsDisk(Protocol):
-    """Puts on record what its disk held when it died uncleanly."""
+    """Records what its disk held when it died uncleanly."""
 
     def disk_settled(self) -> None:
         """Copy its files now, while they are as its death left them; once for each death.
@@ -179,7 +179,7 @@ class CanRefuse(Protocol):
     """Can be allowed to end on its own, while it boots or under a fault; that is then no unplanned death."""
 
     def allow_refusal(self) -> None:
-        """Allow it of the next boot, until that boot is ready."""
+        """Let the next boot end on its own, until it is ready."""
         ...
 
     def allow_end(self) -> None:
@@ -200,7 +200,7 @@ class CanDisconnect(Protocol):
         ...
 
     def connect(self, name: str) -> None:
-        """Bring it back with the address that it had; nothing when it is there."""
+        """Connect it again with its former address; no effect when it is connected."""
         ...
 
     def connected(self, name: str) -> bool:
@@ -230,7 +230,7 @@ class Client(Process, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """What the proxy says of one link: cut, held ways, slowness in ms and bytes per second (0 none)."""
+    """The proxy's report on one link: cut, held ways, slowness in ms and bytes per second (0 none)."""
 
     cut: bool
     held: tuple[Way, ...]
@@ -239,10 +239,10 @@ class LinkState:
 
 
 class Links(Protocol):
-    """All links of the run, by (source, destination); each order is confirmed by asking back."""
+    """All links of the run, by (source, destination); each change is confirmed by a query."""
 
     def pairs(self) -> Sequence[tuple[str, str]]:
-        """Every link there is, observer's included."""
+        """Every link, including the observer's."""
         ...
 
     def state(self, source: str, destination: str) -> LinkState:
@@ -262,23 +262,23 @@ class Links(Protocol):
         ...
 
     def slow(self, source: str, destination: str, *, latency_ms: int = 0, rate_bytes_per_s: int = 0) -> None:
-        """Delay and narrow both ways."""
+        """Delay both ways and limit their rates."""
         ...
 
     def heal(self, source: str, destination: str) -> None:
         """Undo cut, hold and slow on one link; rules on messages stay.
 
-        What was held goes on where the link understands messages; elsewhere its connections are reset.
+        Held data is forwarded where the link understands messages; elsewhere its connections are reset.
         """
         ...
 
 
 @runtime_checkable
 class CanFilter(Protocol):
-    """Links of which some understand messages and obey rules on them (an optional power of ``Links``)."""
+    """Links, some of which understand messages and apply rules to them (an optional power of ``Links``)."""
 
     def filters(self, source: str, destination: str) -> bool:
-        """Whether this link does."""
+        """Whether this link supports rules on messages."""
         ...
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
@@ -286,11 +286,11 @@ class CanFilter(Protocol):
         ...
 
     def rule(self, source: str, destination: str, name: str) -> RuleState:
-        """The counters of a rule in force; ``LinkError`` when there is none of that id."""
+        """The counters of a rule in force; ``LinkError`` for an unknown id."""
         ...
 
     def remove_rule(self, source: str, destination: str, name: str) -> RuleState:
-        """Take a rule out of force; what it held goes on. Its last counters."""
+        """Remove a rule and forward what it held; returns its last counters."""
         ...
 
 
@@ -306,7 +306,7 @@ class Metadata(Protocol):
         ...
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
-        """A ledger's metadata and its version, or None when there is none."""
+        """A ledger's metadata and its version, or None when the ledger does not exist."""
         ...
 
     def touch(self, ledger: int) -> int:
@@ -331,12 +331,12 @@ class KeepsCookies(Protocol):
         ...
 
     def forget_cookie(self, bookie: str) -> None:
-        """Remove it, if there is one."""
+        """Remove a bookie's cookie, if it exists."""
         ...
 
 
 class Cluster(Protocol):
-    """Everything that was started for one run."""
+    """All processes and links of one run."""
 
     @property
     def zookeeper(self) -> Process:

@@ -6,7 +6,7 @@ single-threaded process, which ends them all when its channel to the harness clo
 a separate namespace, which the kernel removes when the last process in it is gone.
 
 It is started as ``python -I -S keeper.py CHANNEL_FD EVENTS_FILE`` and may use nothing but the
-standard library. It knows processes, sockets and one file; not what a bookie is.
+standard library. It handles processes, sockets and one file, and does not know what a bookie is.
 
 Channel: AF_UNIX SOCK_SEQPACKET, one JSON object a message. Requests carry ``id`` and ``do``:
 
@@ -93,7 +93,7 @@ class Keeper:
     # requests -------------------------------------------------------------------------------
 
     def hello(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
-        """Answer."""
+        """The keeper's pid."""
         return {"pid": os.getpid()}
 
     def spawn(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class Keeper:
         return {"undo": self.undo_count}
 
     def forget_undo(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
-        """Drop a remembered command: what it would undo is undone."""
+        """Drop a remembered command, because its effect is already undone."""
         self.undos.pop(request["undo"], None)
         return {}
 
@@ -180,7 +180,7 @@ class Keeper:
         return {}
 
     def run_command(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
-        """Run a short command to its end; nothing else is served meanwhile."""
+        """Run a short command to its end; no other request is served meanwhile."""
         code, said = _run(request["argv"], request["timeout_s"])
         return {"code": code, "said": said}
 
@@ -192,7 +192,7 @@ class Keeper:
     # the end of others ----------------------------------------------------------------------
 
     def reap(self) -> None:
-        """Collect every dead child and tell; adopted orphans are collected silently."""
+        """Reap every dead child and report it; adopted orphans are reaped silently."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -218,7 +218,7 @@ class Keeper:
         """Kill the children, the newest first, then orphans, then run the undos.
 
         A process may hang in the kernel until an undo frees it (a frozen file system); so no
-        wait here is without a limit, and those who are left are waited for again at the end.
+        wait here is unlimited, and remaining processes are waited for again at the end.
         """
         killed = []
         for child in reversed(list(self.children.values())):
@@ -338,7 +338,7 @@ def children_of(parent: int) -> list[tuple[int, str]]:
 
 
 def _run(argv: list[str], timeout_s: float) -> tuple[int, str]:
-    """Exit code of a command and the end of its complaints; -1 when it was not run to its end."""
+    """Exit code of a command and the end of its standard error; -1 when it did not finish."""
     try:
         done = subprocess.run(argv, timeout=timeout_s, capture_output=True, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError) as error:

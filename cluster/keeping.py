@@ -1,8 +1,8 @@
 """The harness's side of the keeper: requests, exit events, and what to do when it is gone.
 
 One reader thread receives replies and exits and calls the listeners in order of arrival; a
-listener must be quick and must not send requests. Everything else is thread-safe. Knows
-processes by name, not what they are.
+listener must be quick and must not send requests. Everything else is thread-safe. Handles
+processes by name, whatever their kind.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A process that runs: its pid, and between which moments it was started (monotonic ns)."""
+    """A running process: its pid, and the interval in which it was started (monotonic ns)."""
 
     name: str
     boot: int
@@ -180,7 +180,7 @@ class Keeper:
             ) from error
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30) -> None:
-        """Run a short command among the keeper's mounts; ``ServerError`` with its words when it fails."""
+        """Run a short command in the keeper's mounts; ``ServerError`` with its output when it fails."""
         reply = self._ask({"do": "run", "argv": list(argv), "timeout_s": timeout_s})
         if reply["code"] != 0:
             raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['said'].strip()}")

@@ -1,25 +1,25 @@
 """The links between all sources and servers: one toxiproxy proxy each, ordered over its REST API.
 
 Links to bookies understand messages (the toxic ``bookkeeper`` on both streams from their creation,
-``proxy/README.md``); links to ZooKeeper are plain. What is done to the words of
-:class:`cluster.interface.Links`, read in toxiproxy 2.12:
+``proxy/README.md``); links to ZooKeeper are plain. The methods of :class:`cluster.interface.Links` work as
+follows, according to the source of toxiproxy 2.12:
 
 - *cut* disables the proxy: its connections are closed and new ones are refused. What a rule held is
   discarded with its connection.
 - *hold* of a link to a bookie is a rule on all messages, after the rules of faults. Connections
-stay open, new ones are accepted (the proxy itself accepts them), and a close is passed on.
-Healing forwards the held messages in their order. Rules neither interrupt nor wait for traffic.
+  stay open, new ones are accepted (the proxy itself accepts them), and a close is passed on.
+  Healing forwards the held messages in their order. Rules neither interrupt nor wait for traffic.
 - *hold* of a link to ZooKeeper is a ``timeout`` toxic with timeout 0: what is sent that way is
   swallowed. Swallowed data is lost: removing the toxic closes the connections it held, in both
   directions.
 - *slow* delays each way by the latency, so a round trip by twice as much.
 - *heal* undoes these three. It removes slowness first and holds last: the other order could leave a
-  toxic that waits for ever to hand on its data, and toxiproxy would then answer nothing more about
+  toxic that waits forever to forward its data, and toxiproxy would then answer nothing more about
   that link.
-- An order that adds or removes a toxic waits until the receiver has read what is under way. A
-  receiver that does not read (a paused server under load) makes toxiproxy wait for ever, and then
-  it answers nothing more about that link: ``LinkError``, for that order and all later ones.
-  A link that is to be cut, or made slow, should be so before its receiver is paused.
+- A request that adds or removes a toxic waits until the receiver has read the data in transit. A
+  receiver that does not read (a paused server under load) makes toxiproxy wait forever, and then
+  it answers nothing more about that link: ``LinkError``, for that request and all later ones.
+  Cut or slow a link before its receiver is paused.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class ToxiproxyLinks:
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
         """Put a rule on messages in force after the existing rules.
 
-        ``UsageError`` when the link understands no messages or the rule is none.
+        ``UsageError`` when the link understands no messages or the rule is invalid.
         """
         return self._rulebook.put(self._filtering(source, destination), rule)
 
@@ -137,7 +137,7 @@ class ToxiproxyLinks:
         return self._rulebook.state(self._filtering(source, destination), name)
 
     def remove_rule(self, source: str, destination: str, name: str) -> RuleState:
-        """Take a rule out of force; what it held goes on in its order. Its last counters."""
+        """Remove a rule and forward what it held, in order; returns its last counters."""
         return self._rulebook.remove(self._filtering(source, destination), name)
 
     def wire(self) -> Mapping[str, Any] | None:

@@ -12,7 +12,7 @@ _TELLING = re.compile(r"\bERROR\b|\bFATAL\b|^Caused by|^[\w.$]+(?:Exception|Erro
 
 
 def telling_lines(log: Path) -> list[str]:
-    """The last lines of a log that speak of errors, or else its last lines; at most five."""
+    """The last lines of a log about errors, or else its last lines; at most five."""
     recent = tail(log, _RECENT_LINES)
     return [line for line in recent if _TELLING.search(line)][-_TOLD_LINES:] or recent[-_TOLD_LINES:]
 

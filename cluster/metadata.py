@@ -118,7 +118,7 @@ class ZooKeeperMetadata:
                     self._ask("delete", f"{folder}/{bookie_id(bookie)}")
 
     def cookie(self, bookie: str) -> bytes | None:
-        """The cookie of a bookie (``ZKRegistrationManager#readCookie``), None when there is none."""
+        """The cookie of a bookie (``ZKRegistrationManager#readCookie``), None without a cookie."""
         with self._translated(f"read the cookie of {bookie}"):
             try:
                 return bytes(self._ask("get", f"{COOKIES}/{bookie_id(bookie)}")[0])
@@ -131,7 +131,7 @@ class ZooKeeperMetadata:
             self._ask("delete", f"{COOKIES}/{bookie_id(bookie)}")
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
-        """A ledger's metadata and its version, or None when there is none."""
+        """A ledger's metadata and its version, or None when the ledger does not exist."""
         with self._translated(f"read the metadata of ledger {ledger}"):
             try:
                 data, stat = self._ask("get", ROOT + ledger_path(ledger))
@@ -198,7 +198,7 @@ class ZooKeeperMetadata:
                 yield from self._below(below)
 
     def _ask(self, verb: str, *arguments: Any) -> Any:
-        """One request; kazoo's blocking calls would wait for ever while ZooKeeper is away.
+        """One request with a time limit; kazoo's blocking calls would wait forever while ZooKeeper is away.
 
         A session that is over fails what waits in it, which the store then never saw; kazoo begins the next.
         """

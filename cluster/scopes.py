@@ -28,7 +28,7 @@ class TeardownError(ServerError):
 class Scopes:
     """A context manager that ends what was entered into it, the newest first.
 
-    When the body fails, its error goes on and the errors of the teardown are added to it as notes;
+    When the body fails, its error propagates and the errors of the teardown are added to it as notes;
     when only the teardown fails, ``TeardownError`` is raised.
     """
 
@@ -62,7 +62,7 @@ class Scopes:
     def close(self) -> list[tuple[str, Exception]]:
         """End everything now; returns the errors instead of raising them. A second call does nothing.
 
-        An interrupt (Ctrl-C) goes on only when everything has had its turn.
+        An interrupt (Ctrl-C) propagates only after every teardown step has run.
         """
         errors: list[tuple[str, Exception]] = []
         interrupt: BaseException | None = None

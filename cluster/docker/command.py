@@ -12,7 +12,7 @@ _TIMEOUT_S = 30
 
 @cache
 def compose_command() -> tuple[str, ...]:
-    """The words that start Compose here; ``PrerequisiteError`` when there is none."""
+    """The command that starts Compose here; ``PrerequisiteError`` when Compose is missing."""
     for words in (("docker", "compose"), ("docker-compose",)):
         try:
             subprocess.run([*words, "version"], check=True, capture_output=True, timeout=_TIMEOUT_S)

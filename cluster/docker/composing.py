@@ -49,11 +49,11 @@ class Composition:
     user: str
 
     def numbers(self) -> dict[str, int]:
-        """Who has a network, and its number."""
+        """Processes with a network, and the network's number."""
         return {ZOOKEEPER: server_number(ZOOKEEPER), **self.spec.sources}
 
     def servers(self) -> list[str]:
-        """To whom links lead."""
+        """Processes that are destinations of links."""
         return [ZOOKEEPER, *self.spec.bookie_names]
 
     def document(self, images: Mapping[str, str]) -> dict[str, Any]:

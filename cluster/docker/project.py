@@ -49,7 +49,7 @@ class Project:
             list(pool.map(self._engine.start, owners))
 
     def down(self) -> None:
-        """Remove them all."""
+        """Remove all containers and networks."""
         try:
             self._compose.stop()
         except subprocess.CalledProcessError as error:

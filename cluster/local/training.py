@@ -22,7 +22,7 @@ from protocol.modes import MODES
 _LOG = logging.getLogger("fencepost.archives")
 _TRAINEE = "trainee"
 _FAILED: set[tuple[str, frozenset[str]]] = set()
-"""What this process has tried in vain: a machine that is too busy now is so for its next scenario, too."""
+"""Releases for which this process failed: a machine that is busy now will be busy for the next scenario."""
 
 
 def train_missing(version: str) -> bool:

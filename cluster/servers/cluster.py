@@ -30,7 +30,7 @@ from protocol.shell import ShellCommand
 
 @dataclass(frozen=True, slots=True)
 class Operating:
-    """What repairs a cluster and what administers it; the admin is None where no plan asks for one."""
+    """The processes that repair and administer a cluster; ``admin`` is None unless the plan needs it."""
 
     elections: ZooKeeperElections
     repairers: Mapping[str, AutoRecovery]

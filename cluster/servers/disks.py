@@ -58,7 +58,7 @@ class ImageDisk:
 
     @property
     def name(self) -> str:
-        """What it is for."""
+        """The disk's name: ``data``, ``journal`` or ``ledgers``."""
         return self._name
 
     @property
@@ -86,7 +86,7 @@ class ImageDisk:
         self._write_synced()
 
     def spare_bytes(self) -> int:
-        """How much is free, for anybody."""
+        """Free space for unprivileged users, in bytes."""
         found = os.statvfs(self.path)
         return found.f_bavail * found.f_frsize
 

@@ -1,6 +1,6 @@
 """Starting a cluster: the keeper first, then everything in the order of need, each with its end.
 
-The same for every backend; what differs is the site that one makes. Inside ``Scopes``, everything that
+The same for every backend; only the site differs. Inside ``Scopes``, everything that
 ``cluster`` returns is ready; outside, nothing of it is left.
 """
 

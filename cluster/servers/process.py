@@ -154,7 +154,7 @@ class OwnedProcess(ABC):
             self._paused = True
 
     def resume(self) -> None:
-        """Let it go on; returns when no thread is stopped any more."""
+        """Continue it; returns when no thread is stopped any more."""
         with self._order:
             self._let("be resumed", self._runner.resume)
             self._paused = False

@@ -61,5 +61,5 @@ class Runner(Protocol):
         ...
 
     def resume(self, name: str) -> None:
-        """Let it go on; returns when it does."""
+        """Continue it; returns when it runs."""
         ...
