@@ -62,7 +62,7 @@ class Active:
             return list(self._faults)
 
     def refusal(self, name: str, params: BaseModel) -> str | None:
-        """Why this fault could not be injected now, or None: not available, or its thing is taken."""
+        """Why this fault cannot be injected now (not available, or its target has a fault), or None."""
         fault = _kind(name)
         reason = fault.available(params, self._cluster)
         return reason or self._taken(fault, params, self._claims(fault, params))
@@ -119,9 +119,9 @@ class Active:
     def heal(
         self, *, kind: str | None = None, target: str | None = None, name: str | None = None
     ) -> list[str]:
-        """Heal the faults that match (all without arguments) and say which, in the order of healing.
+        """Heal the faults that match (all without arguments) and return them in the order of healing.
 
-        Links first, then ZooKeeper, bookies and clients, in each turn the newest first. Goes on
+        Links first, then ZooKeeper, bookies and clients; the newest first among equals. Continues
         after an error; ``FaultError`` then names every fault that is still in force.
         """
 
@@ -205,7 +205,7 @@ class Active:
         return name in ended and ProcessState.DOWN not in others
 
     def _take(self, asked: Callable[[InForce], bool]) -> list[InForce]:
-        """The faults in force that are asked for, in the order of healing, reserved for this thread."""
+        """The requested faults in force, in the order of healing, reserved for this thread."""
         with self._lock:
             matching = [entry for entry in self._faults if entry.life is Life.IN_FORCE and asked(entry)]
             for entry in matching:
@@ -241,7 +241,7 @@ class Active:
         return errors
 
     def _confirm_late(self, entry: InForce, proof: Proof) -> None:
-        """Confirm a fault that lay in wait when its proof says that it has acted."""
+        """Confirm a fault that waited for a trigger when its proof shows that it was triggered."""
         if not proof.get("acted"):
             return
         with self._lock:

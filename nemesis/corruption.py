@@ -1,4 +1,4 @@
-"""Corruption of what a bookie stores, while it is down: bits that flip, ends that are missing, old copies.
+"""Corruption of a bookie's files while it is down: flipped bits, missing ends, old copies.
 
 The run's seed chooses the places, within the part of a file that was written: journals are preallocated,
 and a flipped bit in unused space has no effect. Confirmed by the files' checksums. Depends on the names of
@@ -35,8 +35,8 @@ _SHOWN = 16
 class Corrupt(Params):
     """The bookie, its files, and what is done to them; each way has its own parameters.
 
-    ``flip`` turns ``bits`` bits over, anywhere in the files; ``truncate`` cuts ``cut_bytes``, or a share of
-    what was written, off the newest file; ``roll_back`` brings a snapshot's files back.
+    ``flip`` flips ``bits`` bits, anywhere in the files; ``truncate`` cuts ``cut_bytes``, or a share of
+    the written part, off the newest file; ``roll_back`` restores a snapshot's files.
     """
 
     target: BookieName
@@ -120,7 +120,7 @@ def _located(place: int, written: Mapping[Path, int]) -> tuple[Path, int]:
         if place < 8 * size_bytes:
             return path, place
         place -= 8 * size_bytes
-    raise ValueError(f"{place} lies behind the last file")
+    raise ValueError(f"{place} is behind the last file")
 
 
 def _alone(path: Path) -> None:
@@ -177,7 +177,7 @@ _WAYS: Mapping[str, Callable[[Corrupt, Cluster, Random], Proof]] = {
 
 
 def _files(params: Corrupt, cluster: Cluster, *, empty: bool = False) -> list[Path]:
-    """The files that are meant, those with something in them; of an index that is rolled back, all."""
+    """The selected files, without empty ones; for an index that is rolled back, all files."""
     part, _ = _WHERE[params.what]
     found = [path for folder in folders(params.target, part, cluster) for path in files_below(folder)]
     return [path for path in found if _meant(params, path) and (empty or path.stat().st_size)]
@@ -190,7 +190,7 @@ def _old_files(params: Corrupt, copy: Path) -> Iterator[Path]:
 
 
 def _meant(params: Corrupt, path: Path) -> bool:
-    """Whether a file below the part's folders is one of those; RocksDB's only go back all together."""
+    """Whether a file below the part's folders is selected; RocksDB's files are only rolled back together."""
     if params.what == "entry_log" and path.parent.name in _OF_INDEX:
         return False
     if params.what == "index" and params.how == "roll_back":
@@ -204,7 +204,7 @@ def _written(path: Path) -> bytes:
 
 
 def _sums(params: Corrupt, cluster: Cluster) -> dict[str, str]:
-    """The checksum of each file, by the place that it lies in and its path from there."""
+    """The checksum of each file, by its place and its path from there."""
     process: Any = cluster.process(params.target)
     places = process.places()
     return {

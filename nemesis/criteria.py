@@ -42,7 +42,7 @@ StatusName = Annotated[
 
 
 class Criteria(Nameable, Link):
-    """Which messages of a link are meant, and the name that the plan gives the fault.
+    """Selects messages of a link, and holds the name that the plan gives the fault.
 
     ``may_idle`` says that the run proves enough even when no such message was sent; inside chaos,
     whose traffic is unpredictable, it is true unless the plan says otherwise.
@@ -93,7 +93,7 @@ class Filter(Criteria):
 
 
 class Delayed(Filter):
-    """Messages that come later, and by how much."""
+    """Messages that are delayed, and by how much."""
 
     delay_ms: int = Field(ge=1, le=_MOST_DELAY_MS)
 

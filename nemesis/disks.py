@@ -30,7 +30,7 @@ _FULL_TIMEOUT_S = 60.0
 
 
 class DiskTarget(Params):
-    """Whose disk, and how long healing may take where the bookie has to be started again."""
+    """The bookie and its disk, and how long healing may take where the bookie has to be started again."""
 
     target: BookieName
     disk: DiskName = EVERY_DISK
@@ -44,7 +44,7 @@ class Fill(DiskTarget):
 
 
 class _DiskFault:
-    """What both share: the disk that is asked for, and the bookie that may give up over it."""
+    """The common part of both: the selected disk, and the bookie that may shut itself down because of it."""
 
     name: str
     supersedes: frozenset[str] = frozenset()
@@ -70,7 +70,7 @@ class _DiskFault:
 
 
 class _Fill(_DiskFault):
-    """A file takes all space but a rest."""
+    """A file takes all space except a rest."""
 
     name = "fill"
     about = "fill a bookie's disk to a rest, until it is healed"
@@ -170,7 +170,7 @@ def _surplus(disk: Disk, rest_bytes: int) -> int:
 
 
 def _seen_full(disk: Disk, rest_bytes: int) -> int:
-    """How much is free when it is full; what a living bookie gave back meanwhile is taken as well."""
+    """Free space on the full disk; space that a running bookie freed meanwhile is filled as well."""
 
     def full() -> tuple[bool, str]:
         _filled(disk, rest_bytes)

@@ -1,4 +1,4 @@
-"""One fault from its planning to its healing: what is known of it, and where in its life it is."""
+"""One fault from its planning to its healing: its facts and its state."""
 
 from __future__ import annotations
 

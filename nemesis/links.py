@@ -1,12 +1,12 @@
 """Faults of whole links: cut, silence, slow one link; isolate all links of one server.
 
 The observer's links are never faulted, so an isolated server is still seen by it. Each fault is
-confirmed by what the proxy says of the link afterwards.
+confirmed by the proxy's report on the link afterwards.
 
-Making a link slow waits until the receiver has read what is under way, and so does a hold of a link
-that understands no messages (to ZooKeeper). A paused receiver would be waited for without end, and
-all later orders with it: these are refused while an end is paused, and slowness is healed after
-pauses. Cutting is always possible, and so is holding a link that understands messages.
+Slowing a link waits until the receiver has read the data in transit, and so does a hold of a link that
+understands no messages (to ZooKeeper). With a paused receiver this and all later requests would wait
+forever: these faults are refused while an end is paused, and slowness is healed after pauses. Cutting is
+always possible, and so is holding a link that understands messages.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Island(Params):
 
 
 class _LinkFault(ABC):
-    """What all have in common; each says which links, what is done, and how that looks."""
+    """The common part; each fault defines its links, its action, and the state that confirms it."""
 
     name: str
     supersedes: frozenset[str] = frozenset()
 
     @abstractmethod
     def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:
-        """Whether the order for one link waits until what is under way was read."""
+        """Whether the request for one link waits until the data in transit was read."""
 
     def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
         return [(params.source, params.destination)]
@@ -153,7 +153,7 @@ class _Cut(_LinkFault):
 
 
 class Silence(_LinkFault):
-    """A silent partition: connections stay, nothing passes. The part of ``hold`` for a whole link."""
+    """A silent partition: connections stay open, nothing is forwarded. ``hold`` for a whole link."""
 
     name = "hold"
 
@@ -171,7 +171,7 @@ class Silence(_LinkFault):
         return set(state.held) == wanted
 
     def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        """How many messages it has kept back, where the link can tell messages apart."""
+        """Number of messages it has kept back, where the link understands messages."""
         pair, links = (params.source, params.destination), cluster.links
         if not isinstance(links, CanFilter) or not links.filters(*pair):
             raise UsageError(f"{link_name(*pair)} counts no messages; only links to bookies do")
@@ -180,7 +180,7 @@ class Silence(_LinkFault):
 
 
 class _Slow(_LinkFault):
-    """A long or narrow link."""
+    """A link with latency or a limited rate."""
 
     name = "slow"
     about = "delay a link each way, or narrow it"
@@ -232,7 +232,7 @@ class _Isolate(_LinkFault):
 
 
 def no_such_link(pair: Pair, links: Links) -> str | None:
-    """Why no fault can hit this link: it is the observer's, or there is none; None when one can."""
+    """Why no fault can hit this link (it is the observer's, or does not exist), or None."""
     if pair[0] == OBSERVER:
         return "links of the observer are never faulted"
     if pair not in links.pairs():

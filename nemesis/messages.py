@@ -25,7 +25,7 @@ _SEED_BITS = 63
 
 
 class _MessageFault:
-    """What all have in common; they differ in the action, and in parameters of it."""
+    """The common part; the faults differ in their action and its parameters."""
 
     supersedes: frozenset[str] = frozenset()
 

@@ -44,7 +44,7 @@ class Restored(Params):
 
 
 class _Exchange(Tampering):
-    """What both share: the store has to be down, and begins its next life with other content."""
+    """The common part of both: the store has to be down, and starts again with other content."""
 
     def target(self, params: Any) -> str:  # noqa: ARG002  # the protocol's
         return ZOOKEEPER

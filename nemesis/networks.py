@@ -1,4 +1,4 @@
-"""A process without its network, or with half of it: partitions that no link shows, where each has one.
+"""A process without its network, or with one direction: partitions below the links, on separate networks.
 
 ``isolate`` cuts or holds each link at the proxy, which itself goes on accepting connections. ``disconnect``
 is a pulled cable, ``blackhole`` a network that loses all packets, optionally in one direction only. Both
@@ -23,17 +23,17 @@ from protocol.errors import FaultError, UsageError
 
 
 class BlackholeTarget(Target):
-    """Whose packets are lost, and which of them."""
+    """The process whose packets are lost, and the directions."""
 
     way: Literal["incoming", "outgoing", "both"] = "both"
 
     def ways(self) -> frozenset[Direction]:
-        """What is closed."""
+        """The closed directions."""
         return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
 
 
 class _NetworkFault:
-    """What both share: a target that has a network, and how it comes back."""
+    """The common part of both: a target with a network, and how it is restored."""
 
     name: str
     supersedes: frozenset[str] = frozenset()

@@ -41,7 +41,7 @@ _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synce
 
 
 class PowerLoss(Params):
-    """Who loses power, on which of their disks, and how much is lost with it."""
+    """The bookies that lose power, the affected disks, and the level of the loss."""
 
     targets: tuple[BookieName, ...] = Field(min_length=1)
     disk: DiskName = EVERY_DISK
@@ -153,7 +153,7 @@ def disks_of(process: Process, disk: str) -> dict[str, Disk]:
 
 
 def _make_sound(process: Any) -> None:
-    """After an injection that broke off: no process goes on upon a disk that was shut down under it."""
+    """After a failed injection: no process may continue on a disk that was shut down."""
     harmed = [disk for disk in disks_of(process, EVERY_DISK).values() if not disk.sound]
     if harmed and process.state is not ProcessState.DOWN:
         process.kill()

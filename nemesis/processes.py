@@ -1,6 +1,6 @@
 """Faults of processes: kill, stop, pause; of a bookie, of ZooKeeper, of a client.
 
-Each asks the process whether it has the power (:mod:`cluster.interface`). The observer and the
+Each fault checks that the process has the needed power (:mod:`cluster.interface`). The observer and the
 proxy belong to the run itself and are never hit.
 """
 
@@ -23,20 +23,20 @@ READY_TIMEOUT_S = 120.0
 
 
 class Target(Params):
-    """Which process is hit, and how long its healing may take until it is ready."""
+    """The target process, and how long its healing may take until it is ready."""
 
     target: ServerName
     ready_timeout_s: float = Field(default=READY_TIMEOUT_S, gt=0)
 
 
 class StopTarget(Target):
-    """Which process is asked to end, and how long it may take to do so."""
+    """The process to shut down, and how long that may take."""
 
     timeout_s: float = Field(default=60, gt=0)
 
 
 class _ProcessFault:
-    """What kill, stop and pause share: the power that is asked for, and the target."""
+    """The common part of kill, stop and pause: the needed power, and the target."""
 
     name: str
     power: type[Any]
@@ -80,13 +80,13 @@ class _Ending(_ProcessFault):
 
 
 def disk_settled(process: Process) -> None:
-    """Say of a process that is down, where that is kept, that its files are what its death left."""
+    """Have a dead process's disk recorded, where supported, while its files are as its death left them."""
     if isinstance(process, RecordsDisk):
         process.disk_settled()
 
 
 class _Kill(_Ending):
-    """SIGKILL: nothing is flushed, nothing is said."""
+    """SIGKILL: nothing is flushed, nothing is sent."""
 
     name = "kill"
     about = "end a process with SIGKILL"

@@ -1,4 +1,4 @@
-"""The registry of faults, and the life that each has: available, inject, confirm, heal.
+"""The registry of faults, and their phases: available, inject, confirm, heal.
 
 A fault is one object registered under one name; its ``params`` model is the step's parameters in
 a plan. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
@@ -24,7 +24,7 @@ Proof = dict[str, Any]
 
 
 class Turn(IntEnum):
-    """When several faults are healed, in which turn: nothing comes up without what it needs."""
+    """The order in which faults are healed: processes start after the processes that they need."""
 
     LINKS = 0
     METADATA = 1
@@ -36,7 +36,7 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What a fault may know of the run that it is injected into.
+    """The facts of a run that a fault may use.
 
     ``number`` is its own in the fault log; ``ledger`` gives the id of a ledger that the plan names,
     ``UsageError`` when it is not there yet; ``random`` the run's random stream of a name.
@@ -65,15 +65,15 @@ class Fault(Protocol):
         ...
 
     def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
-        """Processes and links that it takes for itself; each has at most one fault at a time."""
+        """Processes and links that it occupies; each has at most one fault at a time."""
         ...
 
     def turn(self, params: Any) -> Turn:
-        """When it is healed among others."""
+        """Its position in the order of healing."""
         ...
 
     def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:
-        """Do it; return when the order is given, with the facts that are known by then."""
+        """Inject the fault; returns the facts that are known then."""
         ...
 
     def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
@@ -83,21 +83,20 @@ class Fault(Protocol):
     def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
         """Undo it, wait until undone, and return the facts that show it.
 
-        Must work after an injection that broke off (``injected`` is then empty), and again after
-        a healing that failed.
+        Must work after a failed injection (``injected`` is then empty), and again after a failed healing.
         """
         ...
 
 
 @runtime_checkable
 class LiesInWait(Protocol):
-    """A fault that acts when something comes by (an optional power of ``Fault``).
+    """A fault that waits for a trigger (an optional power of ``Fault``).
 
-    Its order is confirmed when it is injected, but the fault only when it has acted.
+    Its rule is confirmed when it is injected, but the fault only when it was triggered.
     """
 
     def waits(self, params: Any) -> bool:
-        """Whether it does so with these parameters; if not, it is confirmed like any other."""
+        """Whether it waits for a trigger with these parameters; if not, it is confirmed like any other."""
         ...
 
     def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
@@ -119,7 +118,7 @@ class NeedsMachine(Protocol):
     """A fault that not every machine allows (an optional power of ``Fault``)."""
 
     def lacking(self) -> str | None:
-        """Why this machine does not, or None when it seems to."""
+        """Why this machine does not support it, or None when it seems to."""
         ...
 
 
@@ -127,7 +126,7 @@ FAULTS: dict[str, Fault] = {}
 
 
 def register(fault: Fault) -> Fault:
-    """Enter a fault under its name; one taken twice, or without its effects, is a programming error."""
+    """Register a fault under its name; a repeated name, or missing effects, is a programming error."""
     if fault.name in FAULTS:
         raise ValueError(f"fault {fault.name!r} is registered twice")
     if fault.name not in EFFECTS:

@@ -1,4 +1,4 @@
-"""Expiry of a bookie's session with the metadata store, while the bookie itself lives on.
+"""Expiry of a bookie's ZooKeeper session, while the bookie itself keeps running.
 
 Its link to the store is cut until the store no longer lists the bookie as registered. Restoring the link
 ends the fault, and then the bookie has to register again on its own. This fault tests what a bookie does
@@ -21,7 +21,7 @@ from protocol.errors import FaultError, NotReadyError
 
 
 class Expiry(Params):
-    """Whose session ends, how long that may take, and how long its registering again after the healing."""
+    """The bookie whose session expires, and the time limits of the expiry and of the new registration."""
 
     target: BookieName
     timeout_s: float = Field(default=60, gt=0)

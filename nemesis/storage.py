@@ -1,8 +1,8 @@
-"""Wiping what a bookie stores, while it is down: disks that were replaced, folders that were emptied.
+"""Wiping a bookie's storage while it is down, as by replaced disks or emptied folders.
 
-What is gone stays gone: healing says so and undoes nothing. Only the folders that the bookie itself
-names (:class:`cluster.interface.HasFiles`) are touched. Knows the names of BookKeeper's files below
-them, and nothing of what a bookie makes of their absence.
+The loss is permanent: healing says so and undoes nothing. Only the folders that the bookie itself
+names (:class:`cluster.interface.HasFiles`) are touched. Depends on the names of BookKeeper's files in
+them, not on how a bookie reacts to their absence.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INDEX = ("ledgers", "locations")
 
 
 class Wipe(Params):
-    """The bookie whose storage is wiped, which part of it, and what happens to its cookie."""
+    """The bookie, the part of its storage to wipe, and whether its cookie is removed."""
 
     target: BookieName
     what: Part = "all"
@@ -45,12 +45,12 @@ class Wipe(Params):
 
 
 class Tampering:
-    """What faults share that change what a server has stored while it is down: done at once, never undone."""
+    """The common part of faults that change a stopped server's files: done at once, never undone."""
 
     supersedes: frozenset[str] = frozenset()
 
     def target(self, params: Any) -> str:
-        """Whose it is."""
+        """The bookie whose storage is hit."""
         return str(params.target)
 
     def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
@@ -63,7 +63,7 @@ class Tampering:
 
 
 class _Wipe(Tampering):
-    """Remove all that is in the folders; they themselves stay, as an empty disk that is mounted does."""
+    """Remove the content of the folders; the folders stay, like a newly mounted empty disk."""
 
     name = "wipe"
     about = "remove what a bookie that is down has stored, with or without its cookie"
@@ -113,7 +113,7 @@ class _Wipe(Tampering):
 
 
 def unreachable(bookie: str, cluster: Cluster) -> str | None:
-    """Why the files of a bookie cannot be tampered with now, or None when they can."""
+    """Why the files of a bookie cannot be changed now, or None when they can."""
     try:
         process = cluster.process(bookie)
     except UsageError as error:
@@ -143,7 +143,7 @@ def folders_in(places: Mapping[str, Path], what: Part) -> Iterator[Path]:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Every file below a folder, in the order of their paths, but those of the file system itself."""
+    """Every file below a folder, in the order of their paths, except the file system's own."""
     for path in sorted(folder.rglob("*")):
         if not path.is_dir() and _OF_THE_FILE_SYSTEM not in path.relative_to(folder).parts:
             yield path
@@ -166,7 +166,7 @@ def _stays(path: Path, params: Wipe) -> bool:
 
 
 def _forget(params: Wipe, cluster: Cluster) -> bool:
-    """Whether the metadata store had a cookie that was to be removed, and did."""
+    """Remove the cookie if requested; whether the metadata store had one."""
     metadata: Any = cluster.metadata
     if params.cookie != "remove_everywhere" or metadata.cookie(params.target) is None:
         return False
