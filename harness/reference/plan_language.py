@@ -21,10 +21,15 @@ _SECTIONS = {
         "`at_s` (seconds since the first step), `when` (a condition), `note` (a text for the report) and "
         "`only` (values of parameters with which the step is executed).",
     ),
-    "Condition": ("Conditions", "`await` waits for a condition, and `when` begins a step at one."),
+    "Condition": ("Conditions", "`wait_for` waits for a condition, and `when` begins a step at one."),
     "Expectation": ("Expectations", "What a plan's `expect` states for each mode."),
 }
 _WORDS_FOR_TYPES = {"object": "a mapping", "array": "a list", "null": "nothing", "boolean": "true or false"}
+_SPECIAL = {
+    "wait_for": "Wait for one of the [conditions](#conditions).",
+    "together": "A list of branches. Each is a list of steps, and all branches run at the same time.",
+}
+"""Steps whose value is not a mapping of keys."""
 _EXAMPLE = re.compile(r"[<>=]*\d")
 
 
@@ -52,6 +57,9 @@ def _choices(schema: Schema, known: dict[str, Schema]) -> Iterator[str]:
             continue
         key = choice["required"][0]
         yield from ("", f"### {key}", "")
+        if key in _SPECIAL:
+            yield _SPECIAL[key]
+            continue
         for body in _bodies(choice["properties"][key], known):
             yield from _body(key, body, known)
 

@@ -1,4 +1,4 @@
-"""The generated pages of the reference are those of the program as it is, and name all that it declares."""
+"""The generated pages of the reference match the program, and name all that it declares."""
 
 from pathlib import Path
 
