@@ -27,7 +27,7 @@ COLLECTED = 335 * MB
 """Of a core while it collects, a million operations at a time. Workers keep it for what they do next."""
 MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
 """Rows of a batch, where blocks are not larger: two of them, of which a task holds fewer, fit into the memory
-that its worker kept from collecting. In small batches each rule's fixed cost is more than half of the time."""
+that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""
 BLOCK_ROWS = 500_000
 """Rows that a block may well have, on every core at a time (0.3 GB). One that has more, because one entry was
 read a million times, is reckoned once."""
