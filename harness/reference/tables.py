@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 
 def cell(text: str) -> str:
-    """``text`` on one line, with bars and angle brackets that Markdown leaves alone."""
-    return " ".join(text.split()).replace("|", "\\|").replace("``", "`")
+    """``text`` on one line, with "or" for each bar, which would end the cell."""
+    return " ".join(text.split()).replace("|", " or ").replace("``", "`")
 
 
 def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
