@@ -21,6 +21,7 @@ VERBS = {
     "explain": "Show everything that happened to one ledger or entry.",
     "campaign": "Run many scenarios from a file: a nightly, a CI gate, or your own.",
     "export": "Write a run for Jepsen, Elle or Perfetto.",
+    "sensitivity": "Measure which seeded defects of BookKeeper a campaign finds.",
     "trackrecord": "Show that known bugs of BookKeeper are found, on affected releases only.",
     "list": "List scenarios, faults, modes, workloads, versions or runs.",
     "doctor": "Check this machine, and find settings that a release ignores.",

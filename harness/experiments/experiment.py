@@ -28,7 +28,8 @@ _LATER = {"zookeeper": "prompt", "loss": "process"}
 class Experiment:
     """One run to carry out; ``number`` counts from 1 and is its seed.
 
-    ``file`` is where its plan lies when that is no scenario of the repository.
+    ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
+    BookKeeper (:mod:`plans.defects`).
     """
 
     scenario: str
@@ -39,6 +40,7 @@ class Experiment:
     number: int
     digest: str
     file: str = ""
+    defects: tuple[str, ...] = ()
 
     @property
     def protocol(self) -> str:
@@ -53,7 +55,8 @@ class Experiment:
     def __str__(self) -> str:
         settings = "".join(f" {name}={value}" for name, value in self.settings)
         rounds = f" rounds={self.rounds}" if self.rounds > 1 else ""
-        return f"{self.scenario} {self.mode} {self.version}{settings}{rounds} #{self.number}"
+        defects = "".join(f" defect={defect}" for defect in self.defects)
+        return f"{self.scenario} {self.mode} {self.version}{settings}{rounds}{defects} #{self.number}"
 
     def order(self, results: Path) -> Order:
         """As ``fencepost run`` would be told."""
@@ -65,6 +68,7 @@ class Experiment:
             results=results,
             settings=self.settings,
             rounds=self.rounds,
+            seed_defects=self.defects,
         )
 
 

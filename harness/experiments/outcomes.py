@@ -27,7 +27,8 @@ class Outcome:
 
     ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
     the first reason where it did not come out as expected, ``repeat`` the command that repeats it; ``tries``
-    counts the runs it took, ``took_s`` is the wall time of the last.
+    counts the runs it took, ``took_s`` is the wall time of the last. ``acted`` is how often the run's seeded
+    defects acted.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Outcome:
     repeat: str = ""
     took_s: float = 0.0
     tries: int = 1
+    acted: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """A plain tree; :func:`from_json` reads it back."""

@@ -75,6 +75,7 @@ def _record(tree: Tree, results: Path) -> Tree:
         results=results,
         settings=tuple((name, value) for name, value in tree["settings"]),
         rounds=tree["rounds"],
+        seed_defects=tuple(tree["defects"]),
     )
     folder = ""
     try:

@@ -208,6 +208,7 @@ def _order(experiment: Experiment) -> Answer:
         "version": experiment.version,
         "settings": experiment.settings,
         "rounds": experiment.rounds,
+        "defects": experiment.defects,
     }
 
 

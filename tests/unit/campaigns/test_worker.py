@@ -19,6 +19,7 @@ ORDER: dict[str, Any] = {
     "version": None,
     "settings": [],
     "rounds": None,
+    "defects": [],
 }
 
 

@@ -1,0 +1,228 @@
+"""Which seeded defects a campaign finds: each is tried on its runs until one shows an anomaly.
+
+A defect that never acted proves nothing, and an anomaly of a run in which it did not act is not its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from checkers.facts.wording import counted
+from evidence.folder import RunFolder, remove_run, write_text
+from evidence.seeding import seeded
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.running import Policy, run_all
+from harness.experiments.store import RUNS, Store, begin, nights
+from harness.experiments.workers import Crew
+from harness.narrator import Narrator
+from harness.reports.document import document
+from harness.reports.markup import Markup, el, join
+from harness.reports.page.writing import NAME as REPORT
+from plans.defects import Defect, defects
+from plans.versions import within
+from protocol.exit_codes import ExitCode
+
+PAGE, TABLE = "sensitivity.html", "sensitivity.md"
+_HEADS = ("defect", "what goes wrong", "outcome", "run", "what was found", "runs", "seconds")
+
+
+class Found(StrEnum):
+    """What a campaign made of a defect, the worst last."""
+
+    CAUGHT = "caught"
+    NOTICED = "noticed"
+    MISSED = "missed"
+    NEVER_ACTED = "never acted"
+    NOT_TRIED = "not tried"
+
+
+ABOUT = {
+    Found.CAUGHT: "a run in which the defect acted ended with an anomaly (exit code 4)",
+    Found.NOTICED: "such a run ended as unknown or with an error, and none with an anomaly",
+    Found.MISSED: "the defect acted, and every run came out as expected",
+    Found.NEVER_ACTED: "the defect acted in no run, which proves nothing",
+    Found.NOT_TRIED: "no run of the campaign on a release that has the changed method was carried out",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """One defect: what was found, by which run (None for no single one), in how many runs and seconds."""
+
+    defect: Defect
+    found: Found
+    by: Outcome | None
+    runs: int
+    took_s: float
+
+    @property
+    def what(self) -> str:
+        """What the run showed, in one line."""
+        return (self.by.headline or self.by.why) if self.by else ""
+
+
+def experiments_with(units: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
+    """Each run with each defect that its release can have, defect after defect."""
+    known = defects()
+    return [
+        replace(unit, defects=(name,))
+        for name in names
+        for unit in units
+        if within(unit.version, known[name].releases)
+    ]
+
+
+def pending(store: Store, units: Sequence[Experiment]) -> Iterator[Experiment]:
+    """What is still to run, looked up when it is asked for: nothing more of a defect that was caught."""
+    for unit in store.waiting(units):
+        if not any(_caught(one) for one in _of(store, unit.defects[0])):
+            yield unit
+
+
+def results(store: Store, names: Sequence[str]) -> list[Result]:
+    """What is known of each defect so far."""
+    return [_result(defects()[name], _of(store, name)) for name in names]
+
+
+def _of(store: Store, name: str) -> list[Outcome]:
+    return [one for one in store.outcomes if f" defect={name} #" in one.name]
+
+
+def _caught(one: Outcome) -> bool:
+    return one.came is Came.ANOMALY and one.acted > 0
+
+
+def _result(defect: Defect, outcomes: Sequence[Outcome]) -> Result:
+    acted = [one for one in outcomes if one.acted]
+    caught = [one for one in acted if _caught(one)]
+    noticed = [one for one in acted if one.came in (Came.UNKNOWN, Came.ERROR, Came.HUNG)]
+    found = Found.MISSED if acted else Found.NEVER_ACTED if outcomes else Found.NOT_TRIED
+    by = next(iter((*caught, *noticed)), None)
+    if by is not None:
+        found = Found.CAUGHT if caught else Found.NOTICED
+    return Result(defect, found, by, len(outcomes), sum(one.took_s for one in outcomes))
+
+
+def measure(
+    units: Sequence[Experiment],
+    names: Sequence[str],
+    place: Path,
+    policy: Policy,
+    *,
+    about: str,
+    run_s: float,
+    new: bool = False,
+    quiet: bool = False,
+    markdown: Path | None = None,
+) -> int:
+    """Carry out what is waiting, write the table and the page into the folder, and return the exit code.
+
+    0 when each defect was tried to its end, whatever was found; 3 when the time was up before.
+    """
+    narrator = Narrator(quiet=quiet)
+    experiments = experiments_with(units, names)
+    store = _store(place, experiments, new=new)
+    narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
+    crew = Crew(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
+    try:
+        with store.alone(), crew:
+            outcomes = run_all(pending(store, experiments), crew.carry_out, policy, stop=crew.stop)
+            with closing(outcomes):
+                for one in outcomes:
+                    outcome = _with_acts(one, store)
+                    store.add(outcome)
+                    acted = f"acted {counted(outcome.acted, 'time')}"
+                    narrator.line(f"  {outcome.name}  {outcome.took_s:.1f} s  {outcome.came}, {acted}")
+    finally:
+        found = results(store, names)
+        for path in filter(None, (store.path / TABLE, markdown)):
+            write_text(path, "\n".join(table(found, about)) + "\n")
+        write_text(store.path / PAGE, page(found, about, store.path))
+        left = sum(1 for _ in pending(store, experiments))
+        code = ExitCode.UNKNOWN if left else ExitCode.AS_EXPECTED
+        narrator.line(f"table: {store.path / TABLE}")
+        narrator.line(f"page:  {store.path / PAGE}")
+        why = f"{counted(left, 'run')} not started in time" if left else "every defect was tried"
+        print(f"{_counted(found)}; exit {code}: {why}", flush=True)
+    return code
+
+
+def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Store:
+    """The newest one of just these experiments when something is left of it, else another."""
+    newest = next(nights(place), None)
+    keys = [one.key for one in experiments]
+    if new or newest is None or newest.keys != keys or next(pending(newest, experiments), None) is None:
+        return begin(place, "sensitivity", experiments)
+    return newest
+
+
+def _with_acts(outcome: Outcome, store: Store) -> Outcome:
+    """With how often the defect acted; the folder of a run that came out as expected is removed."""
+    if not outcome.folder:
+        return outcome
+    run = store.path / RUNS / outcome.folder
+    acted = sum(sum(one.acts.values()) for one in seeded(RunFolder(run / outcome.mode)))
+    if outcome.came is Came.AS_EXPECTED:
+        remove_run(store.path / RUNS, run)
+        return replace(outcome, acted=acted, folder="")
+    return replace(outcome, acted=acted)
+
+
+def _counted(found: Sequence[Result]) -> str:
+    numbers = ((sum(one.found is kind for one in found), kind) for kind in Found)
+    told = ", ".join(f"{number} {kind}" for number, kind in numbers if number)
+    return f"{counted(len(found), 'defect')}: {told or 'none'}"
+
+
+def _cells(one: Result) -> tuple[str, ...]:
+    by = one.by.name if one.by else ""
+    return (
+        one.defect.name,
+        one.defect.title,
+        one.found.value,
+        by,
+        one.what,
+        str(one.runs),
+        f"{one.took_s:.0f}",
+    )
+
+
+def table(found: Sequence[Result], about: str) -> Iterator[str]:
+    """The lines of a Markdown page."""
+    yield from (f"# Sensitivity of {about}", "", _counted(found), "")
+    yield from (f"- *{kind}*: {said}." for kind, said in ABOUT.items())
+    yield from ("", f"| {' | '.join(_HEADS)} |", "|---" * len(_HEADS) + "|")
+    for one in found:
+        yield f"| {' | '.join(cell.replace('|', ' ') for cell in _cells(one))} |"
+
+
+_BADGES: Mapping[Found, str] = {Found.CAUGHT: "valid", Found.MISSED: "anomaly"}
+
+
+def page(found: Sequence[Result], about: str, folder: Path) -> str:
+    """The same as one HTML document that works offline; it links to the runs that are kept."""
+
+    def linked(one: Result, cell: str) -> Markup | str:
+        place = f"{RUNS}/{one.by.folder}/{REPORT}" if one.by else ""
+        return el("a", cell, href=place) if place and (folder / place).is_file() else cell
+
+    rows = []
+    for one in found:
+        name, title, outcome, by, *rest = _cells(one)
+        badge = el("span", outcome, class_=f"badge v-{_BADGES.get(one.found, 'unknown')}")
+        rows.append(
+            el("tr", [el("td", cell) for cell in (el("b", name), title, badge, linked(one, by), *rest)])
+        )
+    head = el("tr", [el("th", name) for name in _HEADS])
+    body = join(
+        el("header", el("h1", f"Sensitivity of {about}"), el("p", _counted(found), class_="lead")),
+        el("ul", [el("li", el("b", kind.value), f": {said}.") for kind, said in ABOUT.items()]),
+        el("section", el("div", el("table", el("thead", head), el("tbody", rows)), class_="wide")),
+        el("footer", "Fencepost. How to read this page: docs/seeded-defects.md."),
+    )
+    return document("Sensitivity – Fencepost", body, styles=("base.css", "campaign.css"), scripts=())

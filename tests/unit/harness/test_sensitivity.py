@@ -1,0 +1,127 @@
+"""What a campaign makes of seeded defects: caught, noticed, missed, never acted; without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.commands.sensitivity import command
+from harness.experiments import sensitivity
+from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Came, Outcome, outcome_of
+from harness.experiments.running import Policy, run_all
+from harness.experiments.sensitivity import Found, experiments_with, page, pending, results, table
+from harness.experiments.store import Store, begin
+
+UNITS = [
+    Experiment(f"fencing/{name}", "protected", "4.18.0", (), 1, number, "d")
+    for number, name in enumerate(("figure", "threshold", "chain"), start=1)
+]
+NAMES = ("fence-ignored", "limbo-denied")
+EXPERIMENTS = experiments_with(UNITS, NAMES)
+Carry = Callable[[Experiment], Outcome]
+
+
+def came(came: Came, acted: int = 1, **told: object) -> Carry:
+    return lambda unit: replace(outcome_of(unit, came, took_s=2.0, **told), acted=acted)
+
+
+def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, list[str]]:
+    """The store after all that was pending was carried out, and what was run."""
+    store, run = begin(tmp_path, "sensitivity", EXPERIMENTS), []
+
+    def one(unit: Experiment) -> Outcome:
+        run.append(str(unit))
+        return carry(unit)
+
+    for outcome in run_all(pending(store, EXPERIMENTS), one, Policy(parallel=parallel)):
+        store.add(outcome)
+    return store, run
+
+
+def found(store: Store) -> list[Found]:
+    return [one.found for one in results(store, NAMES)]
+
+
+def test_each_run_is_tried_with_each_defect_that_its_release_can_have() -> None:
+    assert [str(one) for one in EXPERIMENTS][2:4] == [
+        "fencing/chain protected 4.18.0 defect=fence-ignored #3",
+        "fencing/figure protected 4.18.0 defect=limbo-denied #1",
+    ]
+    old = [replace(unit, version="4.14.8") for unit in UNITS]
+    assert not experiments_with(old, NAMES)
+    assert EXPERIMENTS[0].order(Path()).seed_defects == ("fence-ignored",)
+    assert len({one.key for one in (*EXPERIMENTS, *UNITS)}) == 9
+
+
+def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
+    def carry(unit: Experiment) -> Outcome:
+        caught = unit.defects == ("fence-ignored",) and unit.scenario.endswith("threshold")
+        return came(Came.ANOMALY if caught else Came.AS_EXPECTED)(unit)
+
+    store, run = carried(tmp_path, carry)
+    assert [name.split()[0] for name in run] == [
+        *("fencing/figure", "fencing/threshold"),
+        *("fencing/figure", "fencing/threshold", "fencing/chain"),
+    ]
+    caught, missed = results(store, NAMES)
+    assert (caught.found, missed.found) == (Found.CAUGHT, Found.MISSED)
+    assert caught.by is not None and caught.by.scenario == "fencing/threshold"
+    assert (caught.runs, caught.took_s, missed.runs, missed.by) == (2, 4.0, 3, None)
+    assert not list(pending(store, EXPERIMENTS))
+
+
+@pytest.mark.parametrize(
+    ("carry", "expected"),
+    [
+        (came(Came.ANOMALY), Found.CAUGHT),
+        (came(Came.UNKNOWN), Found.NOTICED),
+        (came(Came.ERROR), Found.NOTICED),
+        (came(Came.HUNG), Found.NOTICED),
+        (came(Came.AS_EXPECTED), Found.MISSED),
+        (came(Came.ANOMALY, acted=0), Found.NEVER_ACTED),
+        (came(Came.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
+        (came(Came.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
+    ],
+)
+def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Found) -> None:
+    store, _ = carried(tmp_path, carry)
+    assert found(store) == [expected, expected]
+
+
+def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> None:
+    store = begin(tmp_path, "sensitivity", EXPERIMENTS)
+    assert found(store) == [Found.NOT_TRIED, Found.NOT_TRIED]
+    store.add(came(Came.ANOMALY)(EXPERIMENTS[0]))
+    again = sensitivity._store(tmp_path, EXPERIMENTS, new=False)
+    assert again.path == store.path
+    assert {one.defects for one in pending(again, EXPERIMENTS)} == {("limbo-denied",)}
+    assert sensitivity._store(tmp_path, EXPERIMENTS, new=True).path != store.path
+    assert sensitivity._store(tmp_path, EXPERIMENTS[:3], new=False).path != store.path
+
+
+def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
+    store, _ = carried(tmp_path, came(Came.ANOMALY, headline="fencing: 3 accepted_when_fenced | x"))
+    told = results(store, NAMES)
+    lines = list(table(told, "the campaign gate"))
+    assert "2 defects: 2 caught" in lines
+    assert all(line.count("|") == lines[-1].count("|") for line in lines if line.startswith("|"))
+    text = page(told, "the campaign gate", tmp_path)
+    assert "fencing: 3 accepted_when_fenced" in text and "fencing/figure protected" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--defect", "fence-ignord"], "did you mean `fence-ignored`"),
+        (["--scenario", "fencing/figur"], "did you mean `fencing/figure`"),
+    ],
+)
+def test_a_wrong_name_is_an_error_that_tells_the_right_one(arguments: list[str], said: str) -> None:
+    ended = CliRunner().invoke(command, arguments)
+    assert ended.exit_code == 2
+    assert said in ended.output
