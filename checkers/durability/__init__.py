@@ -1,1 +1,1 @@
-"""Durability: what was promised is there in the end, and the class of each loss."""
+"""Durability: every promised entry can be read in the end; the class of each loss."""

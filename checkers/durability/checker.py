@@ -204,7 +204,7 @@ class _Case:
     def _vanished_ledgers(self) -> set[int]:
         """Ledgers whose metadata was removed although every invocation is known and none deleted it.
 
-        One that a fault of ours removed is vanished as long as it is gone, and for that fault's sake.
+        A ledger that a fault of the run removed counts as vanished while its metadata is missing.
         """
         if not self.run.complete or damage_to(self.run, ("operations",)):
             return set()
@@ -253,7 +253,7 @@ class _Case:
         return sum(n for ledger, n in numbers.items() if n <= self.run.allowance.get(ledger, rest))
 
     def _explained(self) -> Spans:
-        """The entries that vanished because a fault of ours removed the metadata."""
+        """The entries that vanished because a fault of the run removed the metadata."""
         by_us = set(filter(self._by_fault, self.vanished_ledgers))
         return self.vanished - self.vanished.without(by_us)
 
@@ -332,7 +332,7 @@ class _Case:
         )
 
     def notes(self, convicted: bool) -> Iterator[str]:
-        """What convicts nobody: unavailable entries by ledger, released ones, the class of losses."""
+        """Unavailable entries by ledger, metadata that was put back, and why losses have no class."""
         if not self.obliged:
             yield "no entry was promised to anyone"
         yield from put_back_notes(self.histories, self.run)

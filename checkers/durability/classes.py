@@ -1,7 +1,7 @@
 """The class of a loss: whether what happened to the bookies explains it.
 
-``forged``: the close that cut the entry off came after a denial that a rule of ours had made.
-``put_back``: a fault of ours had put the ledger's metadata back in time, or removed it for a while.
+``forged``: the close that cut the entry off came after a denial that a rule of the run had forged.
+``put_back``: a fault of the run had put the ledger's metadata back in time, or removed it for a while.
 ``unexplained``: a life of a bookie that acknowledged it, and was to keep it to the end, never lost what it
 had; or shows it still.
 ``explained``: every such life died by a recorded fault that may take what it had acknowledged, with a disk
@@ -50,7 +50,7 @@ def _forgeries(batch: Batch) -> Columns:
 FORGERIES = LedgerFact(
     "forged_denials", {"frames": (*_FORGERY, "way", "kind", "flags")}, _forgeries, key=_FORGERY
 )
-"""The denials of recovery reads that a rule of ours made, as they were passed on."""
+"""The denials of recovery reads that rules of the run forged, as they were passed on."""
 
 
 def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
@@ -65,7 +65,7 @@ def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
 
 
 def forgery_proof(ledger: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
-    """Sentences on the denials of ours that the close of a ledger followed."""
+    """Sentences on the forged denials after which a ledger was closed."""
     entry = facts.once(histories).ends[ledger] + 1
     for forwarded_ns, _, source, bookie, rule, status in facts.once(_decisive).get(ledger, ()):
         yield (
@@ -109,7 +109,7 @@ def classified(lost: Spans, holders: Holders, known: Known | None, facts: Ledger
 
 
 def _forged(lost: Spans, facts: LedgerFacts) -> Spans:
-    """What lies beyond a close that followed a denial of ours."""
+    """The entries beyond a close that followed a forged denial."""
     ends = {ledger: facts.once(histories).ends[ledger] for ledger in facts.once(_decisive)}
     return lost & Spans.beyond(ends)
 

@@ -1,7 +1,7 @@
 """Who had the entries of some blocks: by the wire, by the last census pass, and by disks copied at a death.
 
 A bookie's answer counts as it was received, before any rule of the run changed it. An acknowledgement that
-cannot be attributed to one life of a bookie (forged, ambiguous, boot not known) makes nobody a holder; it
+cannot be attributed to one life of a bookie (forged, ambiguous, boot not known) makes no life a holder; it
 leaves room for holders that are not known. Copies that a bookie fetched from others for its own repair do not
 cross the wire in a form that could be recognised here.
 """
@@ -29,7 +29,7 @@ By = Mapping[int, Spans]
 class Holders:
     """Who had entries.
 
-    ``held`` are the acknowledgements of lives, ``doubtful`` those that are no one life's, ``on_disk`` what
+    ``held`` are the acknowledgements of lives, ``doubtful`` those of an unknown life, ``on_disk`` what
     copied disks of lives held, ``shown`` the copies of bookies in the last census pass, whatever their bytes.
     """
 

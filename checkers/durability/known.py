@@ -119,7 +119,7 @@ def _repairs(boots: Mapping[int, Boot], run: RunFacts) -> tuple[Repair, ...]:
 
 
 def _unlogged(boots: Mapping[int, Boot], run: RunFacts) -> frozenset[int]:
-    """Lives of guarded bookies, which repair themselves, of which no log tells whether they did."""
+    """Lives of guarded bookies, which repair themselves, without a log that shows whether they did."""
     read = {(row["server"], int(row["boot"])) for row in run.servers if row["event"] == _LOG_READ}
     names = {number: name for name, number in run.bookies.items() if name in run.guarded}
     return frozenset(

@@ -125,7 +125,7 @@ class _Overlap:
         self.spare(iter([self._began_by_then(life) for life in self._known.unlogged]))
 
     def replicated(self) -> None:
-        """Copies that replication made by the last death may be where nobody looked."""
+        """Copies that replication made before the last death may be on bookies that were not asked."""
         moves = [new.earliest_ns for old, new in pairwise(self._chain) if _moved(old, new)]
         self.spare(move <= self.last for move in moves)
 

@@ -54,7 +54,7 @@ def emptied(run: RunFacts) -> Mapping[int, Alteration]:
 
 
 def changes_since(at_ns: int, bookie: int, run: RunFacts) -> Iterator[Alteration]:
-    """Those that may have changed a bookie's disk at that time (ns) or later."""
+    """The changes that may have altered a bookie's disk at that time (ns) or later."""
     return (change for change in alterations(run) if bookie in change.bookies and change.over_ns >= at_ns)
 
 
@@ -64,7 +64,7 @@ def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
 
 
 def by_commands(run: RunFacts) -> Iterator[Alteration]:
-    """Those by operators; a command that is unknown here may work on files, one that did not end goes on."""
+    """The changes by operators; an unknown command may change files, one without an end goes on."""
     told = [row for row in run.servers if row["server"] == ADMIN]
     ended = {row["boot"]: row["latest_ns"] for row in told if row["event"] == "exit"}
     for row in told:

@@ -1,7 +1,7 @@
 """The lives of bookies: when each boot began and ended, and by what.
 
-Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; knows no fault, no operation and no
-frame. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
+Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; independent of faults, operations and
+frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
 A *life* is a bookie and its boot as one number, the form in which tables have it.
 """
 
@@ -50,7 +50,7 @@ class Boot:
 
 
 def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
-    """Bookie number -> its boots in their order; a bookie without a recorded start has none."""
+    """Bookie number -> its boots in their order; a bookie without a recorded start is left out."""
     return run.once(_boots)
 
 

@@ -61,9 +61,9 @@ def fallen(run: RunFacts) -> frozenset[int]:
 
 
 def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
-    """Whether a fault of ours that may take so much was being injected as the boot died.
+    """Whether a fault of the run that may take that much was being injected as the boot died.
 
-    Not where somebody recorded an end by itself.
+    Not where an unplanned end of the bookie was recorded.
     """
     if boot.least_loss is None or effects_of(fault["kind"]).loses < boot.least_loss:
         return False

@@ -1,4 +1,4 @@
-"""How the servers were when somebody looked: who was up, who had lost state, what was still broken.
+"""The state of the servers in a time: which ran, which had lost state, which faults were not healed.
 
 Read from the boots and faults of :class:`checkers.contract.RunFacts` alone.
 """

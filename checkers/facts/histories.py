@@ -3,9 +3,9 @@
 Most ledgers are plain (:mod:`checkers.facts.plain`): they stay columns, and a version of theirs becomes an
 object when it is asked for.
 
-A fault of ours may put the store's content back in time. A ledger of which that changed something has
-then more than one chain of versions: each begins with the row that was put back, and its numbers may
-come again. Nothing is said of the step from one chain to the next.
+A fault of the run may put the store's content back in time. A ledger whose metadata this changed then has
+more than one chain of versions: each begins with the row that was put back, and version numbers may
+repeat. The step from one chain to the next is not judged.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Histories:
 
     @cached_property
     def put_back(self) -> Mapping[int, tuple[Version, ...]]:
-        """Ledgers whose metadata a fault of ours put back -> the rows that say to what, in order."""
+        """Ledgers whose metadata a fault of the run put back -> the rows that restored it, in order."""
         found: dict[int, tuple[Version, ...]] = {}
         for version in sorted(self.odd, key=_in_time):
             if version.put_back:
@@ -109,7 +109,7 @@ class Histories:
 
     @cached_property
     def behind(self) -> frozenset[Version]:
-        """Versions that were made upon metadata which a fault of ours had put back, and the put back ones.
+        """Versions that followed metadata which a fault of the run had put back, and the put back ones.
 
         Not those of a time when the metadata was again what had been made last.
         """

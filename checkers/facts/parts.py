@@ -11,7 +11,7 @@ from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome, Proof
 
 TELLING = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
-"""Kinds whose ``lac`` is a LAC told to the client (for WATCHED the column means another thing)."""
+"""Kinds whose ``lac`` is a LAC that the client received (for WATCHED the column has another meaning)."""
 
 
 def flagged(rows: Rows, flag: Flag) -> Bools:
@@ -26,7 +26,7 @@ def identified(rows: Rows) -> Rows:
 
 
 def acked(rows: Rows) -> Rows:
-    """Adds that were told ok, with an id."""
+    """Acknowledged adds with an entry id."""
     return rows.of(kind=Kind.ADD, outcome=Outcome.OK).once(identified)
 
 
@@ -72,7 +72,7 @@ def signed(rows: Rows) -> Marks:
 
 
 def told_lac(rows: Rows) -> tuple[Rows, ...]:
-    """The rows in which a client was told a LAC, kind by kind."""
+    """The rows in which a client received a LAC, kind by kind."""
     parts = (rows.of(kind=kind, outcome=Outcome.OK).once(_with_lac) for kind in TELLING)
     return tuple(part for part in parts if part.number)
 

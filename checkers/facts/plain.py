@@ -1,8 +1,8 @@
 """Ledgers with nothing odd in their metadata, as columns: many are judged together, none is an object.
 
-Plain is a ledger of which every version from the first on was seen once, and which was neither removed nor
-put back by a fault of ours. What a version says of state, quorums and fragments is its *kind*; a run has few
-kinds, however many ledgers. Knows the table ``ledgers``; judges nothing.
+A ledger is plain if every version from the first on was seen once, and if it was neither removed nor put
+back by a fault of the run. The state, quorums and fragments of a version are its *kind*; a run has few
+kinds, whatever its number of ledgers. Reads the table ``ledgers``; judges nothing.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _promises_of(batch: Batch) -> Promises:
 
 
 def acknowledged_in(batch: Batch, facts: LedgerFacts) -> Spans:
-    """The adds of a batch that were promised: those that ended ok, of deferred ones those up to a force."""
+    """The promised adds of a batch: acknowledged ones, deferred ones only up to a successful force."""
     promises = promises_of(batch)
     deferred = promises.deferred.spans()
     anchored = deferred.up_to_each(facts.at(HIGHEST_FORCED, "entry", deferred.ledger, missing=-1))

@@ -1,6 +1,6 @@
-"""Metadata that a fault of ours put back in time, in words: what became of which ledger, and by which fault.
+"""Sentences on ledgers whose metadata a fault of the run put back in time, with the fault.
 
-Such a ledger is nobody's anomaly for that alone, and it is always named.
+That alone is no anomaly, but such a ledger is always named.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Fencing: once a ledger is closed, or a bookie has been fenced, nobody adds to it any more.
+"""Fencing: once a ledger is closed, or a bookie is fenced, no client adds to it any more.
 
-Two rules. A client is not told ok for an add that it invoked when the ledger was closed already,
+Two rules. No add is acknowledged to a client that invoked it when the ledger was closed already,
 beyond its last entry: operations and metadata show that. A boot of a bookie that answered EOK to
 fencing takes no normal add that was asked later; recovery's adds it takes: only the wire shows that.
 Sources: *Fencing*; *Closing Ledgers Safely* ("fencing is a local one-way idempotent operation").
@@ -53,7 +53,7 @@ _DENIED = {f"took after {status.name}": status for status in EXPLICIT_NEGATIVES}
 
 
 class Fencing:
-    """Convicts adds acknowledged after the close, and adds that a fenced bookie took."""
+    """Finds adds acknowledged after the close, and adds that a fenced bookie accepted."""
 
     name = "fencing"
     tables: tuple[str, ...] = ("operations", "ledgers", "frames")

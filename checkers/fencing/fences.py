@@ -1,8 +1,8 @@
 """Facts of fencing: what bookies answered to it, when ledgers were known to be closed; and words for both.
 
-Two things date a close: a CLOSED version of the metadata that somebody saw, and an open with recovery
-that returned ok. What nobody dated precedes nothing. A bookie's answers count as it gave them, in one known
-boot. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is done,
+Two things date a close: a CLOSED version of the metadata that was seen, and an open with recovery
+that returned ok. A close without a date precedes nothing. A bookie's answers count as it gave them, in one
+known boot. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is done,
 an explicit negative without waiting for it).
 """
 
@@ -68,7 +68,7 @@ RECOVERED = LedgerFact(
     key=("ledger", "result"),
     first_by=(("completed_ns", "ascending"),),
 )
-"""Who was first told by an open with recovery that a ledger is closed, by last entry."""
+"""By last entry the first open with recovery that found the ledger closed."""
 
 
 class Close(NamedTuple):
@@ -82,7 +82,7 @@ class Close(NamedTuple):
 def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     """(ledger, last entry, by when it was closed there first), sorted.
 
-    Of a ledger whose metadata a fault of ours put back nobody can say that it stayed closed: it has none.
+    A ledger whose metadata a fault of the run put back may not have stayed closed: it has none.
     """
     metadata, told = facts.once(histories), facts.columns(RECOVERED)
     plain = metadata.plain

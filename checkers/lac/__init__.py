@@ -1,1 +1,1 @@
-"""LAC: what clients were told of it, and whether bookies had acknowledged what moved it."""
+"""LAC: the values that clients received, and whether bookies had acknowledged the entries below."""

@@ -93,7 +93,7 @@ FACTS = (WRITERS, LOGGED, FIRST_TOLD)
 
 
 def unjudged(run: RunFacts) -> list[str]:
-    """Why nobody can be convicted of this in the run; empty where somebody can."""
+    """Why this rule cannot be judged in the run; empty where it can."""
     lacking = [] if run.wire else ["no wire log was kept"]
     return lacking + shortcomings(run, TABLES)
 
@@ -146,7 +146,7 @@ def _reached(rows: Rows) -> Rows:
 
 
 def _last_told_ok(adds: Rows) -> pa.Table:
-    """The adds that were told ok, of several under one id of a client the last, sorted."""
+    """The acknowledged adds, the last one where a client used an id several times, sorted."""
     names = ("client", "ledger", "entry")
     order = np.lexsort((adds["seq"], adds["completed_ns"], *(adds[name] for name in reversed(names))))
     keys = [adds[name][order] for name in names]
@@ -263,7 +263,7 @@ def _known(facts: LedgerFacts, ledger: Ints) -> Bools:
 
 
 def _enough(facts: LedgerFacts, ledger: Ints, otherwise: int) -> Ints:
-    """So many bookies are enough for each ledger; ``otherwise`` where its quorum is not known (0: never)."""
+    """The ack quorum of each ledger; ``otherwise`` where it is not known (0: never enough)."""
     return value_at(*facts.once(_quorums), ledger, missing=otherwise or _NOBODY_KNOWS)
 
 
@@ -285,7 +285,7 @@ class AcksJudged(NamedTuple):
 
 
 def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged:
-    """What is wrong; nothing where nobody can be convicted, and of writers whose links the log lacks."""
+    """The anomalies; none where the rule cannot be judged, and none of writers whose links the log lacks."""
     if unjudged(run):
         return AcksJudged((), {TOO_SOON: 0, UNACKED: 0}, 0, ())
     logged = set(facts.columns(LOGGED)["source"].tolist())

@@ -7,7 +7,7 @@ an add, which moves it, is ok when AQ bookies have acknowledged it, and a LAC co
 acknowledged by then (both :mod:`checkers.lac.acks`).
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
-and it may lie below what the handle knows: that is noted and convicts nobody.
+and it may lie below what the handle knows: that is a note, not an anomaly.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _recovering(rows: Rows) -> Rows:
 ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identified))
 """The ledgers with an add in a history, sent or not."""
 OPENED_TO_RECOVER = operations_fact("opened_to_recover", _recovering)
-"""The ledgers that a client of the plan opened with recovery, whatever came of it."""
+"""The ledgers that a client of the plan tried to open with recovery."""
 
 
 class Lac:
@@ -78,7 +78,7 @@ class Lac:
         return tuple(unrecorded(found, facts, run))
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
-        """Needs at least one LAC told to a client."""
+        """Needs at least one LAC that a client received."""
         lacking = shortcomings(run, _TOLD)
         back = list(_back_findings(found, run))
         beyond = list(_beyond_findings(found, facts, run))

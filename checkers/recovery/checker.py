@@ -1,10 +1,10 @@
-"""Recovery: whoever closed a ledger for its writer had the answers that allow it.
+"""Recovery: a client that closes a ledger for its writer has the answers that allow it.
 
 Sources: *Closing Ledgers Safely* ("Quorum Coverage", figures 7 to 10c), the replication protocol
 ("Closing a ledger as a reader"), BP-46 ("A note on Quorums"), the client's ``LedgerRecoveryOp``. A
-recoverer is judged by the answers that may have reached it before its decision, whoever made them.
+recoverer is judged by the answers that may have reached it before its decision, forged ones included.
 Each kind of finding rests on answers that did *not* come, so nothing is found where frames
-may be missing. What BP-46 demands beyond the client's rules is noted and convicts nobody.
+may be missing. What BP-46 demands beyond the client's rules is a note, not an anomaly.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _Trial:
         ]
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that convicts."""
+        """All anomalies."""
         for case in self.cases:
             if case.ruling is Ruling.ENDED_TOO_SOON:
                 yield self._ended_too_soon(case)

@@ -105,7 +105,7 @@ def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterato
 
 
 def _may_be_recovered(chain: tuple[Version, ...]) -> bool:
-    """Whether the last version of the chain followed IN_RECOVERY, or a version that nobody saw."""
+    """Whether the last version of the chain followed IN_RECOVERY, or a version that was not seen."""
     if len(chain) == 1:
         return chain[-1].version > 0
     before, version = chain[-2:]
@@ -131,7 +131,7 @@ def _ensembles(versions: list[Version], entry: int, numbers: Mapping[str, int]) 
         try:
             metadata = version.metadata()
             named = fragment_of(metadata.fragments, entry).bookies, metadata.fragments[-1].bookies
-        except ValueError:  # the checker of metadata convicts it
+        except ValueError:  # an anomaly of `metadata`
             return ()
         if any(len(bookies) != metadata.quorums.ensemble for bookies in named):
             return ()

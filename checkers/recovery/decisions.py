@@ -1,7 +1,7 @@
-"""Whether a close by recovery was legal on the answers that had reached somebody before it.
+"""Whether a close by recovery was legal on the answers that had reached a recoverer before it.
 
-Nobody records who wrote CLOSED. It was legal if one single recoverer had the answers for it, or if the
-writer may have written it itself, or a bookie whose answers to itself cross no link. Source: *Closing
+No record names the client that wrote CLOSED. It was legal if a single recoverer had the answers for it, or
+if the writer may have written it itself, or a bookie whose answers to itself cross no link. Source: *Closing
 Ledgers Safely*; ``ReadLastConfirmedOp``, ``PendingReadOp`` and ``RRQuorumCoverageSet`` of the client.
 """
 

@@ -1,4 +1,4 @@
-"""Where recoveries went by the client's rules and not by BP-46's stricter numbers: noted, never convicted.
+"""Where recoveries went by the client's rules and not by BP-46's stricter numbers: notes, never anomalies.
 
 BP-46 ("A note on Quorums") asks for AQ positive answers to recover an entry, gives up at QC answers that
 are neither positive nor negative, asks for EC positive answers to fencing, and says that fencing cannot

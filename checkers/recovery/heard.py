@@ -1,8 +1,8 @@
-"""What those who recover ledgers asked, were told and wrote, as rows for the check and for the conclusion.
+"""Requests, answers and recovery adds on the links of recoverers, as rows for check and conclusion.
 
 Recoverers are sources of links: clients, the observer, bookies that recover by themselves. What a
-recoverer was told is what reached it, forged or not; an answer of protocol V2 that may be another
-request's counts for it too, since it can only excuse. Judges nothing.
+recoverer received counts, forged or not; an answer of protocol V2 that may belong to another
+request counts for both, since it can only excuse. Judges nothing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ASKING: Mapping[Message, tuple[Heard, Heard, Heard | None]] = {
     Message.FENCING_LAC_READ: (Heard.FENCED, Heard.FENCED_EMPTY, None),
     Message.RECOVERY_READ: (Heard.FOUND, Heard.DENIED, Heard.UNSURE),
 }
-"""Requests of a recovery, and what it hears: EOK, an explicit negative, anything else."""
+"""Requests of a recovery, and the kinds of their answers: EOK, an explicit negative, anything else."""
 COLUMNS = ("heard", "ledger", "source", "bookie", "entry", "at_ns")
 
 
@@ -72,13 +72,13 @@ def copied(frames: Rows, sources: list[int]) -> pa.Table:
 
 
 def forged(frames: Rows) -> int:
-    """How many answers to recoverers a rule of ours made."""
+    """Number of answers to recoverers that were forged by a rule of the run."""
     asking = (part for kind in _ASKING for part in told(frames, kind))
     return sum(int(((part["flags"] & int(FrameFlag.FORGED)) != 0).sum()) for part in asking)
 
 
 _Part = tuple[Heard, Rows, str, str]
-"""What was heard, the frames, the column that says by whom, and the one that says when."""
+"""Kind, frames, and the names of the columns with the bookie and with the time."""
 
 
 def _requests(rows: Rows) -> Iterator[_Part]:

@@ -53,7 +53,7 @@ class Hand:
 
 
 def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
-    """What tells of the writers of some ledgers, for :class:`Writers`: their handles, and their adds."""
+    """The handles and the adds of the writers of some ledgers, as rows for :class:`Writers`."""
     operations, frames = (
         rows.where(np.isin(rows["ledger"], ledgers)) for rows in (batch.operations, batch.frames)
     )
@@ -81,10 +81,10 @@ def _hands(kind: Kind, rows: Rows) -> list[Ints]:
 
 
 def _good(answers: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Answers to adds that are as they should be: EOK, by no rule of ours, and at once.
+    """Which answers to adds are normal: EOK, changed by no rule of the run, and within a second.
 
-    A client closes a ledger unasked when something goes wrong with an add, and that may be the third answer
-    to one which two others had acknowledged already: then no operation tells of it.
+    A client closes a ledger on its own when an add fails at any bookie, even at the third one after two had
+    acknowledged it: then no operation shows the failure.
     """
     eok = (answers["delivered"] == Status.EOK) & (answers["rule"] == 0) & (answers["asked_ns"] != NEVER)
     return np.asarray(eok & (answers["forwarded_ns"] - answers["asked_ns"] <= AT_ONCE_NS))
@@ -152,7 +152,7 @@ class Writers:
         return sent == good >= due
 
     def last_acknowledged(self, ledger: int) -> int:
-        """The highest id that a writer of the ledger was told ok, -1 for none."""
+        """The highest entry id acknowledged to a writer of the ledger, -1 for none."""
         return max((hand.top for _, hand in self._hands.get(ledger, ())), default=-1)
 
     def _lived(self, client: int, hand: Hand, at_ns: int) -> bool:

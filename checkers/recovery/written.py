@@ -30,7 +30,7 @@ def unstored_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
     """Entries that a recoverer had been given before a close and whose adds too few bookies had acknowledged.
 
     Proofs: the number of the close, the source, and the bookies that gave the first entry and stored it. An
-    own bookie's answers cross no link: it counts as one that stored.
+    answer of the source's own bookie crosses no link; that bookie counts as having stored the entry.
     """
     keys = ["close", "source", "entry"]
     given, stored = (_bookies(_until(only(rows, what), closes), keys) for what in (Heard.FOUND, Heard.STORED))

@@ -1,9 +1,9 @@
 """Replicas: when repair is through, every entry is on all WQ bookies that its ledger names for it.
 
-Judged where an auditor was at work and quiet: no ledger was marked under-replicated any more, and an
+Judged where an auditor was running and idle: no ledger was marked under-replicated any more, and an
 audit had begun and ended after the last thing that it might find. Then the first of the two last census
-passes must show every entry of a closed ledger, and of others every entry up to the LAC that somebody was
-told, on each bookie of its write set. A repair that fails again and again though it has all it needs is a
+passes must show every entry of a closed ledger, and of others every entry up to the LAC that a client
+received, on each bookie of its write set. A repair that fails again and again though it has all it needs is a
 violation at any time (:mod:`checkers.replicas.unending`). Sources: BP-31 (the durability contract, its SLA),
 BookKeeper's autorecovery.
 """
@@ -48,7 +48,7 @@ _KINDS = ("under_replicated", "hole", "differing", "never_repaired")
 
 
 def _told_earlier(batch: Batch) -> Columns:
-    """Of the LACs that clients received, those that no final read did."""
+    """The highest LAC of each ledger that clients received outside the final reads."""
     parts = [part.where(~flagged(part, Flag.FINAL)) for part in batch.operations.once(told_lac)]
     tops = [highest_of(part, "lac") for part in parts]
     return {name: np.concatenate([np.empty(0, np.int64), *(top[name] for top in tops)]) for name in _TOLD}
@@ -137,7 +137,7 @@ class Case:
     put_back: bool = False
 
     def findings(self, repair: Repair) -> Iterator[Finding]:
-        """Entries that somebody lacks, and those of which there are different copies."""
+        """Entries that a bookie lacks, and entries with different copies."""
         if self.unseen:
             return
         for short in self.short:
@@ -173,7 +173,7 @@ class Case:
         )
 
     def doubts(self) -> Iterator[str]:
-        """What cannot be decided: a version that nobody saw, bookies that gave no answer."""
+        """What cannot be decided: a metadata version that was not seen, bookies that gave no answer."""
         if self.unseen:
             yield f"{ledger_text(self.run, self.ledger)}: a version of its metadata was not seen"
             return

@@ -139,7 +139,7 @@ def repair_by(run: RunFacts, by_ns: int) -> Repair:
 
 
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """ZooKeeper's own order; rows that do not tell it come by their time."""
+    """In the order of ZooKeeper's transactions; rows without a transaction by their time."""
     return sorted(rows, key=lambda row: (_zxid(row), row["latest_ns"]))
 
 

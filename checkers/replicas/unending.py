@@ -25,7 +25,7 @@ from protocol.addresses import name_of_id
 from protocol.faults import effects_of
 
 ENOUGH = 5
-"""Failed tries in a row that convict: what passes, such as a connection made anew, passes sooner."""
+"""Failed tries in a row that are an anomaly: transient causes, such as a lost connection, end sooner."""
 _CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
 
 
@@ -112,7 +112,7 @@ def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFa
 
 
 def _changes(run: RunFacts) -> Iterator[tuple[int, int]]:
-    """When something changed or was at work that may make a try fail or succeed (ns, from and until)."""
+    """When something changed or was active that may make a try fail or succeed (ns, from and until)."""
     for row in run.servers:
         if row["event"] in _CHANGES:
             yield int(row["earliest_ns"]), int(row["latest_ns"])
