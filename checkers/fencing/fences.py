@@ -2,8 +2,8 @@
 
 Two things date a close: a CLOSED version of the metadata that was seen, and an open with recovery
 that returned ok. A close without a date precedes nothing. A bookie's answers count as it gave them, in one
-known boot. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is done,
-an explicit negative without waiting for it).
+known boot. Sources: *Fencing*; ``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is
+done, an explicit negative without waiting for it).
 """
 
 from __future__ import annotations

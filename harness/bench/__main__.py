@@ -92,7 +92,7 @@ def run(times: int) -> None:
 @bench.command()
 @_transactions
 def log(transactions: tuple[int, ...]) -> None:
-    """The log checker: reading and judging histories of so many transactions, and its peaks of memory."""
+    """The log checker: reading and judging histories of given sizes, and its peak memory."""
     for line in log_bench(transactions):
         click.echo(line)
 

@@ -36,7 +36,7 @@ EXIT_CLEAN, EXIT_ACCUSED = 0, 1
 
 @dataclass(frozen=True)
 class Calm:
-    """What one run came to: what was found, and whether there was enough to be valid."""
+    """The result of one run: what was found, and whether there was enough to be valid."""
 
     name: str
     mode: str
@@ -63,7 +63,7 @@ class Calm:
 @click.option("--for-s", type=click.FloatRange(min=0.5), default=3.0, show_default=True, help="Load in each.")
 @click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/calm.")
 def command(times: int, first_seed: int, for_s: float, results: Path | None) -> None:
-    """Live runs without faults: nobody may be accused (else exit code 1)."""
+    """Live runs without faults: an anomaly in any of them is an error (exit code 1)."""
     place = results or default_results() / "calm"
     told: list[Calm] = []
     try:
@@ -80,7 +80,7 @@ def command(times: int, first_seed: int, for_s: float, results: Path | None) -> 
 
 
 def orders(times: int, first_seed: int, for_s: float, results: Path) -> Iterator[Prepared]:
-    """So many runs: the soaks take turns, and with each round of them the modes."""
+    """The given number of runs: the soaks take turns, and with each round of them the modes."""
     modes = list(MODES)
     for number in range(first_seed - 1, first_seed - 1 + times):
         soak = SOAKS[number % len(SOAKS)]
@@ -90,7 +90,7 @@ def orders(times: int, first_seed: int, for_s: float, results: Path) -> Iterator
 
 
 def without_faults(plan: Plan, for_s: float) -> Plan:
-    """The plan's loads for so long, and none of its other steps."""
+    """The plan's loads for the given time, and none of its other steps."""
     begins = [step for step in plan.steps if _is(step, "load")]
     ends = [step for step in plan.steps if _is(step, "end_load")]
     idle = StepSpec(name="wait_for", params=Elapsed(for_s=for_s))

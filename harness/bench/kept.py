@@ -1,4 +1,4 @@
-"""What a series has measured so far: one file in its results folder, whole after every run.
+"""The stored results of a series: one file in its results folder, consistent after every run.
 
 Killing the bench loses the run it was at and nothing else.
 """
@@ -30,20 +30,20 @@ class Kept:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep every other bench out of the folder; ``UsageError`` when one is at work there."""
+        """Keep every other bench out of the folder; ``UsageError`` when one is running there."""
         self._results.mkdir(parents=True, exist_ok=True)
         with (self._results / _LOCK).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UsageError(
-                    f"another series is at work in {self._results}",
+                    f"another series is running in {self._results}",
                     remedy="wait for it, or name another folder with --results",
                 ) from None
             yield
 
     def has(self, unit: Experiment) -> bool:
-        """Whether the unit was carried out already."""
+        """Whether the unit has a result."""
         return unit.key in self._units
 
     def add(self, unit: Experiment, trial: Trial) -> None:
@@ -52,7 +52,7 @@ class Kept:
         write_json(self._path, {"units": self._units})
 
     def drop(self, units: Iterable[Experiment]) -> int:
-        """Forget these units, so that they are carried out again; how many there were."""
+        """Forget these units, so that they run again; returns their number."""
         dropped = [self._units.pop(unit.key) for unit in units if self.has(unit)]
         if dropped:
             write_json(self._path, {"units": self._units})

@@ -1,1 +1,1 @@
-"""Many runs: each an experiment with a key, carried out by workers, its outcome stored when it ends."""
+"""Many runs: each an experiment with a key, run by workers; its outcome is stored when it ends."""

@@ -1,4 +1,4 @@
-"""One run to carry out: a scenario in one mode with one seed, as a series or a campaign consists of them.
+"""One experiment: a scenario in one mode with one seed. Series and campaigns consist of experiments.
 
 Its key names everything that a result depends on, the plan included, so that what was measured
 with another plan is never counted.
@@ -26,7 +26,7 @@ _LATER = {"zookeeper": "prompt", "loss": "process"}
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run to carry out; ``number`` counts from 1 and is its seed.
+    """One run; ``number`` counts from 1 and is its seed.
 
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
     BookKeeper (:mod:`plans.defects`).
@@ -59,7 +59,7 @@ class Experiment:
         return f"{self.scenario} {self.mode} {self.version}{settings}{rounds}{defects} #{self.number}"
 
     def order(self, results: Path) -> Order:
-        """As ``fencepost run`` would be told."""
+        """The same as an order of ``fencepost run``."""
         return Order(
             scenario=self.file or self.scenario,
             modes=(self.mode,),

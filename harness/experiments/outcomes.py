@@ -1,4 +1,4 @@
-"""What came out of one run of a campaign. Data only."""
+"""The outcome of one experiment. Data only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.experiments.experiment import Experiment
 
 
 class Came(StrEnum):
-    """How a run came out, the worst first; all but the last two mean that something is to be done."""
+    """Kinds of outcomes, the worst first; all but the last two need attention."""
 
     ANOMALY = "anomaly"
     ERROR = "error"
@@ -26,7 +26,7 @@ class Outcome:
     """One unit's run; ``name`` and ``key`` are its unit's.
 
     ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
-    the first reason where it did not come out as expected, ``repeat`` the command that repeats it; ``tries``
+    the first reason where the outcome was not as expected, ``repeat`` the command that repeats it; ``tries``
     counts the runs it took, ``took_s`` is the wall time of the last. ``acted`` is how often the run's seeded
     defects acted.
     """
@@ -62,5 +62,5 @@ def outcome_of(unit: Experiment, came: Came, **told: Any) -> Outcome:
 
 
 def counts(outcomes: Sequence[Outcome]) -> dict[Came, int]:
-    """How many came out how, the worst first, without zeros."""
+    """Number of outcomes of each kind, the worst first, without zeros."""
     return {came: number for came in Came if (number := sum(one.came is came for one in outcomes))}

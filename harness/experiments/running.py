@@ -1,4 +1,4 @@
-"""The one engine of many experiments: some at a time, until all are done or the time is up."""
+"""Runs many experiments, several at a time, until all are done or the time limit is reached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Policy:
     """How experiments are run.
 
     ``total_s`` is the time for all of them in seconds (None: no limit), ``parallel`` how many run at a time,
-    ``unknown_again`` how often one that proved nothing is run again; ``clock`` tells seconds, and ``begins``
+    ``unknown_again`` how often an inconclusive experiment is repeated; ``clock`` returns seconds, ``begins``
     is called with each that begins.
     """
 

@@ -44,9 +44,9 @@ class Found(StrEnum):
 ABOUT = {
     Found.CAUGHT: "a run in which the defect acted ended with an anomaly (exit code 4)",
     Found.NOTICED: "such a run ended as unknown or with an error, and none with an anomaly",
-    Found.MISSED: "the defect acted, and every run came out as expected",
+    Found.MISSED: "the defect acted, and every run was as expected",
     Found.NEVER_ACTED: "the defect acted in no run, which proves nothing",
-    Found.NOT_TRIED: "no run of the campaign on a release that has the changed method was carried out",
+    Found.NOT_TRIED: "no run of the campaign on a release that has the changed method has run",
 }
 
 
@@ -85,7 +85,7 @@ def pending(store: Store, units: Sequence[Experiment]) -> Iterator[Experiment]:
 
 
 def results(store: Store, names: Sequence[str]) -> list[Result]:
-    """What is known of each defect so far."""
+    """The result of each defect up to now."""
     return [_result(defects()[name], _of(store, name)) for name in names]
 
 
@@ -120,7 +120,7 @@ def measure(
     quiet: bool = False,
     markdown: Path | None = None,
 ) -> int:
-    """Carry out what is waiting, write the table and the page into the folder, and return the exit code.
+    """Run what is pending, write the table and the page into the folder, and return the exit code.
 
     0 when each defect was tried to its end, whatever was found; 3 when the time was up before.
     """
@@ -162,7 +162,7 @@ def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Stor
 
 
 def _with_acts(outcome: Outcome, store: Store) -> Outcome:
-    """With how often the defect acted; the folder of a run that came out as expected is removed."""
+    """With how often the defect acted; the folder of a run that was as expected is removed."""
     if not outcome.folder:
         return outcome
     run = store.path / RUNS / outcome.folder

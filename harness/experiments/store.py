@@ -1,4 +1,4 @@
-"""What a campaign has done so far: one folder, whole after every run.
+"""The stored outcomes of a campaign: one folder, consistent after every run.
 
 Killing a campaign loses the run that it was at, and nothing else.
 """
@@ -23,7 +23,7 @@ _LOCK = ".lock"
 
 
 class Store:
-    """One carrying out of a campaign: ``results/campaigns/<name>/<UTC stamp>``."""
+    """One execution of a campaign: ``results/campaigns/<name>/<UTC stamp>``."""
 
     def __init__(self, path: Path, tree: dict[str, Any]) -> None:
         self.path = path
@@ -36,17 +36,17 @@ class Store:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """What came out so far, in the order of the units."""
+        """The stored outcomes, in the order of the units."""
         done = self._tree["done"]
         return [from_json(done[key]) for key in self.keys if key in done]
 
     @property
     def finished(self) -> bool:
-        """Whether every unit was carried out."""
+        """Whether every unit has an outcome."""
         return len(self._tree["done"]) == len(self._tree["units"])
 
     def waiting(self, units: Sequence[Experiment]) -> list[Experiment]:
-        """Those of its units that were not carried out yet."""
+        """The units without an outcome."""
         return [unit for unit in units if unit.key not in self._tree["done"]]
 
     def add(self, outcome: Outcome) -> None:
@@ -56,7 +56,7 @@ class Store:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep every other campaign out of the folder; ``UsageError`` when one is at work there."""
+        """Keep every other campaign out of the folder; ``UsageError`` when one is running there."""
         with (self.path / _LOCK).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +83,7 @@ def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
 
 
 def unfinished(place: Path, units: Sequence[Experiment]) -> Store | None:
-    """The newest night when it has just these units and some were not carried out yet."""
+    """The newest night if it has exactly these units and some have no outcome."""
     newest = next(iter(nights(place)), None)
     if newest is None or newest.finished or newest.keys != [unit.key for unit in units]:
         return None

@@ -1,8 +1,8 @@
-"""A process that carries out parts of experiments for a parent: it records runs, or judges those recorded.
+"""A process that runs parts of experiments for a parent: it records runs, or judges recorded ones.
 
 ``python -m harness.experiments.worker record|judge RESULTS`` takes one order a line on its standard input and
 answers each with one line on its standard output. The parent kills it when it hangs; when the parent itself
-is gone, the input closes and the worker ends in order.
+is gone, the input closes and the worker shuts down gracefully.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def _listen(source: TextIO, orders: queue.SimpleQueue[str]) -> None:
     for line in source:
         orders.put(line)
     orders.put("")
-    _thread.interrupt_main(signal.SIGTERM)  # A run at work is ended in order.
+    _thread.interrupt_main(signal.SIGTERM)  # A run in progress is shut down gracefully.
     time.sleep(_GRACE_S)
     os._exit(1)
 
 
 def _record(tree: Tree, results: Path) -> Tree:
-    """The run's folder, and how it came out where it cannot be judged."""
+    """The run's folder, and its outcome where it cannot be judged."""
     order = Order(
         scenario=tree["file"] or tree["scenario"],
         modes=(tree["mode"],),
@@ -91,7 +91,7 @@ def _record(tree: Tree, results: Path) -> Tree:
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:
-    """How the run in ``folder`` came out; without a folder nothing, when the judge is warm and idle."""
+    """The outcome of the run in ``folder``; without a folder nothing, once the judge is warm and idle."""
     try:
         if "folder" not in tree:
             judge.wait_warm()

@@ -1,4 +1,4 @@
-"""The processes that carry out experiments: some recorders, and one judge with the only Spark session.
+"""The processes that run experiments: some recorders, and one judge with the only Spark session.
 
 A process that hangs or dies is replaced. What a recorder stored can be judged whatever becomes of the judge.
 """
@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 
 
 class NoAnswerError(Exception):
-    """A worker did not answer: ``came`` is how its experiment comes out, the message is why."""
+    """A worker did not answer: ``came`` is the outcome of its experiment, the message is why."""
 
     came: Came = Came.ERROR
 
@@ -77,7 +77,7 @@ class Worker:
             process.stdin.write(json.dumps(order).encode() + b"\n")
             process.stdin.flush()
             line = _line(process.stdout, time.monotonic() + timeout_s)
-        except (BrokenPipeError, ValueError):  # it is gone, or was told to end
+        except (BrokenPipeError, ValueError):  # it has exited, or was asked to
             line = b""
         if line:
             self._answered = True
@@ -90,7 +90,7 @@ class Worker:
         raise DiedError(f"the worker died (code {code}); its last words are in {self._log.name}")
 
     def end(self) -> None:
-        """Tell it to end in order, for good; returns at once."""
+        """Ask it to shut down gracefully, permanently; returns at once."""
         with self._starting:
             self._closed = True
         if self._process is not None and self._process.stdin is not None:
@@ -111,7 +111,7 @@ class Worker:
     def _ready(self) -> subprocess.Popen[bytes]:
         with self._starting:
             if self._closed:
-                raise DiedError("the worker was told to end")
+                raise DiedError("the worker was asked to exit")
             if self._process is None or not self._runs:
                 self._answered = False
                 with self._log.open("ab") as log:
@@ -127,7 +127,7 @@ class Worker:
 
 
 class Crew:
-    """Carries out experiments, ``parallel`` at a time; a context manager that ends its processes.
+    """Runs experiments, ``parallel`` at a time; a context manager that ends its processes.
 
     What these print stands in ``worker.log`` in ``folder``; the runs are below ``results``. Recording has
     ``run_s`` seconds, and so has judging.
@@ -165,12 +165,12 @@ class Crew:
         return outcome_of(experiment, **told)
 
     def stop(self) -> None:
-        """Tell all processes to end in order; every experiment under way comes out as an error."""
+        """Ask all processes to shut down gracefully; every experiment in progress ends as an error."""
         for worker in (*self._recorders, self._judge):
             worker.end()
 
     def close(self) -> None:
-        """Let all processes end in order; kill those that do not."""
+        """Let all processes shut down gracefully; kill those that do not."""
         self.stop()
         for worker in (*self._recorders, self._judge):
             worker.close()
