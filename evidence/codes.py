@@ -15,7 +15,7 @@ RECORDED = "recorded"
 
 
 class Kind(IntEnum):
-    """What a client operation was."""
+    """The kind of a client operation."""
 
     CREATE = 1
     ADD = 2
@@ -33,7 +33,7 @@ class Kind(IntEnum):
 
 
 class Flag(IntFlag):
-    """How a client operation was asked for."""
+    """Options of a client operation."""
 
     DEFERRED_SYNC = 1
     RECOVERY = 2
@@ -54,7 +54,7 @@ class Outcome(IntEnum):
 
 
 class Proof(IntEnum):
-    """What the bytes of a payload say about themselves."""
+    """What the bytes of a payload prove."""
 
     NONE = 0
     PROVES_ITSELF = 1
@@ -79,7 +79,7 @@ class Holding(IntEnum):
 
 
 class ErrorCode(IntEnum):
-    """BookKeeper client error codes (BKException.Code) that judgement tells apart."""
+    """BookKeeper client error codes (BKException.Code) that judging distinguishes."""
 
     OK = 0
     NO_SUCH_LEDGER = -7
@@ -93,7 +93,7 @@ class ErrorCode(IntEnum):
 
 
 class Message(IntEnum):
-    """What a request on the wire asks; an answer has its request's kind (the proxy's ``frames.Kinds``)."""
+    """The kind of a request on the wire; an answer has its request's kind (the proxy's ``frames.Kinds``)."""
 
     OTHER = 0
     ADD = 1
@@ -107,14 +107,14 @@ class Message(IntEnum):
 
 
 class Direction(IntEnum):
-    """Which way a frame goes, seen from the source of its link."""
+    """The direction of a frame, seen from the source of its link."""
 
     REQUEST = 0
     ANSWER = 1
 
 
 class FrameFlag(IntFlag):
-    """What the wire log says of a frame beside its header (``proxy/wirelog/record.go``)."""
+    """Flags of a frame in the wire log (``proxy/wirelog/record.go``)."""
 
     FENCING = 1  # its request fences
     RECOVERY = 2  # only recovery sends its request

@@ -1,9 +1,9 @@
 """CRC-32 (IEEE, as in zlib) of many records of one length at once, in NumPy.
 
-The checksum is affine over GF(2): what a word contributes depends on its value and on how much follows
-it alone. So there is one table of 65,536 numbers for each place, and a record's checksum is the exclusive
-or of one number from each (Sarwate's table method, unrolled over the record and by two bytes). Most words
-of neighbouring records are the same: such a place is looked up once. Knows bytes, not records.
+The checksum is affine over GF(2): the contribution of a word depends only on its value and on the number
+of following bytes. So there is one table of 65,536 numbers for each place, and a record's checksum is the
+exclusive or of one number from each (Sarwate's table method, unrolled over the record and by two bytes).
+Most words of neighbouring records are equal: such a place is looked up once. Independent of the records.
 """
 
 from __future__ import annotations

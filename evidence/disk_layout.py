@@ -1,12 +1,12 @@
-"""How a copy of what a disk held lies in the raw evidence: ``holdings/<bookie>-<boot>/``.
+"""The layout of a copy of a disk's content in the raw evidence: ``holdings/<bookie>-<boot>/``.
 
 ``<place>/locations`` and ``<place>/ledgers`` are RocksDB folders (the index of a storage that has
 one), ``<place>/lastMark`` and ``<place>/*.txn`` the journal, where ``<place>`` is the name that the
-bookie gives the folder it came from. ``copy.json`` is written last: without it a copy was not ended.
+bookie gives the source folder. ``copy.json`` is written last: without it a copy is incomplete.
 
 ``copy.json``: ``server``, ``boot``, ``began_ns``, ``ended_ns``; ``linked``, the SHA-256 of each file
-that is a hard link (what is written into such a file later changes the copy as well, and the sum
-shows it); ``failed``, why it could not be taken.
+that is a hard link (a later write into such a file changes the copy as well, and the sum shows it);
+``failed``, why the copy failed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def copy_name(server: str, boot: int) -> str:
 
 
 def copies(folder: Path) -> list[tuple[str, int, Path]]:
-    """(server, boot, folder) of every copy, in their order; what has another name is none."""
+    """(server, boot, folder) of every copy, sorted; folders with other names are ignored."""
     paths = folder.iterdir() if folder.is_dir() else ()
     found = ((path, _NAME.fullmatch(path.name)) for path in paths if path.is_dir())
     return sorted((name[1], int(name[2]), path) for path, name in found if name)

@@ -55,7 +55,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
-        """The existing folder of one mode; ``EvidenceError`` when ``path`` is none."""
+        """The existing folder of one mode; ``EvidenceError`` when ``path`` is no such folder."""
         folder = cls(path)
         if not path.is_dir():
             raise EvidenceError(f"{path} is no folder", remedy="`fencepost list runs` shows what there is")
@@ -98,12 +98,12 @@ class RunFolder:
 
     @property
     def frames(self) -> Path:
-        """Folder of the wire log; there is none when none was kept."""
+        """Folder of the wire log; missing when no log was kept."""
         return self.raw / "frames"
 
     @property
     def holdings(self) -> Path:
-        """Folder of what bookies' disks held at unclean deaths; there is none when none was copied."""
+        """Folder of what bookies' disks held at unclean deaths; missing when nothing was copied."""
         return self.raw / "holdings"
 
     @property
@@ -133,12 +133,12 @@ class RunFolder:
 
     @property
     def verdict_json(self) -> Path:
-        """What the evidence proves."""
+        """The verdict with its judgements."""
         return self.path / "verdict.json"
 
     @property
     def harness_log(self) -> Path:
-        """What the user saw."""
+        """The run's output, as the user saw it."""
         return self.path / "harness.log"
 
     @property

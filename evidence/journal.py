@@ -61,13 +61,13 @@ class Records:
 
 
 def journal_id(name: str) -> int | None:
-    """The id of a journal file by its name, None for a file that is none."""
+    """The id of a journal file by its name, None for other files."""
     match = _NAME.fullmatch(name)
     return int(match[1], 16) if match else None
 
 
 def read_mark(path: Path) -> Mark:
-    """What ``lastMark`` says, ``NO_MARK`` where there is none yet; ``ValueError`` when it is torn."""
+    """The content of ``lastMark``, ``NO_MARK`` before the first mark; ``ValueError`` when it is torn."""
     if not path.exists():
         return NO_MARK
     data = path.read_bytes()

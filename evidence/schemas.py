@@ -5,7 +5,7 @@ One row of ``operations`` is one client operation; of ``frames`` one request or 
 entries that a bookie's disk held when a boot of it died uncleanly; of
 ``ledgers`` one version of a ledger's metadata; of ``chains`` one version of the list of a log's
 ledgers; of ``faults`` one fault; of ``servers`` one event.
-Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` where there is none.
+Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` for a missing time.
 :mod:`evidence.codes` defines the integer codes; ``run.json`` resolves client and bookie numbers.
 No column holds nulls, so that every column is a plain NumPy array.
 """

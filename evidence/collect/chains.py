@@ -25,7 +25,7 @@ def collect_chains(
 ) -> Collected:
     """Rows of ``chains``, sorted by log and version, from transactions in zxid order.
 
-    A transaction that cannot be read becomes damage; those on other paths are passed over.
+    An unreadable transaction becomes damage; transactions on other paths are skipped.
     """
     rows: list[dict[str, Any]] = []
     broken = list(damage)

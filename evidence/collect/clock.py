@@ -1,4 +1,4 @@
-"""Wall-clock milliseconds to the run's monotonic clock, with the error that this has.
+"""Converts wall-clock milliseconds to the run's monotonic clock, with error bounds.
 
 ZooKeeper stamps its transactions with the wall clock. A run notes both clocks at its start and
 at its end; how far they moved against each other in between bounds every conversion. Reads no

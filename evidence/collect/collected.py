@@ -1,4 +1,4 @@
-"""What a collection step gives back: a table, and what of its raw evidence is damaged."""
+"""The result of a collection step: a table, and the damage of its raw evidence."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def ends_unexplained(servers: Rows, faults: Rows, steps: Rows) -> Iterator[str]:
 
 
 def _may_end(fault: Mapping[str, Any], name: str, boot: int, at_ns: int) -> bool:
-    """Whether a fault may be why a process ended; one of the metadata store may end any bookie."""
+    """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie."""
     if fault["kind"] == UNPLANNED:
         died = json.loads(fault["proof"] or "{}").get("confirmed") or {}
         return fault["target"] == name and died.get("boot") in (None, boot)

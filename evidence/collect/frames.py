@@ -30,9 +30,9 @@ class Lives:
     boots: tuple[tuple[int, int, int], ...] = ()
 
     def at(self, earliest_ns: Array, latest_ns: Array) -> Array:
-        """For each row the boot that lived at some time from ``earliest_ns`` to ``latest_ns``.
+        """For each row the boot that ran at some time from ``earliest_ns`` to ``latest_ns``.
 
-        ``NO_BOOT`` where it may have been one of two, or none.
+        ``NO_BOOT`` where several boots are possible, or none.
         """
         if not self.boots:
             return np.full(len(earliest_ns), NO_BOOT)
@@ -45,7 +45,7 @@ class Lives:
 
 @dataclass(frozen=True, slots=True)
 class WireNames:
-    """What the numbers in a log mean: link -> (source, bookie), bookie -> its boots."""
+    """The meaning of numbers in a log: link -> (source, bookie), bookie -> its boots."""
 
     links: Mapping[int, tuple[int, int]]
     lives: Mapping[int, Lives] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class WireNames:
 def frames(records: Array, names: WireNames, *, stamped: bool = True) -> pa.Table:
     """Rows of ``frames`` in the order of the records; a link without a name is source 0, bookie 0.
 
-    ``stamped=False``: the time of passing on is not to be trusted, for it has no checksum. Then it
-    is the earliest that it can have been, and never where it was never.
+    ``stamped=False``: the forwarding time is not trusted, because it has no checksum. It is then replaced
+    by the earliest possible time, and stays ``NEVER`` where the frame was not forwarded.
     """
     sources, bookies = _ends(records["link"], names.links)
     asked_ns = _time(records["asked_ns"])

@@ -22,7 +22,7 @@ _SEQ_BYTES = 8
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentFile:
-    """One history file: whose, which boot, which part of it."""
+    """One history file: its client, boot and part."""
 
     client: str
     boot: int
@@ -31,7 +31,7 @@ class SegmentFile:
 
     @property
     def name(self) -> str:
-        """The one name that such a file has."""
+        """The file's name."""
         return f"{self.client}-{self.boot:03d}-{self.segment:06d}.hist"
 
     @property
@@ -51,13 +51,13 @@ class SegmentFile:
 
 
 def segment_files(operations: Path) -> list[SegmentFile]:
-    """All history files in a folder, by client, boot and number; files of other names are not."""
+    """All history files in a folder, by client, boot and number; files with other names are ignored."""
     paths = operations.iterdir() if operations.is_dir() else ()
     return sorted(file for path in paths if (file := segment_of(path)))
 
 
 def segment_of(path: Path) -> SegmentFile | None:
-    """The history file that a path names, None when its name is of another kind."""
+    """The history file that a path names, None for other names."""
     name = _NAME.fullmatch(path.name)
     file = SegmentFile(name[1], int(name[2]), int(name[3]), path) if name else None
     return file if file is not None and file.name == path.name else None
@@ -66,13 +66,13 @@ def segment_of(path: Path) -> SegmentFile | None:
 def tables_of(client: str) -> str:
     """The name that begins a sentence on damage to a client's history.
 
-    What the observer recorded is part of every table, so its damage is named after no table.
+    The observer's records are part of every table, so their damage is named after no table.
     """
     return "histories" if client == OBSERVER else "operations"
 
 
 def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[str, ...]:
-    """Why what a file holds cannot be what its name says, empty when it can.
+    """Why a file's content contradicts its name; empty when it does not.
 
     ``number`` is the client's number in ``run.json``, None for a client that the run does not know.
     """

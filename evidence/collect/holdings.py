@@ -42,16 +42,16 @@ class DiskRead:
 
 
 class _UnreadableError(Exception):
-    """Why a copy tells nothing."""
+    """Why a copy is unreadable."""
 
 
 def read_copy(
     server: str, boot: int, bookie: int, folder: Path, scratch: Path, *, spoiled: Collection[str] = ()
 ) -> DiskRead:
-    """What the copy in ``folder`` shows; ``scratch`` is an empty folder that may be written to.
+    """The rows and the event of the copy in ``folder``; ``scratch`` is an empty, writable folder.
 
-    ``spoiled`` says what of it is not as it was when the evidence was closed. Raises ``OSError`` when a
-    file cannot be read.
+    ``spoiled`` says which parts changed after the evidence was closed. Raises ``OSError`` when a file
+    cannot be read.
     """
     line: dict[str, Any] = {"server": server, "boot": boot, "at_ns": 0}
     try:

@@ -47,7 +47,7 @@ class _Reading:
     rows: list[dict[str, Any]] = field(default_factory=list)
     newest: dict[int, int] = field(default_factory=dict)
     jumps: list[str] = field(default_factory=list)
-    """Sentences on what no clock that goes on steadily can have stamped."""
+    """Sentences on stamps that a steady clock cannot have made."""
     exchanged: list[tuple[int, int]] = field(default_factory=list)
     """The zxid that each content put back is numbered as, and when the store was down for it (ns)."""
 
@@ -62,7 +62,7 @@ def collect_ledgers(
 
     ``watched`` are rows of ``operations`` of kind WATCHED (``last`` is the version seen,
     ``completed_ns`` when). A transaction that cannot be read becomes damage, and so does a version
-    that was seen and that none made; other paths than ledgers' are passed over. A delete is one row,
+    that was seen without a transaction; paths other than ledgers' are skipped. A delete is one row,
     numbered after the last version.
     """
     reading = _Reading(clock, _sightings(watched))
@@ -121,7 +121,7 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
 
 
 def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
-    """Other content: a row for each ledger that is not what it was, as of the content's last transaction."""
+    """Restored content: a row for each changed ledger, as of the content's last transaction."""
     zxid, upto, at_ns = _zxid(line), int(line["from"], 16), int(line["at_ns"])
     reading.exchanged.append((zxid, at_ns))
     before = {row["ledger"]: row for row in reading.rows}
@@ -143,7 +143,7 @@ def _says(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _date_again(reading: _Reading) -> None:
-    """Bound the versions of ledgers that were put back by the store's own lives."""
+    """Bound the versions of restored ledgers by the store's own boots."""
     touched = {row["ledger"] for row in reading.rows if row["put_back"]}
     for row in reading.rows:
         if row["ledger"] in touched:
@@ -154,7 +154,7 @@ def _date_again(reading: _Reading) -> None:
 
 
 def _unmade(reading: _Reading) -> list[str]:
-    """A sentence on versions that the observer saw and that no transaction made, if there are any."""
+    """A sentence on versions that the observer saw without a transaction, if there are any."""
     made = {(row["ledger"], row["version"]) for row in reading.rows if row["state"] != DELETED}
     seen = {(ledger, version) for ledger, sightings in reading.seen.items() for version, _ in sightings}
     unmade = sorted(one for one in seen - made if one[1] >= 0)

@@ -60,9 +60,9 @@ _NAMES: Mapping[str, str] = {"Reason": "reason", "ledger": "ledgerId", "ledger i
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """One line that matters: which boot of which server says when which event (lower case).
+    """One relevant line: the server, its boot, the time, and the event (lower case).
 
-    ``at_ns`` is monotonic, 0 where the line tells only ``wall_ms``; ``detail`` has its attributes.
+    ``at_ns`` is monotonic, 0 where the line has only ``wall_ms``; ``detail`` has its attributes.
     """
 
     server: str
@@ -77,7 +77,7 @@ def log_events(server: str, boot: int, log: Path) -> Iterator[LogEvent]:
     """The events in the log of one boot, in its order, then that it was read (``LOG_READ``).
 
     A log without a single dated line gives nothing. The first exception that refuses a cookie is
-    ``cookie_refused``; other lines without times are passed over.
+    ``cookie_refused``; other lines without times are skipped.
     """
     lines = _Lines(server, boot)
     with log.open("rb") as text:
@@ -97,7 +97,7 @@ class GrowingLog:
         self._lines = _Lines(server, boot)
 
     def more(self) -> Iterator[LogEvent]:
-        """The events of the lines that have become whole since the last call; none where no log is yet."""
+        """The events of lines completed since the last call; none before the log exists."""
         if not self._log.exists():
             return
         with self._log.open("rb") as text:
@@ -165,7 +165,7 @@ def _event(line: bytes, words: tuple[tuple[str, bytes], ...]) -> str | None:
 
 
 def _attributes(line: bytes) -> dict[str, int | str]:
-    """Of a key that comes twice the last counts: what the metadata in a line says comes before its own."""
+    """The last of equal keys counts: keys of the metadata in a line come before the line's own."""
     found = ((key.decode(), value.decode(errors="replace")) for key, value in _ATTRIBUTE.findall(line))
     counts: dict[str, int | str] = {COUNTS[key]: int(value) for key, value in _COUNT.findall(line)}
     return counts | {

@@ -19,11 +19,11 @@ from evidence.seal import FILES, broken
 
 
 def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Path, str]:
-    """File -> what is wrong with it by the seal; empty for a run that was never closed.
+    """File -> how it differs from the seal; empty for a run that was never closed.
 
-    Each sentence begins with the name of the table that the file belongs to, or with no table's.
-    Servers' logs are held against a seal that lists any; older runs have none that does.
-    Raises ``OSError`` when a file cannot be read.
+    Each sentence begins with the name of the table that the file belongs to, if any. Servers' logs are
+    compared only with a seal that lists logs, which older runs' seals do not. Raises ``OSError`` when a file
+    cannot be read.
     """
     if end is None:
         return {folder.end_json: "end.json: it is damaged"} if folder.end_json.exists() else {}
@@ -53,5 +53,5 @@ def _table(folder: RunFolder, path: Path) -> str:
 
 
 def _name(folder: RunFolder, path: Path) -> str:
-    """A file's name; a log's with its server, for every server has a first boot."""
+    """A file's name; for a log with its server, because every server has a first boot."""
     return f"{path.parent.name}/{path.name}" if path.is_relative_to(folder.servers) else path.name

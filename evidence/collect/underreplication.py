@@ -46,7 +46,7 @@ SWITCHES: Mapping[tuple[str, str], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One event: whose row it is, its name, and what else is known of it."""
+    """One event: the server of its row, its name, and further details."""
 
     server: str
     event: str

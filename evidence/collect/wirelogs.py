@@ -1,4 +1,4 @@
-"""The wire log of a run as a whole: which segments there are, what its links are called, what is missing.
+"""The wire log of a run as a whole: its segments, the names of its links, and what is missing.
 
 :mod:`evidence.wirelog` reads the content of one segment; this module checks what a single segment cannot
 show, and what the proxy itself reported at the end (``wire`` of ``end.json``). Every sentence on damage
@@ -53,7 +53,7 @@ class WireFile:
 
 @dataclass(frozen=True, slots=True)
 class WireCounts:
-    """What one segment was found to hold.
+    """The content of one segment.
 
     ``used`` as in :class:`evidence.wirelog.WireSegment`; ``frames`` counts records by (link, way);
     ``gaps`` are the numbers of records before which some could not be written; ``damage`` and
@@ -69,7 +69,7 @@ class WireCounts:
 
 
 def wire_files(folder: Path) -> list[WireFile]:
-    """All segments in a log's folder by number; what has another name is none."""
+    """All segments in a log's folder by number; files with other names are ignored."""
     paths = folder.iterdir() if folder.is_dir() else ()
     found = ((path, _NAME.fullmatch(path.name)) for path in paths)
     return sorted(WireFile(int(name[1]), path) for path, name in found if name)
@@ -83,7 +83,7 @@ def is_logged(folder: Path, end: Mapping[str, Any] | None) -> bool:
 def link_ends(
     lines: Lines, sources: Mapping[str, int], bookies: Mapping[str, int]
 ) -> tuple[dict[int, tuple[int, int]], list[str]]:
-    """Link -> (number of its source, number of its bookie), and what is wrong with the log's list.
+    """Link -> (number of its source, number of its bookie), and the errors of the log's list.
 
     ``lines`` is the content of the log's ``LINKS`` file; a link is named ``source-destination``.
     """
@@ -155,7 +155,7 @@ def _hidden(links: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _fewer(found: Iterable[WireCounts], log: Mapping[str, Any], links: Mapping[str, Any]) -> Iterator[str]:
-    """Where the files hold fewer records than the proxy had counted; it went on counting afterwards."""
+    """Where the files hold fewer records than the proxy had counted; the proxy counts on after that."""
     found = list(found)
     held, said = sum(one.used for one in found), int(log.get("records") or 0)
     if held < said:

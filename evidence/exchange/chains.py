@@ -99,7 +99,7 @@ class _Making:
 
     @cached_property
     def _place(self) -> Mapping[int, tuple[int, int]]:
-        """Of each ledger: which log, which place in it."""
+        """Each ledger's log, and its place in the log."""
         return {
             ledger: (at, place)
             for at, chain in enumerate(self._chains)

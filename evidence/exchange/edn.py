@@ -2,8 +2,8 @@
 
 Whole but small: nil, booleans, numbers, strings, characters, keywords, symbols, lists, vectors, sets,
 maps, tagged and discarded forms, comments. Sets become frozensets where they can, other collections
-lists; a map with keys that cannot be hashed is an error. Speed is elsewhere:
-:mod:`evidence.exchange.lines` reads what most lines look like.
+lists; a map with keys that cannot be hashed is an error. :mod:`evidence.exchange.lines` is the fast
+reader for common lines.
 
 Source: the EDN specification (edn-format/edn).
 """
@@ -27,7 +27,7 @@ class Symbol(str):
 
 
 class EdnError(ValueError):
-    """Text that is no EDN; ``at`` is the index where it stops to be."""
+    """Text that is not EDN; ``at`` is the index of the error."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)

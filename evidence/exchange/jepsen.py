@@ -3,7 +3,7 @@
 One operation is a map with ``type`` (invoke, ok, fail, info), ``process``, ``value`` (micro-operations
 ``[:append k v]`` and ``[:r k [...]]``), and perhaps ``index``, ``time``, ``f`` and others. A file holds
 one after the other, or a list of them. Their order in the file is the order of events, as for Elle; times
-are not used. What is not as it must be is an ``EvidenceError`` with the line and the value.
+are not used. Invalid input is an ``EvidenceError`` with the line and the value.
 
 Source: Jepsen's ``history.edn`` and the input of elle-cli.
 """
@@ -26,7 +26,7 @@ _SHOWN_CHARACTERS = 80
 
 
 def read_jepsen(path: Path) -> Transactions:
-    """The transactions of a history; ``EvidenceError`` names line and value of what cannot be read."""
+    """The transactions of a history; ``EvidenceError`` names line and value of unreadable input."""
     try:
         with path.open("rb") as stream:
             if path.stat().st_size == 0:

@@ -1,8 +1,8 @@
-"""What most lines of a history look like, as one pattern for each notation: the fast way to read them.
+"""Patterns for common lines of a history, one for each notation: the fast way to read them.
 
-A line that does not match to its last character is read by the notation's whole reader instead, so that
-nothing is ever passed over. Both give the same operations. Quantifiers of characters are possessive: there
-is nothing to go back to in a line. Those of groups are not: Python before 3.11.5 never matches them.
+The notation's complete reader reads a line that does not match to its last character, so that nothing is
+skipped. Both give the same operations. Quantifiers of characters are possessive, because a line needs no
+backtracking. Quantifiers of groups are not: Python before 3.11.5 never matches them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Notation:
     """How one notation is read.
 
     Groups of ``line``: fields, the micro-operations' text, more fields; of ``fields``: name, value; of
-    ``micros``: function, key, value. ``read(text, at)`` reads one form of any kind and tells its end.
+    ``micros``: function, key, value. ``read(text, at)`` reads one form of any kind and returns its end.
     """
 
     name: str

@@ -24,7 +24,7 @@ _SHARED = -1
 
 
 class Lists:
-    """Collects the lists of reads; tells afterwards where each starts in one flat array."""
+    """Collects the lists of reads; returns afterwards where each starts in one flat array."""
 
     def __init__(self) -> None:
         self._known: list[bytes] = []
@@ -34,7 +34,7 @@ class Lists:
     def add(self, key: int, text: bytes) -> tuple[int, int]:
         """(where it starts, its length) of one list of a log; -1 for the start of the log's longest list.
 
-        ``ValueError`` for what is no list of integers of at most 17 digits.
+        ``ValueError`` for anything but a list of integers of at most 17 digits.
         """
         while len(self._known) <= key:
             self._known.append(b"")

@@ -1,4 +1,4 @@
-"""Histories of Jepsen's that are not of transactions over lists: operations with a function and any value.
+"""Jepsen's histories that are not transactions over lists: operations with a function and any value.
 
 Read as :mod:`evidence.exchange.jepsen` reads: EDN or JSON, one map after the other or in a list, their
 order in the file is the order of events. An operation is an invocation with its completion. Judges
@@ -54,7 +54,7 @@ class Operation:
 def read_operations(path: Path) -> list[Operation]:
     """The operations of a history in the order of their invocations; those of the nemesis are left out.
 
-    ``EvidenceError`` names line and value of what cannot be read.
+    ``EvidenceError`` names line and value of unreadable input.
     """
     found: list[Operation] = []
     open_: dict[int, tuple[int, dict[str, Any], int]] = {}
@@ -138,7 +138,7 @@ def _maps(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def quickly(line: bytes) -> dict[str, Any] | None:
     """A line of EDN that is one map of plain data, by way of JSON; None for any other: it is read slowly.
 
-    Keywords become texts and sets lists, which say the same here.
+    Keywords become texts and sets become lists, which are equivalent here.
     """
     if _SIMPLE.fullmatch(line) is None:
         return None
@@ -153,7 +153,7 @@ def quickly(line: bytes) -> dict[str, Any] | None:
 
 
 def _mapped(value: Any) -> Any:
-    """Lists that stand for maps as maps."""
+    """Replaces lists that represent maps by maps."""
     if not isinstance(value, list) or not value:
         return value
     if type(value[0]) is float:
@@ -165,7 +165,7 @@ def _mapped(value: Any) -> Any:
 
 
 def _forms(text: str, notation: Notation) -> Iterator[Any]:
-    """The maps of some lines; the brackets of a list around all of them are passed over."""
+    """The maps of some lines; the brackets of a list around all of them are skipped."""
     at = 0
     while True:
         while at < len(text) and text[at] in " \t\r\n,[]()":

@@ -1,6 +1,6 @@
 """Invocations and completions of Jepsen's operations, joined into transactions.
 
-Knows what an operation must have, and no notation: lines come with their fields and micro-operations as text.
+Independent of the notation: lines are passed with their fields and micro-operations as text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Pairing:
         self._keys: dict[bytes, int] = {}
 
     def take(self, line: Line) -> None:
-        """One operation. Those of a process that is no number (the nemesis) are passed over; none is 0."""
+        """Add one operation. Operations of a process that is no number (the nemesis) are skipped."""
         fields = line.fields
         self._event += 1
         kind, process = fields.get(b"type", b"").strip(b':"'), fields.get(b"process", b"")
@@ -74,7 +74,7 @@ class Pairing:
         self._row(number, begun, ended, outcome, index, told)
 
     def done(self) -> Transactions:
-        """The columns; what was never completed is unknown."""
+        """The columns; an operation that never completed is unknown."""
         for process, (begun, index, asked) in self._open.items():
             self._row(process, begun, NEVER, Outcome.UNKNOWN, index, asked)
         rows = [_column(column) for column in self._rows]

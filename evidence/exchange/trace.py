@@ -1,8 +1,8 @@
-"""A run as Chrome trace events, which Perfetto and chrome://tracing show: who did what when.
+"""A run as Chrome trace events for Perfetto and chrome://tracing.
 
 A track for each client, each server and each target of faults. A client's operations overlap, so a client
-has as many lanes as it had operations under way at once. Times are microseconds from the beginning of
-the run. What never ended lasts to the end of what was recorded, and says so. Judges nothing.
+has as many lanes as it had concurrent operations. Times are microseconds from the beginning of the run.
+An operation that never ended lasts to the end of the record, and says so. Judges nothing.
 
 Source: *Trace Event Format* (Google; the events ``X``, ``i`` and ``M``).
 """
@@ -26,7 +26,7 @@ _NOT_SHOWN = (Kind.ENTRY, Kind.WATCHED, Kind.CENSUS)
 
 @dataclass
 class _Lanes:
-    """Numbers of threads, so that what overlaps stands side by side."""
+    """Numbers of threads, so that overlapping operations are shown side by side."""
 
     free: list[int] = field(default_factory=list)
     busy: list[tuple[int, int]] = field(default_factory=list)

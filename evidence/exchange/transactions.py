@@ -29,7 +29,7 @@ NOT_KNOWN = -1
 
 
 class Micro(IntEnum):
-    """What a micro-operation is."""
+    """The kind of a micro-operation."""
 
     APPEND = 0
     READ = 1
@@ -177,7 +177,7 @@ class Collecting:
         self._rows.append((process, invoked, ended, outcome, len(self._rows) if number is None else number))
 
     def done(self) -> Transactions:
-        """What was collected."""
+        """The collected transactions."""
         process, invoked, completed, outcome, number = np.array(self._rows, dtype=np.int64).reshape(-1, 5).T
         kind, key, element, start, length = np.array(self._micros, dtype=np.int64).reshape(-1, 5).T
         return Transactions(

@@ -46,7 +46,7 @@ def jepsen_lines(given: Transactions, *, as_json: bool = False) -> Iterator[str]
 
 
 def _events(given: Transactions) -> Iterator[tuple[int, bool]]:
-    """(transaction, whether it ends) in order; what has no outcome ends before its process goes on."""
+    """(transaction, whether it ends) in order; one without an outcome ends before its process's next one."""
     rows = len(given)
     when = np.concatenate((given.invoked, given.completed))
     is_end = np.repeat((False, True), rows)
