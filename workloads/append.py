@@ -13,16 +13,16 @@ from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rollin
 
 
 class AppendLoad(RollingLoad):
-    """Who writes, reads and closes, and what the ledgers are like; rates are for each writer."""
+    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
 
     rate_per_s: float | None = Field(default=None, gt=0)
 
 
 class AppendWriter(RollingWriter[AppendLoad]):
-    """Adds as many as a ledger takes, many in flight."""
+    """Fills each ledger with concurrent adds."""
 
     def fill(self, rolled: Rolled, handle: str) -> bool:
-        """As many adds as a ledger takes; whether all were acknowledged."""
+        """Fill a ledger; whether all adds were acknowledged."""
         entries = self.params.entries_per_ledger
         if self.append_in_background(handle, entries, self.params.rate_per_s):
             self._await_end_of_adds(handle)

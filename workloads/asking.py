@@ -1,4 +1,4 @@
-"""Asking a client that may be paused, killed and started again, until the load ends.
+"""Sends commands to a client that may be paused, killed and restarted, until the load ends.
 
 The reply of a paused client is awaited; the death of its process is reported to the caller, which then
 waits for its next boot. Depends on the client's interface, not on single commands.
@@ -23,7 +23,7 @@ _PATIENCE_S = 30.0
 
 
 class LoadEndedError(NotReadyError):
-    """The load was ended and the client did not reply in the time that it still had."""
+    """The load was ended and the client did not reply within its remaining time."""
 
 
 class Asker:
@@ -66,7 +66,7 @@ class Asker:
 
 
 class Sayings:
-    """Says what goes wrong once, and again only after something else did; for one client."""
+    """Reports an error of one client once, and again only after another error."""
 
     def __init__(self, who: str, say: Callable[[str], None]) -> None:
         self._who = who
@@ -75,7 +75,7 @@ class Sayings:
         self._since_s = 0.0
 
     def say(self, what: str) -> None:
-        """Say it, unless it was the last thing said within ten seconds."""
+        """Report a sentence, unless it was the last one reported within ten seconds."""
         now = time.monotonic()
         if what != self._last or now - self._since_s > 10:
             self._last, self._since_s = what, now
@@ -83,7 +83,7 @@ class Sayings:
 
 
 def next_life(asker: Asker, sayings: Sayings) -> None:
-    """Say that the client is gone, and wait until it is there again or the load ends."""
+    """Report that the client is gone, and wait until it is back or the load ends."""
     sayings.say("its process ended; waiting for its next start")
     asker.wait_for_next_life()
 

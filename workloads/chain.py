@@ -31,11 +31,11 @@ _TOTALS = (
 
 
 class ChainLoad(LeadingLoad):
-    """Who may lead and who reads, and what the ledgers are like.
+    """The possible leaders, the readers, and the shape of the ledgers.
 
     ``log`` is its name. Each reader begins a pass ``read_every_s`` after its last one. Without
-    ``recover`` a new leader leaves the last ledger as it is: a mistake of the user's, which nothing
-    fences the old leader against.
+    ``recover`` a new leader leaves the last ledger as it is: a user's mistake, which does not fence the
+    old leader.
     """
 
     log: LogName = "log"
@@ -92,7 +92,7 @@ class _Member(Leader[ChainLoad]):
         return log
 
     def _write_ledger(self, turn: Turn, log: _Log) -> _Log | None:
-        """Fill one more ledger and close it; the log then, None when this client leads no longer."""
+        """Fill one more ledger and close it; the new log, or None when this client leads no longer."""
         handle = self.crew.new_handle(self.asker.name)
         ledger = create(self.asker, self.sayings, handle, self.params)
         if ledger is None:
@@ -130,7 +130,7 @@ class _Member(Leader[ChainLoad]):
                 return
 
     def _end(self, ledger: int, handle: str) -> bool:
-        """Count the adds and close the ledger; whether that is so, and the next one may follow."""
+        """Count the adds and close the ledger; whether it is closed, so that the next may follow."""
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
         reply = added

@@ -29,14 +29,14 @@ _NO_METADATA = -25
 
 
 class ChurnLoad(AppendLoad):
-    """As the append load, and who deletes; ``keep`` settled ledgers of each writer stay at least."""
+    """As the append load, with a deleter; at least ``keep`` settled ledgers of each writer stay."""
 
     deleter: ClientName
     keep: int = Field(default=3, ge=0)
 
 
 class _Deleter:
-    """Deletes settled ledgers and looks whether their data vanish."""
+    """Deletes settled ledgers and checks whether bookies collect their data."""
 
     def __init__(self, cluster: Cluster, crew: Crew, asker: Asker, inbox: Inbox, keep: int) -> None:
         self._cluster = cluster
@@ -49,7 +49,7 @@ class _Deleter:
         self._garbage: deque[int] = deque()
 
     def run(self) -> None:
-        """Work until the load ends; what a last look finds still there is counted as not collected."""
+        """Work until the load ends; ledgers that a last check still finds are counted as not collected."""
         while not self._crew.stop.is_set():
             try:
                 self._step()
@@ -87,7 +87,7 @@ class _Deleter:
         return gone
 
     def _look(self) -> None:
-        """Ask of deleted ledgers, oldest first, up to the first that some bookie still knows."""
+        """Ask about deleted ledgers, oldest first, up to the first that a bookie still has."""
         while self._garbage:
             answers = (
                 self._cluster.answer(bookie, self._garbage[0], _ANY_ENTRY) for bookie in self._cluster.bookies

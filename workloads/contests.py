@@ -40,7 +40,7 @@ class Contests:
         self._contests: list[Contest] = []
 
     def begin(self, ledger: int) -> Contest:
-        """Tell every recoverer of a ledger."""
+        """Announce a ledger to every recoverer."""
         contest = Contest(ledger, threading.Barrier(len(self._recoverers)))
         with self._changed:
             self._contests.append(contest)
@@ -48,7 +48,7 @@ class Contests:
         return contest
 
     def at(self, place: int) -> Contest | None:
-        """The contest of that number, or None when there is none within a moment."""
+        """The contest of that number, or None when it does not begin within a moment."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._contests) > place, _LOOK_S)
             return self._contests[place] if len(self._contests) > place else None

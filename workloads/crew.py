@@ -1,4 +1,4 @@
-"""What the members of one load share: ledgers, totals, handle names, and their end.
+"""The shared state of the members of one load: ledgers, totals, handle names, and their end.
 
 Thread-safe. Sends no client commands.
 """
@@ -113,7 +113,7 @@ class Crew:
         self.heirs[rolled.writer].put(rolled)
 
     def work(self, jobs: Sequence[Job]) -> dict[str, int]:
-        """Do all jobs at the same time until the load ends; what one raises ends it and is raised."""
+        """Run all jobs in parallel until the load ends; an error of one ends the load and is raised."""
         with ThreadPoolExecutor(len(jobs), thread_name_prefix=self._kind) as pool:
             futures = [pool.submit(self._ending_all, job) for job in jobs]
         for future in futures:
@@ -129,7 +129,7 @@ class Crew:
 
 
 class CrewLoad(ABC):
-    """A load that is the work of a crew: a :class:`workloads.registry.Workload` by its jobs alone.
+    """A load made of jobs: a :class:`workloads.registry.Workload` that only defines its jobs.
 
     ``totals`` is what it counts; ``ledgers`` where it creates some.
     """
@@ -141,7 +141,7 @@ class CrewLoad(ABC):
 
     @abstractmethod
     def jobs(self, params: Any, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """What its members do."""
+        """The jobs of its members."""
 
     def run(
         self,
@@ -153,6 +153,6 @@ class CrewLoad(ABC):
         say: Callable[[str], None],
         opened: Callable[[str, int], None],
     ) -> dict[str, int]:
-        """Work until ``stop``, or until all members are through; what one raises ends it and is raised."""
+        """Run until ``stop``, or until all members are done; an error of one ends the load and is raised."""
         crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=self.totals)
         return crew.work(self.jobs(params, cluster, crew))

@@ -28,7 +28,7 @@ _TOTALS = (
 
 
 class FailoverLoad(LeadingLoad):
-    """Who may write, and what the ledgers are like.
+    """The possible writers, and the shape of the ledgers.
 
     A writer that finds itself replaced tries up to ``late_entries`` more on its old handle, until one is
     refused.
@@ -54,7 +54,7 @@ class _Member(Leader[FailoverLoad]):
                 self.office.leave(turn)
 
     def _take_over(self, claimed: Turn) -> Turn | None:
-        """Recover the ledger of the last writer, and the next should it have gone on; None when refused."""
+        """Recover the ledger of the last writer, and its next ledger if it began one; None when refused."""
         turn: Turn | None = None
         while turn is None:
             left = claimed.ledger

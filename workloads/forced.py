@@ -3,7 +3,7 @@
 A ledger's last adds may stay without a force (a seeded choice): then the writer's close cuts them off,
 and recovery may keep them; both are right. BookKeeper replaces no bookie in such a ledger and a force
 needs every bookie of the ensemble, so whatever breaks one bookie breaks the ledger. Source:
-``LedgerHandle`` and ``ForceLedgerOp`` of the client, releases 4.14 to 4.18. Only protocol V3 knows it.
+``LedgerHandle`` and ``ForceLedgerOp`` of the client, releases 4.14 to 4.18. Only protocol V3 supports it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ILLEGAL_OPERATION = -100
 
 
 class ForcedLoad(RollingLoad):
-    """Who writes, reads and closes, and what the ledgers are like; rates are for each writer."""
+    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
 
     rate_per_s: float | None = Field(default=None, gt=0)
     entries_per_force: int = Field(default=50, ge=1)
@@ -32,12 +32,12 @@ class ForcedLoad(RollingLoad):
 
 
 class _Writer(RollingWriter[ForcedLoad]):
-    """Adds some, forces them, and so on."""
+    """Adds entries and forces them, alternately."""
 
     options: ClassVar[dict[str, Any]] = {"deferred": True}
 
     def fill(self, rolled: Rolled, handle: str) -> bool:
-        """As many adds as a ledger takes; whether all were acknowledged and every force came back ok."""
+        """Fill a ledger; whether all adds were acknowledged and every force succeeded."""
         left = self.params.entries_per_ledger
         leaves_last = self._random.random() < self.params.unforced_fraction
         while left and not self.crew.stop.is_set():
@@ -86,7 +86,7 @@ class _Forced(CrewLoad):
     totals = (*TOTALS, "forces", "forced")
 
     def jobs(self, params: ForcedLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """``UsageError`` from a client that speaks V2."""
+        """``UsageError`` for a client with protocol V2."""
         return rolling_jobs(params, cluster, crew, _Writer)
 
 

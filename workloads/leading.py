@@ -1,4 +1,4 @@
-"""What loads with one writer at a time have in common: who may lead, how fast it writes, when it hangs."""
+"""The common part of loads with one writer at a time: possible leaders, rate, and when a leader hangs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workloads.rolling import RETRY_S, named_once
 
 
 class LeadingLoad(LedgerShape):
-    """Who may write, and what the ledgers are like.
+    """The possible writers, and the shape of the ledgers.
 
     Another takes over when no add was acknowledged to the writer for ``patience_s``.
     """

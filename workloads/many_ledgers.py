@@ -23,7 +23,7 @@ from workloads.rolling import RETRY_S, count, create, named_once
 
 
 class ManyLedgers(LedgerShape):
-    """Who makes how many ledgers in all, ``at_once`` at a time for each writer, and what they hold."""
+    """The writers, the number of ledgers in all, ``at_once`` for each writer, and their entries."""
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     ledgers: int = Field(default=1000, ge=1, le=100_000)
@@ -38,26 +38,26 @@ class ManyLedgers(LedgerShape):
 
 
 class _Share:
-    """How many ledgers are still to be begun; what was begun in vain is given back."""
+    """The number of ledgers still to be created; failed ones are given back."""
 
     def __init__(self, number: int) -> None:
         self._left = number
         self._lock = threading.Lock()
 
     def take(self) -> bool:
-        """Whether there is one to begin."""
+        """Take one ledger to create; False when none is left."""
         with self._lock:
             self._left -= 1
             return self._left >= 0
 
     def give_back(self) -> None:
-        """One more is to be begun."""
+        """Give back a ledger that could not be created."""
         with self._lock:
             self._left = max(self._left, 0) + 1
 
 
 class _Maker:
-    """One of those who make ledgers on a client, one after the other."""
+    """Creates ledgers on a client, one after the other."""
 
     def __init__(self, crew: Crew, asker: Asker, params: ManyLedgers, share: _Share) -> None:
         self._crew = crew
@@ -67,7 +67,7 @@ class _Maker:
         self._sayings = Sayings(asker.name, crew.say)
 
     def run(self) -> None:
-        """Make ledgers until there are enough, or the load ends."""
+        """Create ledgers until there are enough, or the load ends."""
         while not self._crew.stop.is_set() and self._share.take():
             made = False
             try:
@@ -112,7 +112,7 @@ class _ManyLedgers(CrewLoad):
     totals = ("ledgers", "filled", "acked", "unknown", "failed")
 
     def jobs(self, params: ManyLedgers, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """Each makes its share; the last one ends the load."""
+        """Each job creates its share; the last one ends the load."""
         share = _Share(params.ledgers)
         return [
             _Maker(crew, Asker(cluster.clients[name], crew.stop), params, share).run

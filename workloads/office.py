@@ -33,7 +33,7 @@ class Office:
         self._changed = threading.Condition()
 
     def claim(self, name: str, timeout_s: float) -> Turn | None:
-        """The present turn when ``name`` may end it; None when there is no reason to, after a moment."""
+        """The present turn if ``name`` may end it; None, after a moment, while its leader makes progress."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._free_for(name), timeout_s):
                 return None
@@ -67,7 +67,7 @@ class Office:
             return True
 
     def leave(self, turn: Turn) -> None:
-        """A writer ends its own turn: anybody may take over at once."""
+        """A writer ends its own turn: any client may take over at once."""
         with self._changed:
             turn.left = True
             self._changed.notify_all()

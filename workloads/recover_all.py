@@ -21,7 +21,7 @@ from workloads.rolling import named_once
 
 
 class RecoverAll(Params):
-    """Who recovers, and how many ledgers at a time each."""
+    """The recoverers, and how many ledgers each recovers at a time."""
 
     recoverers: tuple[ClientName, ...] = Field(min_length=1)
     at_once: int = Field(default=8, ge=1, le=64)
@@ -41,7 +41,7 @@ class _Recoverer:
         self._sayings = Sayings(asker.name, crew.say)
 
     def run(self) -> None:
-        """Try one ledger after the other until none waits, or the load ends."""
+        """Try one ledger after the other until none is left, or the load ends."""
         while not self._crew.stop.is_set():
             rolled = next_in(self._waiting)
             if rolled is None:
@@ -75,7 +75,7 @@ class _RecoverAll(CrewLoad):
     totals = ("recovered", "refused", "closed_already")
 
     def jobs(self, params: RecoverAll, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """Each takes what is left; the last one ends the load."""
+        """Each job takes from the remaining ledgers; the last one ends the load."""
         waiting = Inbox()
         for ledger in reversed(cluster.metadata.ledgers()):
             waiting.put(Rolled(ledger, ""))

@@ -3,7 +3,7 @@
 A writer begins a ledger and adds; at a seeded count of acknowledged adds it is announced to every
 recoverer, and all open it with recovery at once. The writer continues until it is fenced, then rolls over.
 All recoveries of a ledger must end with the same last entry (the replication protocol, "Closing a
-ledger as a reader"). The load counts how they ended; judging is the verdict's.
+ledger as a reader"). The load counts how they ended; the verdict judges them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refu
 
 
 class RecoveryLoad(LedgerShape):
-    """Who writes, who recovers, and what the ledgers are like; rates are for each writer.
+    """The writers, the recoverers, and the shape of the ledgers; rates are for each writer.
 
     Recoverers begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the
     ledger broke before.
@@ -87,7 +87,7 @@ class _Recoverer:
 
 
 class _Writer:
-    """A client whose ledgers are taken from it."""
+    """A client whose ledgers are recovered while it writes."""
 
     def __init__(
         self, crew: Crew, asker: Asker, contests: Contests, params: RecoveryLoad, random: Random
@@ -131,7 +131,7 @@ class _Writer:
                 self._contests.begin(ledger)
 
     def _begin_adds(self, handle: str) -> None:
-        """Adds without an end: only a fence or the end of the load stops them."""
+        """Add without a limit: only a fence or the end of the load stops the adds."""
         pace = {} if self._params.rate_per_s is None else {"rate_per_s": self._params.rate_per_s}
         self._asker.ask(
             "append",

@@ -36,8 +36,8 @@ class Workload(Protocol):
         """Do the work on the clients that ``params`` names.
 
         ``say`` reports progress as a sentence; ``opened(name, ledger)`` names a ledger for the
-        evidence. A client's failing operation is work as usual; a client process that is gone
-        is waited for until ``stop``.
+        evidence. A failed operation of a client is normal; it waits until ``stop`` for a client
+        process that is gone.
         """
         ...
 
@@ -46,7 +46,7 @@ WORKLOADS: dict[str, Workload] = {}
 
 
 def register(workload: Workload) -> Workload:
-    """Enter a workload under its name; a name taken twice is a programming error."""
+    """Register a workload under its name; a repeated name is a programming error."""
     if workload.name in WORKLOADS:
         raise ValueError(f"workload {workload.name!r} is registered twice")
     WORKLOADS[workload.name] = workload

@@ -32,7 +32,7 @@ TOTALS = ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovere
 
 
 class RollingLoad(LedgerShape):
-    """Who writes, reads and closes, and what the ledgers are like."""
+    """The writers, readers and closer, and the shape of the ledgers."""
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     readers: tuple[ClientName, ...] = ()
@@ -49,7 +49,7 @@ class RollingLoad(LedgerShape):
 
 
 def named_once(value: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, if none comes twice; ``ValueError`` says which are given."""
+    """The names, if each is given once; else ``ValueError`` with the given names."""
     if len(set(value)) < len(value):
         raise ValueError(f"a client is named twice: {', '.join(value)}")
     return value
@@ -65,7 +65,7 @@ class _Heir:
         self._inbox = inbox
 
     def recover(self, rolled: Rolled) -> bool:
-        """Open it with recovery, once; it goes back to the inbox when that does not succeed."""
+        """Open a ledger with recovery, once; it goes back to the inbox on failure."""
         done = False
         try:
             handle = self.crew.new_handle(self.asker.name)
@@ -84,10 +84,10 @@ class _Heir:
 
 
 class _Closer(_Heir):
-    """A client that does nothing else."""
+    """A client that only recovers ledgers."""
 
     def run(self) -> None:
-        """Recover what comes in until the load ends; the rest stays open."""
+        """Recover ledgers from the inbox until the load ends; the rest stays open."""
         while not self.crew.stop.is_set():
             rolled = next_in(self._inbox, RETRY_S)
             try:
@@ -103,7 +103,7 @@ LoadT = TypeVar("LoadT", bound=RollingLoad)
 
 
 class RollingWriter(_Heir, ABC, Generic[LoadT]):
-    """A client that fills ledger after ledger; a load says how by ``fill``, and by ``options`` of create."""
+    """A client that fills ledger after ledger; a load defines ``fill``, and the ``options`` of create."""
 
     options: ClassVar[Mapping[str, Any]] = {}
 
@@ -145,7 +145,7 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
                 self.crew.leave(rolled)
 
     def append_in_background(self, handle: str, entries: int, rate_per_s: float | None) -> bool:
-        """Begin to add; whether the client does."""
+        """Begin to add; whether the client accepted the command."""
         pace = {} if rate_per_s is None else {"rate_per_s": rate_per_s}
         reply = self.asker.ask(
             "append",
@@ -167,7 +167,7 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
         return added
 
     def broke(self, rolled: Rolled, reply: Reply) -> None:
-        """The ledger takes no more; said and counted."""
+        """Report and count a ledger that accepts no more adds."""
         self.crew.totals.add(rolled=1)
         self.sayings.say(f"ledger {rolled.ledger} broke, rolls over: {refused(reply)}")
 
@@ -183,7 +183,7 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
 
 
 def create(asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, **options: Any) -> int | None:
-    """A new ledger of that shape under the handle's name, or None when there can be none now."""
+    """A new ledger of that shape under the handle's name, or None when it cannot be created now."""
     reply = asker.ask(
         "create",
         handle=handle,
@@ -212,13 +212,13 @@ def stop_adds(asker: Asker, handle: str) -> Reply:
 
 
 def count(crew: Crew, added: Reply) -> None:
-    """Add what a reply says of adds to the totals; what is still in flight is unknown."""
+    """Add a reply's results of adds to the totals; adds still in flight are unknown."""
     unknown = added.get("unknown", 0) + added.get("outstanding", 0)
     crew.totals.add(acked=added.get("acked", 0), unknown=unknown, failed=added.get("failed", 0))
 
 
 def still_going(reply: Reply) -> bool:
-    """Whether ``await_acked`` only ran out of time; BookKeeper's own time-out has a code."""
+    """Whether ``await_acked`` only timed out; BookKeeper's own timeout has a code."""
     return reply.get("error") == "Timeout" and reply.get("code") is None
 
 
@@ -228,7 +228,7 @@ def rolling_jobs(
     crew: Crew,
     writer: Callable[[Crew, Asker, Inbox, LoadT, Random], RollingWriter[LoadT]],
 ) -> list[Job]:
-    """What the members of a load do: writers in a ring of heirs, or with a closer; readers that tail."""
+    """The jobs of a load: writers in a ring of heirs, or with a closer; readers that tail."""
 
     def asker(name: str) -> Asker:
         return Asker(cluster.clients[name], crew.stop)

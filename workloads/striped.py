@@ -22,7 +22,7 @@ from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rollin
 
 
 class StripedLoad(RollingLoad):
-    """Who writes, reads and closes, and what the ledgers are like; rates are for each writer."""
+    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
 
     ensemble: int = Field(default=4, ge=2)
     entries_per_ledger: int = Field(default=5000, ge=1)

@@ -15,7 +15,7 @@ _END_S = 1.0
 class Tailer:
     """Opens each announced ledger without recovery and tails it in the background.
 
-    At most ``at_once`` tails go on at a time; the oldest gives way, settled ones first.
+    At most ``at_once`` tails run at a time; the oldest is ended first, settled ledgers before others.
     """
 
     def __init__(self, crew: Crew, asker: Asker, inbox: Inbox, *, at_once: int) -> None:
