@@ -1,6 +1,6 @@
 """A campaign: which scenarios run in which modes, on which releases, with how many seeds, and for how long.
 
-A YAML file, read with the errors of plans. Nothing here runs anything.
+A YAML file, read with the errors of plans. Runs nothing.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Runs(Params):
     rounds: int | None = Field(default=None, ge=1)
 
     def names(self) -> tuple[str, ...]:
-        """The scenarios meant, sorted by where they are named, each once."""
+        """The selected scenarios, sorted by where they are named, each once."""
         found = (name for wanted in self.scenarios for name in scenarios() if fnmatchcase(name, wanted))
         return tuple(
             name
@@ -65,7 +65,7 @@ class Runs(Params):
 
 
 class Limits(Params):
-    """Seconds: of the whole (None: none), and after which one run is ended as hanging."""
+    """Time limits in seconds: of the campaign (None: unlimited), and of one run, which is then ended."""
 
     total_s: float | None = Field(default=None, gt=0)
     run_s: float = Field(default=900, gt=0)

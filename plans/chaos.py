@@ -62,7 +62,7 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
 
 
 def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[Stroke]:
-    """The faults in the order of their times; a time at which none is possible stays empty."""
+    """The faults in the order of their times; a time at which no fault is possible stays empty."""
     active: list[Stroke] = []
     at_s = 0.0
     while True:
@@ -92,7 +92,7 @@ def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
 
 
 def _aimed(fault: Named, choices: Mapping[str, str], active: Sequence[Stroke], names: Names) -> Named | None:
-    """The fault at a target where nothing is going on; the drawn one or the next after it."""
+    """The fault at a target without another fault: the drawn target or the next after it."""
     for turn in range(max(len(names.bookies or ()), len(names.clients or ()), 1)):
         turned = {
             placeholder: _after(_candidates(names)[placeholder], choice, turn)
@@ -130,7 +130,7 @@ def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
 
 
 def _busy(fault: Named, active: Sequence[Stroke]) -> bool:
-    """Whether a fault in force holds something that this one needs: a thing has one at a time."""
+    """Whether a fault in force occupies a target that this fault needs: a target has one fault at a time."""
     return any(_meet(fault, stroke.fault) for stroke in active)
 
 
@@ -179,7 +179,7 @@ def _end(stroke: Stroke) -> StepSpec:
 
 
 def _ending_alone(planned: Sequence[Stroke]) -> set[int]:
-    """The faults, by number, at whose end no other one is in force."""
+    """The faults, by number, at whose end no other fault is in force."""
     begins = [stroke.at_s for stroke in planned]
     ends = [(stroke.end_s, number) for number, stroke in enumerate(planned)]
     latest = list(accumulate(ends, max))  # of all that began no later, which end is the last
@@ -187,6 +187,6 @@ def _ending_alone(planned: Sequence[Stroke]) -> set[int]:
 
 
 def _settling(chaos: Chaos) -> Iterator[StepSpec]:
-    """The wait behind the end of a fault; while another one is in force, that may be what hinders."""
+    """The wait after the end of a fault; another fault in force may prevent the awaited state."""
     if chaos.settle_timeout_s is not None:
         yield StepSpec(name="wait_for", params=Quiet(timeout_s=chaos.settle_timeout_s, otherwise="finish"))

@@ -144,7 +144,7 @@ def compare(
 
 
 def _doubt(verdict: str, anomalies: Sequence[Found]) -> str:
-    """Why this verdict can meet nothing, or the empty text."""
+    """Why this verdict can meet no expectation, or the empty text."""
     if verdict == "unknown":
         return "the verdict is unknown, which meets no expectation"
     if verdict not in ("valid", "anomaly"):
@@ -167,7 +167,7 @@ def _matches(entry: Breaks | Defect, found: Found, rounds: int) -> bool:
 def _on_the_way(
     known: Sequence[Defect], stated: Sequence[Breaks | Defect], anomalies: Sequence[Found], rounds: int
 ) -> list[str]:
-    """A sentence for each standing defect that showed and that the plan itself does not state."""
+    """A sentence for each standing defect that showed although the plan itself does not state it."""
     others = [one for one in anomalies if not any(_matches(entry, one, rounds) for entry in stated)]
     return [
         f"met on the way, a known defect: {describe(entry)}, {entry.reference}"

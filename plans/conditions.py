@@ -58,7 +58,7 @@ class Said(Condition):
 
 
 class Limbo(Condition):
-    """The bookie answers that it does not know (status 507) for the ledger."""
+    """The bookie answers "unknown" (status 507) for the ledger."""
 
     condition: Literal["limbo"] = "limbo"
     target: BookieName
@@ -158,11 +158,11 @@ class Quiet(Condition):
 
 
 class Replicated(Condition):
-    """No ledger is marked as lacking copies, and an audit that began after all else has ended.
+    """No ledger is marked as under-replicated, and an audit has ended that began late enough.
 
-    "All else" is the step's beginning and the moment at which just those bookies were registered that run.
-    ``audit`` says of what: of ``bookies``, whether each that a ledger names is registered, or of ``ledgers``,
-    whether each has its entries. Needs autorecovery.
+    It began after the start of the step, and after exactly the running bookies were registered. ``audit``
+    ``bookies`` checks whether each bookie that a ledger names is registered, ``ledgers`` whether each bookie
+    has its entries. Needs autorecovery.
     """
 
     condition: Literal["replicated"] = "replicated"
@@ -170,7 +170,7 @@ class Replicated(Condition):
 
 
 class Marked(Condition):
-    """The ledger is marked as lacking copies, or (``is: false``) it is not."""
+    """The ledger is marked as under-replicated, or (``is: false``) it is not."""
 
     condition: Literal["marked"] = "marked"
     ledger: LedgerName

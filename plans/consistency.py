@@ -1,4 +1,4 @@
-"""What no single step can know: contradictions between the parts of a plan.
+"""Contradictions between the parts of a plan.
 
 Works on the plan as written, so that each problem has a place.
 """

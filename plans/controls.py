@@ -25,7 +25,7 @@ def control_problems(plan: Plan, varied: Callable[[Mapping[str, Any]], Plan]) ->
 
 
 def effect(plan: Plan, control: Control, mode: str, version: str | None = None) -> tuple[Expectation, ...]:
-    """What the plan states for ``mode`` that the control makes so; empty where it makes nothing so.
+    """The part of the plan's expectation for ``mode`` that the control causes; empty where there is none.
 
     An entry counts when it holds for ``version`` (None: for any) and shows in each run: a defect that
     shows sometimes controls nothing. Of a control by ``set`` the plan has to be the one with those values.

@@ -1,4 +1,4 @@
-"""What clients decided, held against what a plan says they decide.
+"""Compares clients' decisions with the decisions that a plan states.
 
 A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
 ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,

@@ -48,7 +48,7 @@ def defects() -> Mapping[str, Defect]:
 
 
 def ordered(text: str) -> Defect:
-    """The defect of an order ``NAME[,KEY=VALUE...]``; ``ValueError`` for what is none."""
+    """The defect of an order ``NAME[,KEY=VALUE...]``; ``ValueError`` for any other text."""
     name, *settings = text.split(",")
     if name not in defects():
         raise ValueError(unknown("seeded defect", name, defects()))

@@ -117,7 +117,7 @@ def _yaml_problem(problem: str) -> str:
 
 
 class _Plain:
-    """Turns what ruamel loaded into plain values, noting places and what a plan cannot hold."""
+    """Turns ruamel's result into plain values, and notes places and values that a plan cannot hold."""
 
     def __init__(self, source: str) -> None:
         self._source = source

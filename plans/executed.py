@@ -2,8 +2,8 @@
 
 A plan says when a step begins at the earliest; how long the step before it takes decides the rest.
 For a repetition each step gets the time at which it began, as earliest time again. A step that
-waited for an event keeps the event instead: the event decides, then as now. A ledger that was created gets
-the first ensemble that it had, for what a fault of one bookie does rests on whether the ledger is there.
+waited for an event keeps the event instead. A ledger that was created gets the first ensemble that it had,
+because the effect of a fault of one bookie depends on whether the bookie stores the ledger.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Place = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """When a step began, and the block that it stands in, monotonic; the bookies that a ledger got."""
+    """When a step and its block began (monotonic), and the bookies of a created ledger."""
 
     began_ns: int
     block_ns: int
@@ -32,7 +32,7 @@ class Began:
 
 
 def begins(records: Iterable[Mapping[str, Any]]) -> dict[Place, Began]:
-    """Where and when steps began, from a run's step records; those without a place are left out."""
+    """Where and when steps began, from a run's step records; records without a place are left out."""
     return {
         tuple(record["path"]): Began(
             int(record["began_ns"]), int(record["block_ns"]), tuple(record.get("facts", {}).get(BOOKIES, ()))
@@ -45,7 +45,7 @@ def begins(records: Iterable[Mapping[str, Any]]) -> dict[Place, Began]:
 def executed(plan: Plan, began: Mapping[Place, Began]) -> Plan:
     """The plan with measured times; where none was measured (not reached, or rounds) it stays as planned.
 
-    It may take as long as it took, also where a slow machine was late and that is more than the plan's limit.
+    Its time limit is at least the time that it took, even if that exceeds the plan's limit on a slow machine.
     """
     if plan.rounds > 1:
         return plan

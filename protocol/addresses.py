@@ -49,7 +49,7 @@ def bookie_number(name: str) -> int:
 
 
 def server_number(name: str) -> int:
-    """The destination number of ZooKeeper or of a bookie; ``ValueError`` for anybody else."""
+    """The destination number of ZooKeeper or of a bookie; ``ValueError`` for other names."""
     return _ZOOKEEPER_NUMBER if name == ZOOKEEPER else bookie_number(name)
 
 
@@ -71,7 +71,7 @@ def is_autorecovery(name: str) -> bool:
 
 
 def autorecovery_number(name: str) -> int:
-    """The source number of ``ar1`` and so on; ``ValueError`` for a name that is none of theirs."""
+    """The source number of ``ar1`` and so on; ``ValueError`` for other names."""
     if not is_autorecovery(name):
         raise ValueError(f"{name!r} is no autorecovery process's name (ar1..ar{MAX_AUTORECOVERY})")
     return _AUTORECOVERY_NUMBER + int(name[2:])
@@ -134,7 +134,7 @@ class AddressPlan:
 
 @dataclass(frozen=True, slots=True)
 class BridgedPlan(AddressPlan):
-    """The addresses of a run whose servers and clients have a network each, which the proxy joins.
+    """The addresses of a run whose servers and clients have one network each; the proxy is in all of them.
 
     A number's network contains only itself, the proxy with the links that begin there, and the
     machine; so a process in it reaches others only through its own links.

@@ -10,7 +10,7 @@ which exit code the command line gives it.
     │   ├── PlanError             a plan file is wrong: file, line, column, value
     │   └── PrerequisiteError     something is missing on this machine, with its remedy
     │       └── IncapableError    the machine cannot do that kind of thing at all: disks, containers
-    ├── StepError                 a step ended otherwise than the plan states
+    ├── StepError                 a step had another outcome than the plan states
     │   └── ContradictedError     a server was seen to do what the plan rules out
     ├── ServerError               a server did not do what it must
     │   ├── NotReadyError         the readiness ladder stopped at a rung
@@ -57,13 +57,13 @@ class PrerequisiteError(UsageError):
 class IncapableError(PrerequisiteError):
     """The machine cannot do that kind of thing at all (disks of bookies' own, containers).
 
-    Says nothing of a run: a campaign goes past it. What can pass or be mended on the machine, such as a full
-    disk or a jar out of reach, is no such error.
+    It is no result of a run: a campaign skips the run. A temporary or repairable cause, such as a full disk
+    or an unreachable jar, is not such an error.
     """
 
 
 class StepError(FencepostError):
-    """A step ended otherwise than the plan states."""
+    """A step had another outcome than the plan states."""
 
 
 class ContradictedError(StepError):

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the caller of a command learns from its exit code; 128 + N is an interruption by signal N."""
+    """Exit codes of commands; 128 + N is an interruption by signal N."""
 
     AS_EXPECTED = 0
     HARNESS = 1

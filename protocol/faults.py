@@ -1,7 +1,7 @@
-"""What each kind of fault does to the servers that it hits: one line a kind.
+"""The effects of each kind of fault on its targets: one line for each kind.
 
-Plans aim faults and limit them by it, and verdicts excuse by it what a fault may have caused; neither
-knows how a fault is made. The registry of faults takes none without its line.
+Plans use it to aim and limit faults, and verdicts to excuse what a fault may have caused; neither
+depends on how a fault is made. The registry of faults refuses a fault without its line.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Loses(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What one kind does.
+    """The effects of one kind.
 
-    ``ends`` says that it ends the processes that it hits, ``undone_by`` which step undoes it. What it
-    ``loses`` is a bookie's that it hits, or any bookie's where its target is no bookie. ``at_once`` says that
-    it has done what it does when it is confirmed; others go on until they are healed. What a ``latent`` one
-    has done to a disk may be met later all the same. ``whole`` is the parameter, and its value, with which
-    all that was stored is gone.
+    ``ends`` says that it ends its target processes, ``undone_by`` which step undoes it. ``loses`` is what
+    the target bookie may lose, or any bookie if the target is no bookie. ``at_once`` says that its effect is
+    complete when it is confirmed; others last until they are healed. The damage of a ``latent`` fault to a
+    disk may be detected later, even after healing. ``whole`` is the parameter, and its value, with which
+    everything stored is lost.
     """
 
     ends: bool = False
@@ -55,7 +55,7 @@ class Effects:
 
     @property
     def down(self) -> bool:
-        """Whether what it hits is out of service until it is undone: ended, or paused."""
+        """Whether its target is out of service until the fault is undone: ended, or paused."""
         return self.ends or self.undone_by == "resume"
 
 

@@ -55,7 +55,7 @@ def illegal_move(old: LedgerMetadata, new: LedgerMetadata) -> str | None:
 def malformed(metadata: LedgerMetadata) -> str | None:
     """Why one version is invalid regardless of other versions, or None.
 
-    A fragment begins at most one entry after the LAC of its client, and no close lies below that LAC:
+    A fragment begins at most one entry after the LAC of its client, and no close is below that LAC:
     recovery never starts below the last fragment (``LedgerRecoveryOp``).
     """
     firsts = [fragment.first_entry for fragment in metadata.fragments]

@@ -36,10 +36,10 @@ def _bookie(*, journal_data: bool, journal_sync: bool, integrity: bool) -> dict[
 
 
 def least_loss(conf: Mapping[str, str]) -> Loses:
-    """The least that a fault must take to take an entry that a bookie with these settings has acknowledged.
+    """The smallest loss by which a bookie with these settings can lose an entry that it has acknowledged.
 
-    Memory where adds are not journaled, what was never synced where the journal is not, else anything
-    stored. Source: BP-46 ("The journal"); BookKeeper's defaults are true.
+    Memory where adds are not journaled, unsynced data where the journal is not synced, else stored
+    data. Source: BP-46 ("The journal"); BookKeeper's defaults are true.
     """
     written, synced = (conf.get(key, "true").strip().lower() != "false" for key in JOURNALING)
     if not written:

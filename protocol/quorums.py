@@ -72,7 +72,7 @@ def fragment_of(fragments: Sequence[Fragment], entry: int) -> Fragment:
 
 
 def bookies_of(fragments: Sequence[Fragment], quorums: Quorums, entry: int) -> tuple[str, ...]:
-    """The bookies whose duty it is to store ``entry``, in write-set order."""
+    """The bookies that must store ``entry``, in write-set order."""
     bookies = fragment_of(fragments, entry).bookies
     return tuple(bookies[i] for i in quorums.write_set(entry))
 
@@ -100,7 +100,7 @@ def unrecoverable(denied: Collection[int], quorums: Quorums, entry: int) -> bool
 
 
 def unknown_in(known: Collection[int], quorums: Quorums) -> tuple[int, ...]:
-    """Of the write set with the most positions that did not answer, those positions, ascending."""
+    """The positions without an answer, ascending, of the write set with the most of them."""
     answered = set(known)
     sets = (tuple(sorted(set(write_set) - answered)) for write_set in quorums.write_sets())
     return max(sets, key=len)

@@ -1,4 +1,4 @@
-"""BookKeeper's own admin commands: what each is called, what it needs, and what its end means.
+"""BookKeeper's own admin commands: their names, their requirements, and the meaning of their exit codes.
 
 Source: ``bookie/BookieShell.java`` and ``tools/cli/commands`` of 4.14.7 to 4.18.0. A command exits with 0
 on success, and with other codes (-1 is seen as 255) on failure; where a release exits with 0 in spite of a
@@ -23,7 +23,7 @@ class ShellCommand:
     """One command. ``needs`` is what BookKeeper's documents ask of the target when it is given.
 
     ``local`` commands work on the target's own files, the others on the metadata store and the bookies.
-    ``failure`` matches in its output what means failure whatever the exit code is.
+    ``failure`` matches output that means failure, whatever the exit code is.
     """
 
     name: str

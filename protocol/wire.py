@@ -115,7 +115,7 @@ def decode_metadata(data: bytes) -> LedgerMetadata:
 
 
 def ledger_path(ledger: int) -> str:
-    """Where a ledger's metadata lies below the ledgers' root, ``/00/0000/L0007`` for 7."""
+    """The path of a ledger's metadata below the ledgers' root, ``/00/0000/L0007`` for 7."""
     if ledger < 0:
         raise ValueError(f"ledger id {ledger} is negative")
     digits = f"{ledger:010d}" if ledger < 2**31 - 1 else f"{ledger:019d}"

@@ -55,7 +55,7 @@ class Limit:
         return not self.loses(fault) or (self.repairs and len(set(targets)) <= self.most)
 
     def hit(self, fault: str, targets: Iterable[str]) -> None:
-        """Count it."""
+        """Count the targets as lost if the fault loses copies."""
         if self.loses(fault):
             self._lost |= set(targets)
 

@@ -122,7 +122,7 @@ class ScheduleChoices(Params):
 
 
 class Profile(Params):
-    """All of it."""
+    """A whole profile."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     modes: tuple[AnyMode, ...] = Field(min_length=1)

@@ -96,7 +96,7 @@ def _source_of(ledger: str, steps: list[Tree]) -> frozenset[Place]:
 
 
 def fewer_steps(tree: Tree, fails: Fails) -> Tree:
-    """Without single steps."""
+    """The plan without single steps."""
     return _fewer(tree, [frozenset({place}) for place, _ in placed(tree["steps"])], fails)
 
 
