@@ -61,7 +61,7 @@ def digest(part: str) -> str:
 
 
 def current(part: str) -> bool:
-    """Whether ``part`` needs nothing."""
+    """Whether ``part`` needs no work."""
     return product(part).exists() and _read().get(part) == digest(part)
 
 
