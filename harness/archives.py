@@ -1,4 +1,4 @@
-"""Makes what later starts are faster with: class-data archives of the servers, the client and Spark.
+"""Creates class-data archives of the servers, the client and Spark, which make later starts faster.
 
 Run by set-up (``python -m harness.archives``). Everything works without them, only slower, so a
 failure here is reported and ends nothing.

@@ -1,6 +1,6 @@
-"""How far each ledger may reach: the highest entry id that any client ever tried to add.
+"""The highest entry id of each ledger that any client ever tried to add.
 
-Read from the clients' histories as they stand on disk, so that a killed client counts too.
+Read from the clients' histories on the disk, so that a killed client counts too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where BP-46's checks of a bookie's present boot stand.
+"""The state of BP-46's checks in a bookie's present boot.
 
-No bookie answers that question; its log does (the events of ``datainteg/Events.java``).
+A bookie does not answer that question; its log does (the events of ``datainteg/Events.java``).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _CHECK = {"preboot_start": True, "full_check_init": True, "clear_integcheck_flag
 
 
 def repairing(stage: Stage, bookie: str) -> bool:
-    """Whether the boot has begun to check and repair its entries and not ended it."""
+    """Whether the boot has begun to check and repair its entries and has not finished."""
     return _goes_on(stage, bookie, _CHECK)
 
 
 def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
-    """Return once the preboot check that the boot has begun, if any, has ended, well or with an error.
+    """Wait until the boot's preboot check, if any, has ended, well or with an error.
 
     A bookie does not wait for it (docs/findings/preboot-not-awaited.md). ``NotReadyError`` after the time.
     """
@@ -35,7 +35,7 @@ def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
         wait_until(ended, timeout_s, f"the end of {bookie}'s preboot check")
     except NotReadyError as error:
         raise NotReadyError(
-            str(error), remedy="`timeout_s` of the start says how long, `checked: false` goes on without"
+            str(error), remedy="`timeout_s` of the start says how long, `checked: false` continues without it"
         ) from error
 
 

@@ -74,7 +74,7 @@ def abandoned_containers() -> dict[str, list[str]]:
 
 
 def remove_containers(run: str) -> None:
-    """Remove all that a run left in the engine."""
+    """Remove a run's containers and networks from the engine."""
     sweep(EngineSocket(socket_path()), f"{RUN_LABEL}={run}")
 
 
@@ -89,7 +89,7 @@ def unmount_below(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> Non
 
 
 def _taken_bytes(file: Path) -> int:
-    """What a file takes on the disk; an image has a size that it never took."""
+    """The disk space of a file; an image is larger than the space that it takes."""
     return min(file.lstat().st_size, file.lstat().st_blocks * 512)
 
 
@@ -98,7 +98,7 @@ def _of_mode(folder: RunFolder, *, tables: bool) -> list[Path]:
 
 
 def _directories(folder: RunFolder) -> list[Path]:
-    """What may go of a mode's folder; ZooKeeper's log only when it was read, and is raw evidence."""
+    """Removable parts of a mode's folder; ZooKeeper's log only when it was read into the raw evidence."""
     found = {path for name in DIRECTORIES for path in folder.servers.glob(f"*/{name}")}
     if not folder.transactions.exists():
         found -= {folder.server(ZOOKEEPER) / name for name in _LOGGED}

@@ -1,4 +1,4 @@
-"""Named conditions that a plan may wait for; each is asked of the real cluster.
+"""Named conditions that a plan may wait for; each queries the real cluster.
 
 A condition returns whether it holds and the state it saw, as a phrase. Limbo is recognised by the
 bookie's own answer to a plain read of an entry that cannot exist (507: limbo).
@@ -36,7 +36,7 @@ _MEANING = {
 
 
 class StepsOverError(NotReadyError):
-    """A condition did not come, and the plan says that its other steps are left out then."""
+    """A condition was not reached, and the plan says that its other steps are skipped then."""
 
 
 def condition(name: str) -> Callable[[Condition], Condition]:
@@ -50,7 +50,7 @@ def condition(name: str) -> Callable[[Condition], Condition]:
 
 
 def beginning(name: str) -> Callable[[Callable[[Stage, Any], Condition]], Callable[[Stage, Any], Condition]]:
-    """Register the function below as what begins the condition ``name``."""
+    """Register the function below as the start of the condition ``name``."""
 
     def enter(function: Callable[[Stage, Any], Condition]) -> Callable[[Stage, Any], Condition]:
         BEGINNINGS[name] = function
@@ -85,7 +85,7 @@ def await_condition(stage: Stage, asked: Any, timeout_s: float) -> str:
 
 
 def alive_and(condition: Condition, stage: Stage, asked: Any) -> tuple[bool, str]:
-    """The condition, on a run whose processes are all as they should be."""
+    """The condition, after a check that no process of the run has failed."""
     stage.assert_alive()
     return condition(stage, asked)
 
@@ -105,7 +105,7 @@ def ready(stage: Stage, step: Any) -> tuple[bool, str]:
 
 @condition("registered")
 def registered(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The bookie is registered in the metadata store, as what the plan asks for."""
+    """The bookie is registered in the metadata store in the mode that the plan names."""
     metadata = stage.cluster.metadata
     if step.target not in metadata.registered():
         return step.state == "absent", f"{step.target} is {_registered(False)}"

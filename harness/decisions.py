@@ -1,4 +1,4 @@
-"""What clients decided in a run, read from its recorded steps: how each step that can decide ended.
+"""Clients' decisions in a run, from its recorded steps: how each step that can decide ended.
 
 Also whether a client or a server decided otherwise than a step plans, which ended the steps.
 """
@@ -28,7 +28,7 @@ def decisions(folder: RunFolder) -> Iterator[Decision]:
 def decided_otherwise(folder: RunFolder) -> str:
     """Who decided otherwise than planned and so ended the steps, ``client`` or ``server``; empty for neither.
 
-    What a client learned or a server was seen to do is a decision; silence is none.
+    What a client learned or a server was seen to do is a decision; a missing reply is not.
     """
     for record in read_lines(folder.steps).records:
         if record.get(CONTRADICTED):

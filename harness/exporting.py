@@ -1,4 +1,4 @@
-"""What ``fencepost export`` writes: a run's log for Jepsen and Elle, or the whole run for Perfetto."""
+"""The output of ``fencepost export``: a run's log for Jepsen and Elle, or the whole run for Perfetto."""
 
 from __future__ import annotations
 

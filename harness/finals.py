@@ -62,7 +62,7 @@ def _bring_back(stage: Stage) -> None:
 
 
 def await_quiet(stage: Stage) -> str:
-    """Wait for the quiet state and say what it is; ``NotReadyError`` when it does not come."""
+    """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
     patience_s = stage.plan.plan.limits.quiet_s
     return wait_until(lambda: alive_and(quiet, stage, None), patience_s, "the quiet state")
 

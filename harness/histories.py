@@ -1,4 +1,4 @@
-"""``fencepost check --history``: judge a history of Jepsen or Elle, and say what it shows.
+"""``fencepost check --history``: judge a history of Jepsen or Elle, and print the result.
 
 No cluster and no run folder: a file in, a judgement on standard output, an exit code.
 """

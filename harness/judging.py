@@ -32,7 +32,7 @@ class Judge:
         self._session = session
 
     def wait_warm(self) -> None:
-        """Return when the session is idle, so that it does not compete with the servers under test."""
+        """Wait until the session is idle, so that it does not compete with the servers under test."""
         self._session.wait()
 
     def collect(self, folder: RunFolder) -> RunFolder:
@@ -127,10 +127,10 @@ def compare_with_plan(verdict: RunVerdict, folder: RunFolder) -> Comparison:
 def went_otherwise(
     comparison: Comparison, otherwise: Sequence[str], *, decided: str, anomaly: str = ""
 ) -> Comparison:
-    """The comparison of a run that went otherwise than planned, which meets nothing.
+    """The comparison of a run that deviated from its plan, which meets no expectation.
 
-    A plan states what a run shows that goes as planned, so an ``anomaly`` is unexpected, stated or not.
-    Behind it comes the first of ``otherwise``; ``decided`` says whose decision that was, if one's.
+    A plan's expectation covers only a run that follows the plan, so an ``anomaly`` is unexpected, stated or
+    not. The first of ``otherwise`` comes after it; ``decided`` says whose decision that was, if any.
     """
     first = f"the {decided} decided otherwise: {otherwise[0]}" if decided else otherwise[0]
     others = () if comparison.met else comparison.reasons

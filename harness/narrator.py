@@ -1,4 +1,4 @@
-"""What the user sees while a run goes on, and the same lines in ``harness.log``.
+"""The output of a run in progress, and the same lines in ``harness.log``.
 
 Prints lines; does not depend on plans, servers or verdicts. Colour only on a terminal, and
 never with NO_COLOR.

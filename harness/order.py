@@ -1,4 +1,4 @@
-"""What the user asked for: one order for one or several runs of one scenario."""
+"""The user's request: one order for one or several runs of one scenario."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def sentence(error: BaseException) -> str:
 
 @contextmanager
 def noted(stage: Stage) -> Iterator[None]:
-    """Go on behind the block when the servers do otherwise than planned in it, with a note of that."""
+    """Continue after the block when the servers deviate from the plan in it, and note the deviation."""
     try:
         yield
     except FencepostError as error:

@@ -1,7 +1,7 @@
 """``run --pause-on anomaly``: the cluster keeps running until the user has inspected it.
 
-A copy of the recorded evidence is judged, so the evidence itself is untouched and is closed afterwards as
-always. Whatever the user does to the cluster meanwhile is recorded as everything else is.
+A copy of the recorded evidence is judged, so the evidence itself is unchanged and is closed afterwards as
+usual. The user's operations on the cluster meanwhile are recorded like all others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def require_terminal() -> None:
 
 
 def pause(stage: Stage, judge: Judge, *, on: str) -> None:
-    """Judge what there is, and where that is what the user asked for, wait with everything up."""
+    """Judge the present evidence, and if the user's condition holds, wait while the cluster runs."""
     stage.narrator.event("judging what was recorded, with everything up")
     verdict = _so_far(stage.folder, judge)
     if on == ANOMALY and verdict.verdict is not Verdict.ANOMALY:
@@ -53,7 +53,7 @@ def pause(stage: Stage, judge: Judge, *, on: str) -> None:
 
 
 def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
-    """The verdict on a copy of the evidence as it stands, which is not closed."""
+    """The verdict on a copy of the present evidence, which is not closed."""
     copy = RunFolder(folder.scratch / folder.mode)
     try:
         shutil.copytree(folder.raw, copy.raw)
@@ -71,7 +71,7 @@ def _so_far(folder: RunFolder, judge: Judge) -> RunVerdict:
 
 
 def _inside(stage: Stage) -> Iterator[str]:
-    """Where everything is, and what to ask it."""
+    """The addresses of all processes, and commands to inspect them."""
     cluster = stage.cluster
     for name in (ZOOKEEPER, *cluster.bookies):
         process = cluster.process(name)

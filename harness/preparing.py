@@ -1,6 +1,6 @@
-"""Before anything starts: the plan loaded, names resolved, the order checked against it.
+"""Preparation of a run: loads the plan, resolves names, checks the order against the plan.
 
-Everything that can be refused is refused here, with the value and the next step.
+Every invalid request is refused here, with the value and the next step.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _SEED_LIMIT = 2**31
 class Prepared:
     """A plan that can run here: its seed, its modes, and the default version of its servers.
 
-    Resolved once when it is made, so that what the plan's limits forbid is refused before anything starts:
-    ``PlanError``.
+    Resolved once when it is created, so that a plan beyond its own limits is refused before anything starts
+    (``PlanError``).
     """
 
     order: Order
@@ -48,7 +48,7 @@ class Prepared:
             self.resolved(mode)
 
     def resolved(self, mode: str) -> ResolvedPlan:
-        """The plan for one mode with everything that the seed decides decided."""
+        """The plan for one mode, with every choice of the seed made."""
         return resolve(self.plan, self.seed, mode)
 
 

@@ -1,4 +1,4 @@
-"""What ``run.json`` says: the resolved plan, versions, commit, host, clock; written once, never changed.
+"""The content of ``run.json``: the resolved plan, versions, commit, host, clock; written once, never changed.
 
 Only facts that a reader needs to repeat or weigh a run. No environment, no user name.
 """
@@ -22,7 +22,7 @@ def clock() -> dict[str, int]:
 
 
 def waited_ns() -> int | None:
-    """For how long since boot some process of this machine waited for a core; None where Linux does not say.
+    """The time since boot in which some process of this machine waited for a core; None where unknown.
 
     Source: the line ``some`` of ``/proc/pressure/cpu`` (Documentation/accounting/psi.rst).
     """

@@ -1,7 +1,7 @@
 """Recording one run of one mode: from the first process to closed evidence.
 
-Nothing is judged here. Whatever goes wrong, the scopes end what they began, and what was
-recorded stays and can be judged with ``fencepost check``.
+Nothing is judged here. After any error the scopes end what they started, and the record stays and
+can be judged with ``fencepost check``.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ _BUSY = 0.5
 def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
     """Run the plan in the folder's mode and close its evidence.
 
-    ``judge`` is None where another process judges, which then sees to it that its session is idle.
+    ``judge`` is None where another process judges, which then ensures that its session is idle.
 
-    Raises the fault of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
-    process died that is not under test although every step went through.
+    Raises the error of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
+    process that is not under test died although every step succeeded.
     """
     began_ns, waited_before_ns = time.monotonic_ns(), waited_ns()
     plan = prepared.resolved(folder.mode)
@@ -97,9 +97,8 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
 def _play(stage: Stage) -> dict[str, Any]:
     """The steps, then healing, census and final reads; returns the final state of each ledger.
 
-    What goes otherwise than planned ends the steps and nothing more (:mod:`harness.otherwise`). After any
-    other error nothing is healed: no final reads follow that would need it, and the faults in force end with
-    their servers.
+    A deviation from the plan only ends the steps (:mod:`harness.otherwise`). After any other error nothing is
+    healed, because no final reads follow that would need it, and the faults in force end with their servers.
     """
     stage.observe_metadata()
     try:
@@ -153,7 +152,7 @@ def _starting(spec: RunSpec) -> str:
 
 
 def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
-    """Say which keys of the user's own files this run could not keep."""
+    """Report which keys of the user's own files this run overrides."""
     for whose, keys in spec.describe()["overridden"].items():
         for key, values in sorted(keys.items()):
             narrator.event(
@@ -163,7 +162,7 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
 
 
 def _tell_busy(load: Mapping[str, float | None], narrator: Narrator) -> None:
-    """Say when the machine was so busy that time-outs of the run may come from that."""
+    """Report when the machine was so busy that this may have caused timeouts of the run."""
     if (load["cpu_pressure"] or 0) > _BUSY:
         text = f"the machine was busy: processes waited for a core {load['cpu_pressure']:.0%} of the time"
         narrator.event(text, style="yellow")
@@ -192,7 +191,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, A
 
 
 def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
-    """What the proxy says of its log now; None when there is none, or it does not say."""
+    """The proxy's present report on its log; None without a log or a report."""
     try:
         return cluster.wire()
     except LinkError as error:
@@ -220,7 +219,7 @@ def _end(
 
 
 def _histories(folder: RunFolder) -> dict[str, dict[str, int]]:
-    """How many slots each client's files use at the end, so that a file that goes later is missed."""
+    """Number of slots that each client's files use at the end, so that a later loss of a file is detected."""
     slots: Counter[str] = Counter()
     for file in segment_files(folder.operations):
         slots[file.client] += file.slots

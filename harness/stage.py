@@ -57,7 +57,7 @@ class Ledgers:
             self._handles.clear()
 
     def name(self, name: str, ledger: int) -> None:
-        """Give a ledger its name; recorded, because verdicts speak of names."""
+        """Give a ledger its name; recorded, because verdicts use names."""
         with self._lock:
             self._ids[name] = ledger
             recorded = ledger_in_round(name, self._round, self._rounds)
@@ -165,7 +165,7 @@ class Stage:
         return self.reply(self.client(client).submit(do, **parameters), timeout_s, f"{client} {do}")
 
     def reply(self, future: Future[dict[str, Any]], timeout_s: float, what: str) -> dict[str, Any]:
-        """Wait for a reply, and no longer than the run goes on as it should.
+        """Wait for a reply; an unplanned end of the run ends the wait.
 
         Raises as :meth:`assert_alive` does, or ``NotReadyError`` when no reply came in time.
         """

@@ -19,7 +19,7 @@ from protocol.shell import COMMANDS, ShellCommand
 
 @act("admin")
 def admin(stage: Stage, step: Any) -> Done:
-    """Run one command to its end: ok, fail by its exit code or its words, unknown when its time was up."""
+    """Run one command to its end: ok, fail by its exit code or its output, unknown after a timeout."""
     cluster = stage.cluster
     if not isinstance(cluster, CanAdminister):
         raise UsageError("admin commands cannot be run on this backend")

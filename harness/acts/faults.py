@@ -77,7 +77,7 @@ def heal(stage: Stage, step: Any) -> Done:
 
 @act("release")
 def release(stage: Stage, step: Any) -> Done:
-    """Undo the fault of that name; what it held goes on."""
+    """Undo the fault of that name; held data is forwarded."""
     healed = stage.faults.heal(name=step.fault)
     if not healed:
         named = sorted(one.name for one in stage.faults.in_force() if one.name)

@@ -107,7 +107,7 @@ def _auditor(repairs: Repairs) -> str:
 
 
 def _now() -> tuple[int, int]:
-    """The monotonic clock (ns) and the wall clock (ms): which of them a log tells hangs on the release."""
+    """The monotonic clock (ns) and the wall clock (ms): the release decides which of them a log contains."""
     return time.monotonic_ns(), time.time_ns() // 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""Reads a bundle that anybody may have made: everything is examined before anything is unpacked.
+"""Reads an untrusted bundle: everything is examined before anything is unpacked.
 
 Refused by name: what is no archive or is truncated, paths that lead out of it, links, names that are there
 twice, members that overlap, encryption, other compression, and what would grow beyond all measure. Members
@@ -108,7 +108,7 @@ def _examine(path: Path, info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
     parts = name.rstrip("/").split("/") if info.is_dir() else name.split("/")
     if not all(_PART.fullmatch(part) and part not in (".", "..") for part in parts):
-        _refuse(path, f"member {name!r} has a name that leads elsewhere or is none")
+        _refuse(path, f"member {name!r} has a name that leads elsewhere or is invalid")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > info.is_dir():
         _refuse(path, f"member {name!r} is a link or another special file")

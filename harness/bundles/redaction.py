@@ -25,7 +25,7 @@ _TOPS = (
     *("lib", "lib64", "media", "mnt", "nix", "opt", "private", "proc", "root", "run", "sbin", "snap", "srv"),
     *("sys", "tmp", "usr", "var", "work", "workspace"),
 )
-"""First parts of absolute paths; a path of ZooKeeper's (``/ledgers``) is none. Those of the run are added."""
+"""First parts of absolute paths, without ZooKeeper's paths (``/ledgers``). The run's own are added."""
 _TAIL = r"(?:/[^\s\"'\\:;,<>()\[\]{}|=&]*)?"
 _ENVIRONMENT = re.compile(r"(?m)^.*\benvironment:.*$")
 _ENVIRONMENT_LEFT_OUT = "(a line about the environment is left out)"
@@ -36,7 +36,7 @@ _ENCODED = re.compile(r'(?<="data":")[A-Za-z0-9+/]{8,}={0,2}(?=")')
 _COMMON = frozenset(
     {"localhost", "root", "user", "bookie", "bookkeeper", "ledger", "zookeeper", "client", "b1"}
 )
-"""Names of hosts and users that say nothing of anybody, and that texts are full of."""
+"""Names of hosts and users that identify no person, and that are frequent in texts."""
 _SHORTEST_NAME = 3
 
 

@@ -45,7 +45,7 @@ class Conclusion:
 
     @property
     def title(self) -> str:
-        """What was decided."""
+        """The campaign's name and its decision."""
         return f"Campaign {self.campaign.name}: {self.decided}"
 
     @property

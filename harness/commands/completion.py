@@ -9,14 +9,14 @@ _VARIABLE = "_FENCEPOST_COMPLETE"
 
 
 def of_scenarios(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of scenarios that go on as ``begun`` does."""
+    """Names of scenarios that begin with ``begun``."""
     from plans.load import scenarios
 
     return [name for name in scenarios() if name.startswith(begun)]
 
 
 def of_campaigns(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """Names of campaigns that go on as ``begun`` does."""
+    """Names of campaigns that begin with ``begun``."""
     from plans.campaign import campaigns
 
     return [name for name in campaigns() if name.startswith(begun)]

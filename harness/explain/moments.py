@@ -13,7 +13,7 @@ _WIDEST_NAME = 28
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """At ``at_ns`` (monotonic), ``who`` did ``what``; ``to`` is who it was sent to, if anybody.
+    """At ``at_ns`` (monotonic), ``who`` did ``what``; ``to`` is the receiver, if any.
 
     ``order`` decides between equal times. Neighbours that ``join`` become one line when they say
     the same: of one sender to several, or of several who say it by themselves.

@@ -1,4 +1,4 @@
-"""What went over the links, as lines: who asked whom for what, and what each boot of each bookie answered."""
+"""The messages on the links, as lines: requests with sender and receiver, and bookies' answers by boot."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHORT_DELAY_NS = 50_000_000
 
 
 def kind_text(kind: int) -> str:
-    """``recovery read``: what a request asks, in words."""
+    """The kind of a request as text, such as ``recovery read``."""
     if kind not in Message.__members__.values():
         return f"message of kind {kind}"
     message = Message(kind)

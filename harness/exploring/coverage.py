@@ -48,7 +48,7 @@ class Coverage:
     )
 
     def add(self, found: Mapping[str, Mapping[str, int]]) -> None:
-        """Count one run."""
+        """Count what one run used."""
         self.runs += 1
         for category, counts in found.items():
             into = self.seen[category]

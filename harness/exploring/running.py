@@ -46,7 +46,7 @@ class Ended:
 
     @property
     def news(self) -> frozenset[str]:
-        """The other kinds."""
+        """The kinds that are not known defects."""
         return self.kinds - self.known
 
     @property

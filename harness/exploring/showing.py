@@ -29,7 +29,7 @@ def coverage_tables(coverage: Coverage) -> Iterator[Table]:
 
 
 def what_to_do(ended: Ended) -> Iterator[str]:
-    """Where a run is, and the commands that go on from it."""
+    """The path of a run, and the commands for the next steps."""
     yield f"folder:  {ended.folder}"
     if ended.kinds:
         yield f"explain: fencepost check {ended.folder}"

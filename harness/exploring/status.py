@@ -1,4 +1,4 @@
-"""What a search shows while it goes on: lines that stay, and on a terminal one live line below them."""
+"""The output of a search in progress: permanent lines, and on a terminal one live line below them."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Status:
         self._counts, self._doing, self._since = counts, "", time.monotonic()
 
     def doing(self, text: str) -> None:
-        """What goes on in the run now."""
+        """The present activity of the run."""
         self._doing = text
 
     def line(self, text: str, *, style: str = "") -> None:
-        """A line that stays."""
+        """Print a permanent line."""
         if not self._quiet:
             self._console.print(Text(typed(text)), style=style or None, soft_wrap=True)
 

@@ -9,12 +9,12 @@ from protocol.errors import UsageError
 
 
 def begin_mark(part: str) -> str:
-    """The line above it."""
+    """The line above a part."""
     return f"<!-- {part}: begin -->"
 
 
 def end_mark(part: str) -> str:
-    """The line below it."""
+    """The line below a part."""
     return f"<!-- {part}: end -->"
 
 

@@ -51,7 +51,7 @@ class Bug(BaseModel):
 
 
 def bugs(names: Iterable[str] = (), *, file: Path = FILE) -> list[Bug]:
-    """All bugs in the order of the file, or those named; ``UsageError`` for a name that is none."""
+    """All bugs in the order of the file, or the named ones; ``UsageError`` for an unknown name."""
     found = TypeAdapter(list[Bug]).validate_python(parse(file.read_text(encoding="utf-8"), str(file)).tree)
     known = {bug.name: bug for bug in found}
     for name in names:

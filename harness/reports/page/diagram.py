@@ -24,7 +24,7 @@ _TONES = (
 
 
 def diagram(proof: Proof, began_ns: int) -> Markup:
-    """The picture as a list, each row an ``svg`` and its words."""
+    """The diagram as a list, each row an ``svg`` and its text."""
     rows = [_row(one, proof.lanes, began_ns) for one in proof.moments]
     if proof.hidden:
         text = f"… {proof.hidden:,} moments are left out here; the command below tells all of them"

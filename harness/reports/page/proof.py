@@ -82,7 +82,7 @@ def _chosen(mode: StoredMode) -> tuple[int, int | None, str] | None:
 
 
 def _tells_least(finding: Finding) -> bool:
-    """Of a loss only its entry tells who had it; findings keep their order otherwise."""
+    """Whether a finding names no entry; such findings come last, because only an entry has known holders."""
     return finding.ledger < 0 or finding.last_entry < 0
 
 

@@ -38,7 +38,7 @@ def stated(comparison: Tree) -> Markup:
 
 
 def findings_section(mode: StoredMode) -> Markup | None:
-    """Every finding with its proof, the first open; None when there is none."""
+    """Every finding with its proof, the first open; None without findings."""
     found = mode.findings
     if not found:
         return None

@@ -38,7 +38,7 @@ class StoredMode:
 
     @cached_property
     def verdict(self) -> Tree:
-        """``verdict.json``; an ``unknown`` without judgements where there is none."""
+        """``verdict.json``; if it is missing, an ``unknown`` without judgements."""
         try:
             return read_json(self.folder.verdict_json)
         except EvidenceError as error:
@@ -74,7 +74,7 @@ class StoredMode:
 
     @property
     def began_ns(self) -> int:
-        """When it began."""
+        """When the run began."""
         return int(self.run["clock"]["monotonic_ns"])
 
     def ledger_name(self, ledger: int) -> str:

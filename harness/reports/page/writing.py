@@ -156,7 +156,7 @@ def _time(mode: StoredMode) -> Markup:
         el("div", class_="timeline", data_mode=mode.folder.mode),
         el(
             "noscript",
-            el("p", "The timeline needs scripts; they are in this file and ask nothing of anybody."),
+            el("p", "The timeline needs scripts; they are in this file and load nothing."),
         ),
         table(heads, rows) if rows else el("p", "Clients added and read nothing.", class_="muted"),
     )
