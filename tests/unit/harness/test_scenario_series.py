@@ -161,7 +161,7 @@ def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
         with Kept(tmp_path).alone():
             pass
 
-    with Kept(tmp_path).alone(), pytest.raises(UsageError, match="another series is at work"):
+    with Kept(tmp_path).alone(), pytest.raises(UsageError, match="another series is running"):
         enter()
     enter()
 
