@@ -24,11 +24,11 @@ RUN_TIMEOUT_S = 900
 _POLL_S = 0.05
 
 
-def wait_until(condition: Callable[[], bool], what: str, timeout_s: float = 180) -> None:
+def wait_until(condition: Callable[[], bool], what: str | Callable[[], str], timeout_s: float = 180) -> None:
     deadline = time.monotonic() + timeout_s
     pause = time.sleep
     while not condition():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what}"
+        assert time.monotonic() < deadline, f"waited {timeout_s} s for {what() if callable(what) else what}"
         pause(_POLL_S)
 
 
@@ -149,7 +149,7 @@ class Fencepost:
         """Every process that was ever seen of it is gone."""
         wait_until(
             lambda: not any(map(runs, self.seen)),
-            "the end of " + ", ".join(str(one) for one in self.seen if runs(one)),
+            lambda: f"the end of {[(str(one), command_line(one)) for one in self.seen if runs(one)]}",
         )
 
     def end(self) -> None:

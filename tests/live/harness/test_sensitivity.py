@@ -1,0 +1,34 @@
+"""The sensitivity table live: one defect is caught, the other never acts, and neither is run again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.live.running import Fencepost
+
+ONE_RUN = """\
+name: short
+runs: [{scenarios: [fencing/figure], modes: [unprotected], rounds: 1}]
+"""
+
+
+def test_a_table_says_which_defects_a_campaign_finds(
+    fencepost: Callable[..., Fencepost], tmp_path: Path
+) -> None:
+    file = tmp_path / "short.yaml"
+    file.write_text(ONE_RUN, encoding="utf-8")
+    markdown = tmp_path / "table.md"
+    wanted = ("sensitivity", str(file), "--defect", "fence-ignored", "--defect", "auditor-skips-ledger")
+    first = fencepost(*wanted, "--markdown", str(markdown))
+    code, text = first.finish()
+    first.assert_nothing_left()
+    assert (code, "2 defects: 1 caught, 1 never acted" in text) == (0, True), text
+    rows = [line.split(" | ") for line in markdown.read_text().splitlines() if line.startswith("| f")]
+    assert [(row[2], row[3].startswith("fencing/figure unprotected")) for row in rows] == [("caught", True)]
+    assert "fencing: 1 add accepted by a fenced bookie" in rows[0][4]
+    (state,) = first.results.glob("sensitivity/short/*/campaign.json")
+    done = json.loads(state.read_text())["done"]
+    assert sorted(one["acted"] > 0 for one in done.values()) == [False, True]
+    assert (state.parent / "sensitivity.html").is_file()
