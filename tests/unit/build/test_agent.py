@@ -9,24 +9,34 @@ import pytest
 
 from cluster import artifacts
 from plans.defects import defects
+from plans.versions import within
 from protocol.errors import PrerequisiteError
 from protocol.java import java
 
-REFUSED = 3
+REFUSED = 86
 
 
-def loaded(*orders: str, types: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    """A JVM with these defects and the default release that loads ``types`` and ends."""
-    if not artifacts.is_cached():
-        pytest.skip("the jars of the default release are not fetched")
+def declared_for(version: str) -> dict[str, str]:
+    """The changed class of every defect whose declaration names this release."""
+    return {name: one.type for name, one in defects().items() if within(version, one.releases)}
+
+
+def loaded(
+    *orders: str, types: tuple[str, ...] = (), version: str = artifacts.DEFAULT_VERSION
+) -> subprocess.CompletedProcess[str]:
+    """A JVM with these defects and this release that loads ``types`` and ends."""
+    if not artifacts.is_cached(version):
+        pytest.skip(f"the jars of {version} are not fetched")
     try:
         jar = artifacts.agent_jar()
     except PrerequisiteError as error:
         pytest.skip(str(error))
     agents = [f"-javaagent:{jar}={order}" for order in orders]
     flags = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx128m"]
-    argv = [str(java()), *flags, *agents, "-cp", artifacts.class_path().class_path, "fencepost.agent.Check"]
-    return subprocess.run([*argv, *types], capture_output=True, text=True, timeout=300, check=False)
+    argv = [str(java()), *flags, *agents, "-cp", artifacts.class_path(version).class_path]
+    return subprocess.run(
+        [*argv, "fencepost.agent.Check", *types], capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def said(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
@@ -34,11 +44,21 @@ def said(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
     return [json.loads(line.removeprefix(mark)) for line in done.stderr.splitlines() if line.startswith(mark)]
 
 
-def test_every_defect_changes_its_class_of_the_default_release() -> None:
-    done = loaded(*defects(), types=tuple(one.type for one in defects().values()))
+@pytest.mark.parametrize("version", [one for one in artifacts.locked_versions() if declared_for(one)])
+def test_every_defect_changes_its_class_of_each_release_that_it_names(version: str) -> None:
+    declared = declared_for(version)
+    done = loaded(*declared, types=tuple(declared.values()), version=version)
     assert done.returncode == 0, done.stderr
     changed = {one["defect"]: one["type"] for one in said(done) if one["event"] == "changed"}
-    assert changed == {name: one.type for name, one in defects().items()}
+    assert changed == declared
+
+
+def test_a_release_without_the_method_is_refused() -> None:
+    done = loaded("recovery-one-negative", version="4.16.6")
+    assert done.returncode == REFUSED
+    (refusal,) = said(done)
+    assert refusal["event"] == "refused"
+    assert "ReadOpBase" in refusal["reason"]
 
 
 @pytest.mark.parametrize(

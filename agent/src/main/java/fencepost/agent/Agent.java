@@ -20,8 +20,11 @@ import net.bytebuddy.utility.JavaModule;
  * <p>A process whose BookKeeper lacks the class or the method ends at once with {@link #REFUSED}.
  */
 public final class Agent {
-    /** The exit code of a process that this agent refuses to change. */
-    public static final int REFUSED = 3;
+    /**
+     * The exit code of a process that this agent refuses to change. Neither BookKeeper (0 to 5) nor a verdict
+     * (0 to 4) nor a signal (from 128) has it.
+     */
+    public static final int REFUSED = 86;
 
     private Agent() {}
 
