@@ -62,8 +62,8 @@ class Result:
 
     @property
     def what(self) -> str:
-        """What the run showed, in one line."""
-        return (self.by.headline or self.by.why) if self.by else ""
+        """Why the run counts, in one line: its headline also has what its scenario breaks on purpose."""
+        return (self.by.why or self.by.headline) if self.by else ""
 
 
 def experiments_with(units: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
