@@ -63,7 +63,7 @@ class Result:
     @property
     def what(self) -> str:
         """Why the run counts, in one line: its headline also has what its scenario breaks on purpose."""
-        return (self.by.why or self.by.headline) if self.by else ""
+        return self.by.why if self.by else ""
 
 
 def experiments_with(units: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
