@@ -2,11 +2,11 @@ package fencepost.agent;
 
 import static net.bytebuddy.matcher.ElementMatchers.named;
 import static net.bytebuddy.matcher.ElementMatchers.none;
+import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import java.lang.instrument.Instrumentation;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
-import net.bytebuddy.description.NamedElement;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.description.type.TypeDescription;
 import net.bytebuddy.dynamic.ClassFileLocator;
@@ -55,8 +55,9 @@ public final class Agent {
         }
     }
 
-    private static ElementMatcher.Junction<NamedElement> place(Declaration declaration) {
-        return named(declaration.method());
+    private static ElementMatcher.Junction<MethodDescription> place(Declaration declaration) {
+        ElementMatcher.Junction<MethodDescription> name = named(declaration.method());
+        return declaration.arguments() == null ? name : name.and(takesArguments(declaration.arguments()));
     }
 
     /** Read from its file: loading it would load classes of BookKeeper before they can be changed. */

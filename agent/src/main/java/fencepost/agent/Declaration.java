@@ -6,8 +6,13 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Properties;
 
-/** One defect as {@code defects/NAME.properties} declares it; the Python part reads the same file. */
-record Declaration(String name, String type, String method, String advice, Map<String, String> trigger) {
+/**
+ * One defect as {@code defects/NAME.properties} declares it; the Python part reads the same file.
+ *
+ * <p>{@code arguments} is the number of the method's parameters, or null where its name is enough.
+ */
+record Declaration(
+        String name, String type, String method, Integer arguments, String advice, Map<String, String> trigger) {
     /** Reads a declaration; {@link RefusedException} for a name without one. */
     static Declaration load(String name) {
         Properties text = new Properties();
@@ -23,6 +28,7 @@ record Declaration(String name, String type, String method, String advice, Map<S
                 name,
                 text.getProperty("type"),
                 text.getProperty("method"),
+                text.containsKey("arguments") ? Integer.valueOf(text.getProperty("arguments")) : null,
                 "fencepost.agent.defects." + text.getProperty("advice"),
                 trigger(text.getProperty("trigger", "")));
     }

@@ -23,20 +23,41 @@ public final class Reflection {
         throw new IllegalStateException(object.getClass() + " has no field " + name);
     }
 
-    /** Calls a method with one argument of type long, of the object's class or one above it. */
-    public static void call(Object object, String name, long argument) {
+    /** Calls a method of the object's class or one above it, chosen by its name and number of arguments. */
+    public static Object call(Object object, String name, Object... arguments) {
         for (Class<?> type = object.getClass(); type != null; type = type.getSuperclass()) {
-            try {
-                Method method = type.getDeclaredMethod(name, long.class);
-                method.setAccessible(true);
-                method.invoke(object, argument);
-                return;
-            } catch (NoSuchMethodException absent) {
-                continue;
-            } catch (ReflectiveOperationException error) {
-                throw new IllegalStateException(error);
+            for (Method method : type.getDeclaredMethods()) {
+                if (method.getName().equals(name) && method.getParameterCount() == arguments.length) {
+                    return invoke(method, object, arguments);
+                }
             }
         }
         throw new IllegalStateException(object.getClass() + " has no method " + name);
+    }
+
+    /** Whether a method of this class whose name begins so is among the callers. */
+    public static boolean calledBy(String type, String method) {
+        return StackWalker.getInstance()
+                .walk(frames -> frames.anyMatch(
+                        one -> one.getClassName().equals(type) && one.getMethodName().startsWith(method)));
+    }
+
+    /** An RxJava {@code Single} of this value. */
+    public static Object single(Object value) {
+        try {
+            Class<?> type = Class.forName("io.reactivex.rxjava3.core.Single");
+            return invoke(type.getMethod("just", Object.class), null, value);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static Object invoke(Method method, Object object, Object... arguments) {
+        try {
+            method.setAccessible(true);
+            return method.invoke(object, arguments);
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
     }
 }
