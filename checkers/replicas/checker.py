@@ -4,13 +4,15 @@ Judged where an auditor was running and idle: no ledger was marked under-replica
 audit had begun and ended after the last thing that it might find. Then the first of the two last census
 passes must show every entry of a closed ledger, and of others every entry up to the LAC that a client
 received, on each bookie of its write set. A repair that fails again and again though it has all it needs is a
-violation at any time (:mod:`checkers.replicas.unending`). Sources: BP-31 (the durability contract, its SLA),
-BookKeeper's autorecovery.
+violation at any time (:mod:`checkers.replicas.unending`), and so is metadata that names a bookie in another's
+place before the bookie has the copies (:mod:`checkers.replicas.moved`), and a ledger that audits do not mark
+although a bookie of it is gone (:mod:`checkers.replicas.unmarked`). Sources: BP-31 (the durability
+contract, its SLA), BookKeeper's autorecovery.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,8 +37,10 @@ from checkers.facts.wording import (
 from checkers.found import set_rows
 from checkers.ledger_facts import Columns
 from checkers.replicas.copies import Short, Shown, copies, due_entries, in_force, shorts
+from checkers.replicas.moved import NOT_COPIED, Move, moves
 from checkers.replicas.repair import Repair, repair_by
 from checkers.replicas.unending import Tries, failed_tries, promised
+from checkers.replicas.unmarked import NOT_MARKED, Absence, absences, owed
 from checkers.sets.capping import capped
 from checkers.sets.spans import Spans
 from evidence.codes import Flag
@@ -44,7 +48,7 @@ from evidence.findings import Finding, Judgement, Verdict
 
 PROPERTY = "replicas"
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
-_KINDS = ("under_replicated", "hole", "differing", "never_repaired")
+_KINDS = ("under_replicated", "hole", "differing", "never_repaired", NOT_COPIED, NOT_MARKED)
 
 
 def _told_earlier(batch: Batch) -> Columns:
@@ -95,6 +99,8 @@ class Replicas:
         cases = [] if unrest else every
         findings = [finding for case in cases for finding in case.findings(repair)]
         findings += _never_repaired(every, facts, run)
+        findings += [finding for case in every if unrest for finding in case.not_copied()]
+        findings += [] if lacking else list(_not_marked(repair, facts, run))
         doubts = [(case.ledger, doubt) for case in cases for doubt in case.doubts()]
         entries = sum(case.due for case in cases)
         verdict = Verdict.VALID if entries and not doubts else Verdict.UNKNOWN
@@ -135,6 +141,7 @@ class Case:
     number: int
     unseen: bool = False
     put_back: bool = False
+    moves: tuple[Move, ...] = ()
 
     def findings(self, repair: Repair) -> Iterator[Finding]:
         """Entries that a bookie lacks, and entries with different copies."""
@@ -169,6 +176,33 @@ class Case:
                 f"marked under-replicated, lacking {listed(tries.missing) or 'an unknown bookie'}",
                 f"a worker locked and unlocked the ledger {tries.number} times {between}; the mark stayed",
                 "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
+            ),
+        )
+
+    def not_copied(self) -> Iterator[Finding]:
+        """Entries that lack a copy on a bookie that metadata already name in another's place."""
+        if self.unseen or self.put_back:
+            return
+        lossy = Health(self.run, self.during.began_ns, self.during.ended_ns).lossy()
+        for short in self.short if self.moves else ():
+            for move in self.moves if short.having else ():
+                moved = short.entries & Spans.of_ranges(self.ledger, move.first, move.last)
+                if move.bookie in short.lacking and move.bookie not in lossy:
+                    yield from (self._not_copied(move, short, span) for _, *span in moved)
+
+    def _not_copied(self, move: Move, short: Short, span: Sequence[int]) -> Finding:
+        first, last = span
+        new, old = bookie_name(self.run, move.bookie), move.instead_of
+        return self._finding(
+            NOT_COPIED,
+            (first, last),
+            f"{new} is named in the place of {old} and lacks a copy",
+            (
+                f"metadata version {move.version} of {time_text(self.run, move.at_ns)} names {new} for the "
+                f"fragment from entry {move.first} on, where the version before names {old}",
+                f"census pass {self.number}: {new} showed none of {entries_text(first, last)}, "
+                f"{self._names(short.having)} a copy",
+                f"{new} had not ended uncleanly, and no fault changed its disk",
             ),
         )
 
@@ -242,17 +276,25 @@ def _repair(facts: LedgerFacts, run: RunFacts) -> Repair:
     return repair_by(run, facts.once(passes)[number].began_ns if number else 0)
 
 
+def _moves(ledger: int, facts: LedgerFacts, run: RunFacts) -> tuple[Move, ...]:
+    """What repair may have changed in the ledger's metadata; nothing where nobody repairs."""
+    repairs = bool(_repair(facts, run).elected)
+    return moves(facts.once(histories).of.get(ledger, ()), run) if repairs else ()
+
+
 def _due(
     ledgers: Iterable[int], facts: LedgerFacts, run: RunFacts
 ) -> dict[int, tuple[tuple[Version, ...], int]]:
     """Of some ledgers those to be judged: their versions in force during the pass, and the last entry due.
 
-    Where the auditor was not quiet these are the ledgers of which repair failed again and again.
+    Where the auditor was not quiet these are the ledgers of which repair failed again and again, and
+    those in whose fragments a bookie took another's place.
     """
     metadata, during = facts.once(histories), facts.once(passes)[_judged_pass(facts)]
     gone = {*metadata.deleted, *facts.columns(RELEASED)["ledger"].tolist()}
     if any(_repair(facts, run).unrest()):
-        gone |= set(ledgers) - failed_tries(run, metadata, during.began_ns).keys()
+        failed = failed_tries(run, metadata, during.began_ns).keys()
+        gone |= {one for one in ledgers if one not in failed and not _moves(one, facts, run)}
     found = {}
     for ledger in ledgers:
         versions = in_force(metadata.of.get(ledger, ()), during) if ledger not in gone else ()
@@ -276,7 +318,8 @@ def _cases(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Case]:
     for ledger, (versions, last) in due.items():
         unseen, put_back = bool(metadata.gaps(ledger)), ledger in metadata.put_back
         what = last + 1, short.get(ledger, ()), differing.of(ledger)
-        yield Case(run, ledger, versions, *what, during, number, unseen=unseen, put_back=put_back)
+        moved = _moves(ledger, facts, run)
+        yield Case(run, ledger, versions, *what, during, number, unseen, put_back, moved)
 
 
 def _never_repaired(cases: Iterable[Case], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -291,3 +334,33 @@ def _never_repaired(cases: Iterable[Case], facts: LedgerFacts, run: RunFacts) ->
         alone = len(case.versions) == 1 and case.versions[0].latest_ns < tries.began_ns
         if alone and promised(tries, case.versions[0], lacking, run):
             yield case.never_repaired(tries)
+
+
+def _not_marked(repair: Repair, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    """Ledgers that should have been marked under-replicated for a bookie that was gone, and were not."""
+    metadata = facts.once(histories)
+    gone = {*metadata.deleted, *metadata.put_back, *facts.columns(RELEASED)["ledger"].tolist()}
+    for absence in absences(repair):
+        for ledger in sorted(set(metadata.of) - gone):
+            versions = in_force(metadata.of[ledger], Pass(absence.began_ns, absence.ended_ns))
+            told = int(facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
+            marks = repair.marks.get(ledger, ())
+            if not metadata.gaps(ledger) and owed(absence, versions, due_entries(versions, told), marks):
+                yield _unmarked(ledger, absence, versions[-1], run)
+
+
+def _unmarked(ledger: int, absence: Absence, version: Version, run: RunFacts) -> Finding:
+    gone, number = absence.bookie, absence.audits
+    between = f"between {time_text(run, absence.began_ns)} and {time_text(run, absence.ended_ns)}"
+    return Finding(
+        property=PROPERTY,
+        kind=NOT_MARKED,
+        ledger=ledger,
+        text=f"{ledger_text(run, ledger)}: {number} audits did not mark it, although {gone} was gone",
+        proof=(
+            f"metadata version {version.version} names {gone}",
+            f"{gone} had ended, and its registration had vanished",
+            f"{number} audits began and ended {between}; nothing else changed, and no fault was active",
+            repair_by(run, absence.ended_ns).told_of(ledger),
+        ),
+    )

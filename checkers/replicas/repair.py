@@ -59,7 +59,7 @@ class Repair:
             elif marks[-1].latest_ns >= self.by_ns:
                 yield f"{ledger_text(self.run, ledger)} was perhaps still marked under-replicated"
         changed_ns, what = self._last_change()
-        if not any(began_ns > changed_ns for began_ns in self._audits()):
+        if not any(began_ns > changed_ns for began_ns, _ in self.audits()):
             yield f"no audit was begun and ended after {what}" if what else "no audit was begun and ended"
 
     def full_replication_ns(self) -> int | None:
@@ -87,18 +87,18 @@ class Repair:
             f"{time_text(self.run, marks[-1].latest_ns)}"
         )
 
-    def _rows(self) -> Iterator[Mapping[str, Any]]:
-        return (row for row in self.run.servers if row["earliest_ns"] < self.by_ns)
-
-    def _audits(self) -> Iterator[int]:
-        """When each audit began that surely ended before (ns, at the earliest)."""
+    def audits(self) -> Iterator[tuple[int, int]]:
+        """When each audit that surely ended before began (ns, at the earliest) and ended (at the latest)."""
         begun: dict[tuple[str, int], int] = {}
         for row in sorted(self._rows(), key=lambda row: (row["earliest_ns"], row["event"] != _AUDIT[0])):
             key = row["server"], row["boot"]
             if row["event"] == _AUDIT[0]:
                 begun.setdefault(key, row["earliest_ns"])
             elif row["event"] == _AUDIT[1] and key in begun and row["latest_ns"] < self.by_ns:
-                yield begun.pop(key)
+                yield begun.pop(key), row["latest_ns"]
+
+    def _rows(self) -> Iterator[Mapping[str, Any]]:
+        return (row for row in self.run.servers if row["earliest_ns"] < self.by_ns)
 
     def _last_change(self) -> tuple[int, str]:
         """When something last happened that an audit may find (ns, at the latest), and its words."""

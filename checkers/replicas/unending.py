@@ -75,7 +75,7 @@ class _Story:
 
 def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int, Tries]:
     """Ledger -> the longest row of failed tries, of those that have :data:`ENOUGH`, before ``by_ns``."""
-    changes, found = list(_changes(run)), dict[int, Tries]()
+    changed, found = list(changes(run)), dict[int, Tries]()
     stories: dict[int, _Story] = {}
     told = (*("ledger_marked", "ledger_unmarked"), *("repair_locked", "repair_unlocked"))
     rows = (row for row in run.servers if row["event"] in told and row["latest_ns"] < by_ns)
@@ -83,7 +83,7 @@ def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int
         ledger = int(json.loads(row["detail"])["ledgerId"])
         if ledger not in stories:
             moves = [(version.earliest_ns, version.latest_ns) for version in histories.of.get(ledger, ())]
-            stories[ledger] = _Story(ledger, changes + moves)
+            stories[ledger] = _Story(ledger, changed + moves)
         for tries in stories[ledger].take(row):
             if tries.number >= max(ENOUGH, found[ledger].number if ledger in found else 0):
                 found[ledger] = tries
@@ -111,7 +111,7 @@ def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFa
     return all(sum(bookie not in whole for bookie in duty) < version.shape[2] for duty in write_sets)
 
 
-def _changes(run: RunFacts) -> Iterator[tuple[int, int]]:
+def changes(run: RunFacts) -> Iterator[tuple[int, int]]:
     """When something changed or was active that may make a try fail or succeed (ns, from and until)."""
     for row in run.servers:
         if row["event"] in _CHANGES:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.histories.literals import EVERYWHERE, NO_RECOVERY, THREE, Says
+from tests.histories.literals import BOTH, EVERYWHERE, MADE, NO_RECOVERY, THREE, Says
 from tests.histories.literals_servers import LITERALS
 from tests.histories.lives import boot, server
-from tests.histories.repairs import audit, elected, marked, tried, unmarked
+from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
 from tests.histories.story import closed, created, opened, recovering
 
 __all__ = ("LITERALS",)
@@ -29,4 +29,22 @@ says(
     bookies={**THREE, "b4": 4},
     servers=(*UP, *LACKING, *tried(600), *REPAIRED),
     lawful_servers=(*UP, *LACKING, *REPAIRED),
+)
+MOVED = closed(1, 2, earliest_ns=700, latest_ns=702, fragments={0: ("b1", "b2", "b4")})
+MARKED = (*UP, elected(), marked(100, "b3"))
+says(
+    "replicas/not_copied",
+    [MADE, MOVED, shown({1: BOTH, 2: BOTH, 3: BOTH, 4: (0,)}, last=1)],
+    bookies={**THREE, "b4": 4},
+    servers=MARKED,
+    lawful=[MADE, MOVED, shown({1: BOTH, 2: BOTH, 3: BOTH, 4: BOTH}, last=1)],
+)
+GONE = [*boot(1), *boot(2), *boot(3, killed=50), *boot(4), elected(), event(60, "b3", "znode_gone")]
+AUDITED = [row for at in range(100, 600, 100) for row in audit(at, at + 5)]
+says(
+    "replicas/not_marked",
+    EVERYWHERE,
+    bookies={**THREE, "b4": 4},
+    servers=(*GONE, *AUDITED),
+    lawful_servers=(*GONE, *AUDITED[2:]),
 )

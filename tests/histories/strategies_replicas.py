@@ -22,13 +22,16 @@ def random_repair(seed: int) -> tuple[list[Fact], RunFacts]:
     history = [fact for ledger in (1, 2) for fact in _ledger(dice, ledger)]
     wrong = dice.choice((0.0, 0.02, 0.1))
     gone = dice.choice(ENTRIES) if dice.random() < 0.1 else -1
+    behind = BOOKIES["b4"] if dice.random() < 0.4 else 0
     history += [
         fact
         for ledger in (1, 2)
         for number in dice.choice(((1, 2), (1, 2), (1, 2), (2, 3), (1,)))
         for bookie in BOOKIES.values()
         for entry in ENTRIES
-        for fact in _answers(dice, ledger, number, bookie, entry, 1.0 if entry == gone else wrong)
+        for fact in _answers(
+            dice, ledger, number, bookie, entry, 1.0 if entry == gone or bookie == behind else wrong
+        )
     ]
     dice.shuffle(history)
     return history, run_facts(
@@ -58,7 +61,7 @@ def _ledger(dice: random.Random, ledger: int) -> list[Fact]:
     if dice.random() < 0.8:
         facts.append(closed(end, number=number, **shape, earliest_ns=at, latest_ns=at + dice.choice((2, 60))))
         if dice.random() < 0.3:
-            late = dice.choice((700, 980, 1050, 1500))
+            late = dice.choice((700, 700, 980, 1050, 1500))
             moved = {
                 first: ("b4", *names[1:]) for first, names in shape["fragments"].items() if "b4" not in names
             }
@@ -96,12 +99,13 @@ def _servers(dice: random.Random) -> list[dict[str, Any]]:
     rows = [elected()] if dice.random() < 0.93 else []
     rows += boot(1, began=1)
     if dice.random() < 0.6:
-        rows += boot(2, began=1, killed=dice.choice((300, 600, 860)))
+        rows += boot(2, began=1, killed=(death := dice.choice((90, 300, 600, 860))))
+        rows += [event(death + 5, "b2", "znode_gone")] if dice.random() < 0.8 else []
     else:
         rows += boot(2, began=1)
     at = 100
     while at < 1200:
-        length = dice.choice((5, 20, 60))
+        length = dice.choice((5, 20, 60, 5))
         if dice.random() < 0.8:
             rows += audit(at, at + length)
         at += length + dice.choice((10, 80, 300))

@@ -45,7 +45,8 @@ def test_the_histories_have_everything_that_can_be_told():
     for seed in range(400):
         things, verdict = twins.replicas(*random_repair(seed))
         seen.update({kind for kind, _, _ in things} | {verdict})
-    names = ("under_replicated", "hole", "differing", "valid", "unknown", "anomaly", "not judged")
+    kinds = ("under_replicated", "hole", "differing", "not_copied", "not_marked")
+    names = (*kinds, "valid", "unknown", "anomaly", "not judged")
     assert all(seen[name] >= 4 for name in names), seen
 
 

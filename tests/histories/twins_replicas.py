@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from checkers.facts.health import Health
@@ -67,6 +68,12 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
                 things.add(("differing", ledger, entry))
         if not gap and len(possible) == 1 and _never_repaired(chain, run, began, possible[0], without):
             unending.add(("never_repaired", ledger, -1))
+        if not quiet and not gap:
+            unending |= {
+                ("not_copied", *one) for one in _not_copied(chain, possible, run, mine, (began, ended))
+            }
+        if not gap and _not_marked(history, chain, run, began):
+            unending.add(("not_marked", ledger, -1))
     if not quiet:
         return frozenset(unending), "anomaly" if unending else refused
     things |= unending
@@ -113,7 +120,7 @@ def _lac(history: list[Any], ledger: int) -> int:
 
 
 def _write_set(version: Any, entry: int) -> set[str]:
-    fragment = [one for one in version["fragments"] if one["first_entry"] <= entry][-1]
+    fragment = _fragment(version, entry)
     names = [name.split(":")[0] for name in fragment["bookies"]]
     return {names[(entry + at) % version["ensemble"]] for at in range(version["write_quorum"])}
 
@@ -144,21 +151,108 @@ def _quiet(run: Any, began: int) -> bool:
     for fault in run.faults:
         if fault["injected_ns"] < began:
             changes.append(fault["confirmed_ns"] if fault["kind"] in AT_ONCE else fault["healed_ns"])
+    return any(start > max(changes, default=-1) for start, _ in _audits(rows, began))
+
+
+def _not_copied(
+    chain: list[Any], possible: list[Any], run: Any, census: list[Any], during: tuple[int, int]
+) -> set[tuple[int, int]]:
+    """(ledger, entry) that a bookie put in another's place by a repair lacks."""
+    found: set[tuple[int, int]] = set()
+    if not any(row["event"] == "auditor_elected" and row["earliest_ns"] < during[0] for row in run.servers):
+        return found
+    lossy = Health(run, *during).lossy()
+    last = possible[-1]["last_entry"] if possible[-1]["state"] == 3 else 9
+    for entry in range(last + 1):
+        owing = set.intersection(*(_write_set(version, entry) for version in possible))
+        answers = {name: _answers(census, chain[0]["ledger"], entry, run.bookies[name]) for name in owing}
+        having = {name for name, rows in answers.items() if _says(rows, Holding.PRESENT)}
+        for before, after in pairwise(chain):
+            old, new = (_fragment(version, entry) for version in (before, after))
+            is_last = old["first_entry"] == before["fragments"][-1]["first_entry"]
+            if old["first_entry"] != new["first_entry"] or (is_last and before["state"] != 3):
+                continue
+            for bookie in {one.split(":")[0] for one in set(new["bookies"]) - set(old["bookies"])} & owing:
+                no = _says(answers[bookie], Holding.ABSENT) or _says(answers[bookie], Holding.DAMAGED)
+                if no and having and bookie not in having and run.bookies[bookie] not in lossy:
+                    found.add((chain[0]["ledger"], entry))
+    return found
+
+
+def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool:
+    """Whether five audits in a row passed over a ledger of a bookie that was gone, while nothing changed."""
+    ledger = chain[0]["ledger"]
+    rows = [row for row in run.servers if row["earliest_ns"] < by]
+    if any(
+        row["event"] == "ledger_unmarked" and json.loads(row["detail"])["ledgerId"] == ledger for row in rows
+    ):
+        return False  # it was marked before, too
+    changes = _changes(run)
+    marks = [
+        row["earliest_ns"]
+        for row in rows
+        if row["event"] == "ledger_marked" and json.loads(row["detail"])["ledgerId"] == ledger
+    ]
+    audits = _audits(rows, by)
+    for name in run.bookies:
+        told = [row for row in run.servers if row["server"] == name]
+        for at, (start, _) in enumerate(audits):
+            last = {
+                row["event"]: row["latest_ns"] for row in sorted(told, key=_time) if row["latest_ns"] < start
+            }
+            if last.get("exit", -1) <= last.get("started", -1) or last.get("znode_gone", -1) <= last.get(
+                "znode_created", -1
+            ):
+                continue
+            for end in (end for _, end in audits[at + 4 :]):
+                calm = not any(one <= end and over >= start for one, over in changes)
+                possible = _possible(chain, start, end)
+                named = all(
+                    any(
+                        one["first_entry"] <= _last_due(history, possible, ledger)
+                        and name in [bookie.split(":")[0] for bookie in one["bookies"]]
+                        for one in version["fragments"]
+                    )
+                    for version in possible
+                )
+                known = possible and possible[0]["latest_ns"] < start
+                if calm and known and named and not any(mark <= end for mark in marks):
+                    return True
+    return False
+
+
+def _time(row: Any) -> tuple[int, int]:
+    return row["latest_ns"], row["earliest_ns"]
+
+
+def _last_due(history: list[Any], possible: list[Any], ledger: int) -> int:
+    lac = _lac(history, ledger)
+    return min((one["last_entry"] if one["state"] == 3 else lac for one in possible), default=-1)
+
+
+def _changes(run: Any) -> list[tuple[int, int]]:
+    """When servers, repair or faults changed something."""
+    changes = [(row["earliest_ns"], row["latest_ns"]) for row in run.servers if row["event"] in CHANGES]
+    for fault in run.faults:
+        over = "confirmed_ns" if fault["kind"] in AT_ONCE else "healed_ns"
+        changes.append((fault["injected_ns"], fault[over]))
+    return changes
+
+
+def _audits(rows: list[Any], by: int) -> list[tuple[int, int]]:
+    """Audits that surely ended before: those of one auditor do not overlap."""
     starts = sorted(row["earliest_ns"] for row in rows if row["event"] == "audit_started")
     ends = sorted(row["latest_ns"] for row in rows if row["event"] == "audit_ended")
-    # Audits of one auditor do not overlap: the n-th end is that of the n-th beginning.
-    return any(
-        start > max(changes, default=-1) and end < began for start, end in zip(starts, ends, strict=False)
-    )
+    return [(start, end) for start, end in zip(starts, ends, strict=False) if end < by]
+
+
+def _fragment(version: Any, entry: int) -> Any:
+    return [one for one in version["fragments"] if one["first_entry"] <= entry][-1]
 
 
 def _never_repaired(chain: list[Any], run: Any, began: int, version: Any, without: set[str]) -> bool:
     """Whether five tries in a row failed while nothing changed and repair had all that it needs."""
-    changes = [(row["earliest_ns"], row["latest_ns"]) for row in run.servers if row["event"] in CHANGES]
-    changes += [(one["earliest_ns"], one["latest_ns"]) for one in chain]
-    for fault in run.faults:
-        over = "confirmed_ns" if fault["kind"] in AT_ONCE else "healed_ns"
-        changes.append((fault["injected_ns"], fault[over]))
+    changes = _changes(run) + [(one["earliest_ns"], one["latest_ns"]) for one in chain]
     rows: list[list[tuple[int, int]]] = []
     missing, locked, tries = None, None, []
     for row in sorted(run.servers, key=lambda row: int(json.loads(row["detail"]).get("zxid", "0"), 16)):

@@ -10,7 +10,7 @@ from evidence.codes import Flag, Holding, Kind, Outcome
 from tests.histories.lives import boot, server
 from tests.histories.mutations.edits import Row, replaced, without
 from tests.histories.mutations.registry import UNKNOWN, Sign, operator, span
-from tests.histories.repairs import CENSUS_NS, marked, quiet, shown, tried, unmarked
+from tests.histories.repairs import CENSUS_NS, audit, event, marked, quiet, shown, tried, unmarked
 from tests.histories.story import OBSERVER, Fact, closed, created, facts, kept, opened, operation, run_facts
 
 BOOKIES = {f"b{number}": number for number in range(1, 5)}
@@ -105,6 +105,39 @@ def repair_fails_again_and_again(case, dice):
     illegal = tries >= 5 and len(missing) == 1 and not racks and not change
     run = replace(case.run, servers=rows, racks=racks)
     return case.history, {Sign("replicas/never_repaired")} if illegal else set(), run
+
+
+@operator("a repair names a bookie that lacks a copy and has lost nothing", of=repaired, only=OF_COPIES)
+def a_bookie_is_named_before_it_has_the_copies(case, dice):
+    """Repair names b4 in b3's place, which lacks one copy; perhaps b4 has died, or there is no repair."""
+    entries, gone = range(case.last + 1), dice.randint(0, case.last)
+    names = next(row["fragments"] for table, row in case.history if table == "ledgers")[0]["bookies"]
+    changed = tuple(name.removesuffix(":3181").replace("b3", "b4") for name in names)
+    history = facts(
+        without(case.history, lambda table, _: table == "census"),
+        closed(case.last, 2, earliest_ns=700, latest_ns=702, fragments={0: changed}),
+        shown({1: entries, 2: entries, 4: {*entries} - {gone}}, last=case.last),
+    )
+    dead, nobody = dice.random() < 0.2, dice.random() < 0.2
+    rows = [row for row in case.run.servers if not (nobody and row["event"] == "auditor_elected")]
+    rows += boot(4, 2, began=400, killed=500) if dead else []
+    run = replace(case.run, servers=(*rows, marked(100, "b3")))
+    return history, set() if dead or nobody else span("replicas/not_copied", gone, gone), run
+
+
+@operator(
+    "five audits pass over it while its bookie is gone and nothing changes", of=repaired, only=OF_COPIES
+)
+def audits_pass_over_a_ledger(case, dice):
+    """A bookie is gone during three to five audits and the last; perhaps there is a mark, or a change."""
+    audits, bookie = dice.choice([3, 4, 5]), dice.choice(["b3", "b4"])
+    marks = [marked(105, bookie), unmarked(850)] if dice.random() < 0.2 else []
+    change = [server(1, 1, "znode_created", 340, 350)] if dice.random() < 0.2 else []
+    dead = [*boot(int(bookie[1]), 2, began=40, killed=50), event(60, bookie, "znode_gone")]
+    rows = [row for at in range(100, 100 * audits + 100, 100) for row in audit(at, at + 5)]
+    run = replace(case.run, servers=(*case.run.servers, *dead, *rows, *marks, *change))
+    illegal = audits >= 4 and bookie == "b3" and not marks and not change
+    return case.history, {Sign("replicas/not_marked")} if illegal else set(), run
 
 
 @operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))

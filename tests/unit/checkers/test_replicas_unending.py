@@ -1,0 +1,147 @@
+"""What repair promises at any time: a try ends, copies come before metadata, audits mark what is lost."""
+
+from tests.histories.lives import boot, fault
+from tests.histories.repairs import audit, elected, event, marked, shown, tried, unmarked
+from tests.histories.story import closed, created, facts, metadata
+from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, told_of, whole
+
+TRIES = (200, 300, 400, 500, 600)
+
+
+def four(*, killed=0):
+    """Four bookies that live through the run, but b4 where it is killed."""
+    return [*boot(1), *boot(2), *boot(3), *boot(4, killed=killed)]
+
+
+def repairing(*rows, parts=None, **run):
+    """A ledger on b1, b2 and b4, which is lost before; tries at five times leave its mark."""
+    made = ledger(fragments={0: ("b1", "b2", "b4")}) if parts is None else parts
+    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES), *rows]
+    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    return judged(
+        made, census, servers=servers, faults=(fault(target="b4", injected_ns=49, confirmed_ns=51),), **run
+    )
+
+
+def test_a_repair_that_fails_again_and_again_convicts_though_the_mark_stays():
+    judgement = repairing()
+    assert (judgement.verdict, told_of(judgement)) == ("anomaly", [("never_repaired", -1, -1)])
+    assert judgement.counts["never_repaired"] == 1
+    assert "5 times" in judgement.findings[0].text
+    assert "lacking b4" in judgement.findings[0].proof[1]
+
+
+def test_a_repair_that_succeeds_when_the_bookie_is_back_has_failed_all_the_same():
+    assert told_of(repairing(unmarked(700), *audit(900, 950))) == [("never_repaired", -1, -1)]
+
+
+def test_a_mark_that_is_removed_within_the_lock_was_a_repair():
+    repairs = [row for at in TRIES for row in (marked(at - 1, "b4"), *tried(at), unmarked(at + 3))]
+    judgement = judged(ledger(), whole(), servers=[*four(), elected(), *repairs, *audit(900, 950)])
+    assert (judgement.verdict, told_of(judgement)) == ("valid", [])
+
+
+def test_tries_between_which_something_changed_are_not_in_a_row():
+    for change in (event(450, "b3", "znode_gone"), event(450, "zk1", "repair_enabled", zxid=hex(450))):
+        assert told_of(repairing(change)) == []
+    moved = facts(
+        ledger(fragments={0: ("b1", "b2", "b4")}),
+        closed(9, 2, earliest_ns=440, latest_ns=450, fragments={0: ("b1", "b2", "b4")}),
+    )
+    assert told_of(repairing(parts=moved)) == []
+
+
+def test_nothing_is_promised_while_a_fault_hinders_repair():
+    cut = fault(2, "cut", "ar1-b1", injected_ns=60, confirmed_ns=61, healed_ns=650)
+    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
+    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES)]
+    parts = ledger(fragments={0: ("b1", "b2", "b4")}), shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    assert told_of(judged(*parts, servers=servers, faults=(lost,))) != []
+    assert told_of(judged(*parts, servers=servers, faults=(lost, cut))) == []
+
+
+def test_nothing_is_promised_without_a_bookie_to_spare_or_enough_copies():
+    lost = (fault(target="b4", injected_ns=49, confirmed_ns=51),)
+    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES)]
+    made = ledger(fragments={0: ("b1", "b2", "b4")})
+    for held in ({1: ALL, 2: ALL, 4: ALL}, {1: ALL, 2: range(4), 4: ALL}):
+        found = told_of(judged(made, shown(held, last=9), servers=servers, faults=lost))
+        assert (("never_repaired", -1, -1) in found) is (held[2] is ALL)
+    without_b3 = [row for row in servers if row["server"] != "b3"]
+    parts = made, shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    assert told_of(judged(*parts, servers=without_b3, faults=lost)) == []
+    assert told_of(repairing(racks={"b1": "r1"})) == []
+
+
+MOVED = facts(
+    ledger(), closed(9, number=2, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
+)
+STILL_MARKED = [*four(), elected(), marked(100, "b3")]
+
+
+def after_a_move(*parts, servers=STILL_MARKED, **run):
+    """What is found where b4 took b3's place and has only the first three entries."""
+    held = {1: ALL, 2: ALL, 3: ALL, 4: range(3)}
+    return judged(*(parts or (MOVED,)), shown(held, last=9), servers=servers, **run)
+
+
+def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the_mark_stays():
+    judgement = after_a_move()
+    assert (judgement.verdict, told_of(judgement)) == ("anomaly", [("not_copied", 3, 9)])
+    assert judgement.findings[0].text == (
+        "ledger 1: entries 3..9: b4 is named in the place of b3 and lacks a copy"
+    )
+    assert "metadata version 2 " in judgement.findings[0].proof[0]
+
+
+def test_nothing_says_that_repair_did_not_copy_where_it_may_have_copied_or_did_not_repair():
+    lost = [*boot(1), *boot(2), *boot(3), *boot(4, killed=800), *boot(4, 2, began=810)]
+    assert told_of(after_a_move(servers=[*lost, elected(), marked(100, "b3")])) == []
+    wiped = fault(target="b4", kind="wipe", injected_ns=800, confirmed_ns=801)
+    assert told_of(after_a_move(faults=(wiped,))) == []
+    assert told_of(after_a_move(servers=four())) == []
+    unseen = closed(9, number=3, fragments={0: ("b1", "b2", "b4")}, earliest_ns=700, latest_ns=702)
+    assert told_of(after_a_move(ledger(), unseen)) == []
+
+
+def test_a_writer_that_replaces_a_bookie_of_its_last_fragment_has_nothing_to_copy():
+    changed = {"fragments": {0: ("b1", "b2", "b4")}, "earliest_ns": 20, "latest_ns": 22}
+    end = closed(9, number=2, **{**changed, "earliest_ns": 30, "latest_ns": 32})
+    history = facts(created(**BEFORE, fragments={0: ("b1", "b2", "b3")}), metadata(1, 1, **changed), end)
+    assert told_of(after_a_move(history)) == []
+
+
+GONE = [*four(killed=50), elected(), event(60, "b4", "znode_gone")]
+AUDITS = [row for at in range(100, 600, 100) for row in audit(at, at + 5)]
+ON_B4 = ledger(fragments={0: ("b1", "b2", "b4")})
+
+
+def audited(*rows, parts=ON_B4, audits=AUDITS, **run):
+    """A ledger of b4, which was gone during five audits."""
+    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
+    return told_of(judged(parts, census, servers=[*GONE, *audits, *rows], faults=(lost,), **run))
+
+
+def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
+    assert audited() == [("not_marked", -1, -1)]
+    assert audited(audits=AUDITS[2:]) == []
+    assert audited(parts=ledger()) == []
+
+
+def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_counted():
+    assert audited(marked(105, "b4"), unmarked(700)) == []
+    assert audited(event(250, "b3", "znode_gone")) == []
+    assert audited(event(250, "zk1", "repair_disabled", zxid=hex(250))) == []
+    cut = fault(2, "cut", "ar1-zk1", injected_ns=60, confirmed_ns=61, healed_ns=650)
+    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
+    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    assert told_of(judged(ON_B4, census, servers=[*GONE, *AUDITS], faults=(lost, cut))) == []
+
+
+def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
+    back = [*boot(4, 2, began=70), event(75, "b4", "znode_created")]
+    assert audited(*back) == []
+    registered = [row for row in GONE if row["event"] != "znode_gone"]
+    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
+    assert told_of(judged(ON_B4, census, servers=[*registered, *AUDITS])) == []
