@@ -11,7 +11,14 @@ from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.ledgers import histories
 from checkers.servers.differences import differences
-from checkers.servers.evidence import LOG_READ, Evidence, LoggedBoot, first_answers, logged_boots
+from checkers.servers.evidence import (
+    LOG_READ,
+    Evidence,
+    LoggedBoot,
+    first_answers,
+    logged_boots,
+    repaired_answers,
+)
 from checkers.servers.rules import PROPERTY, RULES
 from checkers.sets.capping import capped
 from evidence.findings import Judgement, Verdict
@@ -28,9 +35,12 @@ class Servers:
     kinds: tuple[str, ...] = tuple(RULES)
     facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """The first explicit answers of each boot about each ledger; the rules are over the whole run."""
-        return Found.of(*first_answers(batch.frames)) if batch.frames.number else Found()
+        if not batch.frames.number:
+            return Found()
+        known = facts.once(histories)
+        return Found.of(*first_answers(batch.frames), *repaired_answers(batch.frames, known, run))
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs the log of every boot, and a boot that could have broken one of the rules."""

@@ -24,8 +24,10 @@ from checkers.facts.histories import Histories
 from checkers.facts.versions import Version
 from checkers.facts.wire import denies, said_of_entries, source_name
 from checkers.facts.wording import bookie_name, ledger_text, time_text
+from checkers.facts.write_sets import holders
 from checkers.found import ledger_rows
 from checkers.rows import Rows
+from checkers.sets.spans import Bools
 from evidence.codes import NEVER, Message, Status
 from protocol.addresses import name_of_id
 
@@ -59,6 +61,47 @@ def first_answers(frames: Rows) -> Iterator[pa.Table]:
                 rows = part.of(bookie=bookie, boot=boot)
                 proof = [rows[name] for name in Answer._fields]
                 yield ledger_rows(_kind(what, bookie, boot), rows["ledger"], rows["entry"], proof=proof)
+
+
+def repaired_answers(frames: Rows, known: Histories, run: RunFacts) -> Iterator[pa.Table]:
+    """Of each boot the first explicit negative, after its full check, about an entry that a close gave it.
+
+    Of ledgers whose metadata were seen whole; each CLOSED version has the bookie in the entry's write set.
+    """
+    for (name, number), at_ns in _cleared(run).items():
+        bookie = run.bookies[name]
+        for kind in (Message.READ, Message.RECOVERY_READ):
+            said = said_of_entries(frames, kind).of(bookie=bookie, boot=number)
+            rows = said.where(denies(said["status"]) & (said["asked_ns"] > at_ns))
+            rows = rows.where(_owed(rows, bookie, known, run))
+            proof = [rows[column] for column in Answer._fields]
+            yield ledger_rows(_kind("repaired", bookie, number), rows["ledger"], rows["entry"], proof=proof)
+
+
+def _cleared(run: RunFacts) -> dict[tuple[str, int], int]:
+    """When each boot of a bookie had ended its full check and cleared the storage's flag (ns)."""
+    rows = [row for row in run.servers if row["event"] == "clear_integcheck_flag" and row["boot"]]
+    return {(row["server"], int(row["boot"])): int(row["latest_ns"]) for row in rows}
+
+
+def _owed(rows: Rows, bookie: int, known: Histories, run: RunFacts) -> Bools:
+    """Which rows are about entries that each CLOSED version of a ledger gives to the bookie."""
+    owed = np.zeros(rows.number, dtype=np.bool_)
+    for ledger in np.unique(rows["ledger"]).tolist():
+        closed = [version for version in known.of.get(ledger, ()) if version.closed]
+        if closed and known.seen_whole(ledger):
+            duty = rows["ledger"] == ledger
+            for version in closed:
+                mine = [
+                    mask
+                    for number, mask in holders((version,), rows["entry"], run.bookies)
+                    if number == bookie
+                ]
+                duty &= np.logical_or.reduce([np.zeros_like(duty), *mine]) & (
+                    rows["entry"] <= version.last_entry
+                )
+            owed |= duty
+    return owed
 
 
 def _kind(what: str, bookie: int, boot: int) -> str:
@@ -256,6 +299,10 @@ class Evidence:
     def positives(self, boot: LoggedBoot) -> Mapping[int, Answer]:
         """Ledger -> the first positive answer of the boot to a plain read, by ledger."""
         return self._first("showed", boot)
+
+    def denials_after_check(self, boot: LoggedBoot) -> Mapping[int, Answer]:
+        """Ledger -> the first explicit negative about an entry that its full check should have copied."""
+        return self._first("repaired", boot)
 
     def _first(self, what: str, boot: LoggedBoot) -> Mapping[int, Answer]:
         kind = _kind(what, boot.record.bookie, boot.record.number)

@@ -280,6 +280,33 @@ def protection_lost(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
         )
 
 
+def denied_repaired(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
+    """After its full check an entry denied that it should have copied: in limbo before, or closed."""
+    cleared, began = boot.first("clear_integcheck_flag"), boot.first("preboot_start")
+    if cleared is None:
+        return
+    closed_at = evidence.ledgers.surely_closed_at
+    for ledger, answer in evidence.denials_after_check(boot).items():
+        due = ledger in boot.marks or (began is not None and closed_at(ledger, began.earliest_ns))
+        changed = any(
+            first <= answer.received_ns and last >= cleared.earliest_ns for first, last in boot.alterations
+        )
+        if not due or changed or not closed_at(ledger, cleared.latest_ns):
+            continue
+        name = evidence.ledger_name(ledger)
+        yield _finding(
+            "denied_repaired",
+            f"{name}: {boot.name} denied an entry that its full check should have copied",
+            [
+                *([_mark(evidence, boot, ledger)] if ledger in boot.marks else []),
+                evidence.did(boot, cleared, "ended its full check and cleared the flag"),
+                evidence.denied(boot, ledger, answer),
+                f"{name} was CLOSED by then, and its metadata give the bookie the entry",
+            ],
+            ledger,
+        )
+
+
 def _suspects(evidence: Evidence, boot: LoggedBoot) -> bool:
     return evidence.guarded(boot) and boot.suspicious
 
@@ -301,5 +328,6 @@ RULES: Mapping[str, Callable[[Evidence, LoggedBoot], Iterator[Result]]] = {
     "unmarked": unmarked,
     "cleared_unrecovered": cleared_unrecovered,
     "protection_lost": protection_lost,
+    "denied_repaired": denied_repaired,
 }
 """By the kind of what each finds."""

@@ -90,6 +90,13 @@ guarded(
     servers=second(CHECK | REPAIR, full_check_end=35),
     lawful_servers=WHOLE_BOOT,
 )
+REPAIRED = said(Message.READ, 1, 40, entry=2, status=Status.ENOENTRY, boot=2, source=READER)
+guarded(
+    "servers/denied_repaired",
+    [MENDED, REPAIRED],
+    servers=WHOLE_BOOT,
+    lawful=[MENDED, said(Message.READ, 1, 40, entry=3, status=Status.ENOENTRY, boot=2, source=READER)],
+)
 guarded(
     "servers/full_check_early",
     MENDED,

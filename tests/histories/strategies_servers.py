@@ -46,7 +46,7 @@ def random_boots(seed: int) -> tuple[list[Fact], RunFacts]:
         for number in range(1, dice.randint(1, 4) + 1):
             rows += _boot(dice, bookie, number)
     facts = [fact for ledger in (1, 2) for fact in _versions(dice, ledger)]
-    facts += [_answer(dice) for _ in range(dice.choice((0, 0, 3, 8)))]
+    facts += [_answer(dice) for _ in range(dice.choice((0, 0, 8, 16)))]
     dice.shuffle(rows)
     return [(name, {**row, "seq": at} if "seq" in row else row) for at, (name, row) in enumerate(facts, 1)], (
         run_facts(

@@ -46,7 +46,7 @@ def test_the_histories_have_everything_that_can_be_told():
         things, verdict = twins.servers(*random_boots(seed))
         seen.update({kind for kind, _ in things} | {verdict})
     kinds = set(judged([], run_facts()).counts)
-    assert len(kinds) == 11
+    assert len(kinds) == 12
     assert all(seen[name] >= 4 for name in (*kinds, "valid", "unknown", "anomaly", "not judged")), seen
 
 

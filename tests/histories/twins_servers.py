@@ -32,6 +32,9 @@ def servers(history: list[Any], run: Any) -> tuple[Found, str]:
             for kind, ledger in rule(boot, before, denials, run, metadata):
                 tried += 1
                 found[kind, ledger] += bool(kind)
+        for ledger in _uncopied(boot, frames, run, metadata):
+            tried += 1
+            found["denied_repaired", ledger] += 1
     found = Counter({key: number for key, number in found.items() if key[0]})
     if found:
         return found, "anomaly"
@@ -96,6 +99,11 @@ def _changed(boot: dict[str, Any], run: Any, earlier: dict[str, Any]) -> bool:
         if fault["injected_ns"] <= boot["ends"] and over >= earlier["began"]:
             return True
     return False
+
+
+def _touched(boot: dict[str, Any], run: Any, since: int, until: int) -> bool:
+    """Whether a fault may have changed the disk between two times."""
+    return _changed({**boot, "ends": until}, run, {**boot, "began": since})
 
 
 def _suspects(boot: dict[str, Any], run: Any) -> bool:
@@ -183,6 +191,40 @@ def _stamp(boot, before, denials, run):
     if stamped and "cookie_mismatch" in boot["names"]:
         early = stamped[0]["latest_ns"] < _checking_ns(boot) or "preboot_end" not in boot["names"]
         yield ("stamped_unchecked" if early else ""), -1
+
+
+def _uncopied(boot, frames, run, metadata):
+    """The ledgers of which the boot denied an entry that its full check should have copied."""
+    cleared, began = _of(boot, "clear_integcheck_flag"), _of(boot, "preboot_start")
+    if not cleared:
+        return
+    marked = {_ledger(row) for row in _of(boot, "mark_limbo")}
+    for ledger in sorted({row["ledger"] for row in metadata}):
+        chain, whole, gone = _chain(metadata, ledger)
+        closed = [row for row in chain if row["state"] == 3]
+        by = min((row["latest_ns"] for row in closed), default=NEVER)
+        before = began and by < began[0]["earliest_ns"] < gone
+        last = max(row["latest_ns"] for row in cleared)
+        if not whole or not by < cleared[0]["latest_ns"] < gone or not (ledger in marked or before):
+            continue
+        denials = [
+            row
+            for row in frames
+            if row["ledger"] == ledger
+            and (f"b{row['bookie']}", row["boot"]) == (boot["bookie"], boot["number"])
+            and row["kind"] in (READ, RECOVERY_READ)
+            and row["status"] in (402, 403)
+            and row["asked_ns"] > last
+            and all(
+                0 <= row["entry"] <= version["last_entry"]
+                and boot["bookie"] in {name.split(":")[0] for name in version["fragments"][0]["bookies"]}
+                for version in closed
+            )
+        ]
+        if denials:
+            first = min(denials, key=lambda row: (row["received_ns"], row["asked_ns"]))
+            if not _touched(boot, run, cleared[0]["earliest_ns"], first["received_ns"]):
+                yield ledger
 
 
 def _chain(metadata, ledger):

@@ -59,7 +59,7 @@ MOVES = {
     ("preboot_end", 180): set(),
 }
 OURS = ("servers",)
-OF_LEDGERS = ("unmarked", "cleared_unrecovered", "denied_unchecked", "protection_lost")
+OF_LEDGERS = ("unmarked", "cleared_unrecovered", "denied_unchecked", "protection_lost", "denied_repaired")
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,16 @@ def a_denial_comes_early(case, dice):
     at, must = dice.choice([(110, {"denied_unchecked"}), (127, {"cleared_unrecovered"}), (140, set())])
     denial = said(Message.READ, 1, at, entry=3, status=Status.ENOENTRY, boot=2, source=READER)
     return [*case.history[:3], denial], ours(must)
+
+
+@operator("the check had ended, and the ledger's end covers the entry", of=lawful_boot, only=OURS)
+def an_entry_is_denied_after_the_check(case, dice):
+    """A bookie denies an entry: before its full check has ended or after, within the ledger or behind it."""
+    at, entry = dice.choice([140, 200]), dice.choice([2, 3])
+    answer = dice.choice([Status.ENOENTRY, Status.ENOLEDGER, Status.EOK])
+    said_so = said(Message.READ, 1, at, entry=entry, status=answer, boot=2, source=READER)
+    illegal = at == 200 and entry == 2 and answer is not Status.EOK
+    return [*case.history[:3], said_so], ours({"denied_repaired"}) if illegal else set()
 
 
 @operator("the marks came later, or the check never ended", of=lawful_boot, only=OURS)

@@ -227,6 +227,22 @@ def test_the_flag_is_cleared_after_a_check_without_a_ledger_to_retry():
     assert not kinds(MENDED, servers=second(*CHECK, *twice))
 
 
+def test_what_a_full_check_should_have_copied_is_not_denied_after_it():
+    whole = second(*CHECK, *REPAIR)
+    judgement = told(MENDED, denied(40, entry=2), servers=whole)
+    assert [(one.kind, one.ledger) for one in judgement.findings] == [("denied_repaired", 1)]
+    assert judgement.findings[0].proof[1:3] == (
+        "b1 boot 2 ended its full check and cleared the flag at 0.000000034 s",
+        "b1 boot 2 denied entry 2 of ledger 1 to reader, received by 0.000000041 s",
+    )
+    assert not kinds(MENDED, denied(40, entry=3), servers=whole)
+    assert not kinds(MENDED, denied(33, entry=2), servers=whole)
+    elsewhere = closed(2, 2, earliest_ns=25, latest_ns=28, fragments={0: ("b2", "b3", "b4")})
+    assert not kinds(MENDED[:2], elsewhere, denied(40, entry=2), servers=whole)
+    wiped = fault(kind="wipe", target="b1", injected_ns=36, confirmed_ns=37, healed_ns=38)
+    assert not kinds(MENDED, denied(40, entry=2), servers=whole, faults=(wiped,))
+
+
 def test_a_full_check_begins_after_the_marks():
     early = moved(REPAIR, full_check_init=14)
     assert kinds(MENDED, servers=second(*CHECK, *early)) == ["full_check_early"]
