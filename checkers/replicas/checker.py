@@ -38,9 +38,9 @@ from checkers.found import set_rows
 from checkers.ledger_facts import Columns
 from checkers.replicas.copies import Short, Shown, copies, due_entries, in_force, shorts
 from checkers.replicas.moved import NOT_COPIED, Move, moves
-from checkers.replicas.repair import Repair, repair_by
+from checkers.replicas.repair import Mark, Repair, repair_by
 from checkers.replicas.unending import Tries, failed_tries, promised
-from checkers.replicas.unmarked import NOT_MARKED, Absence, absences, owed
+from checkers.replicas.unmarked import NOT_MARKED, UNMARKED, Absence, absences, owed, removed_early
 from checkers.sets.capping import capped
 from checkers.sets.spans import Spans
 from evidence.codes import Flag
@@ -48,7 +48,7 @@ from evidence.findings import Finding, Judgement, Verdict
 
 PROPERTY = "replicas"
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
-_KINDS = ("under_replicated", "hole", "differing", "never_repaired", NOT_COPIED, NOT_MARKED)
+_KINDS = ("under_replicated", "hole", "differing", "never_repaired", NOT_COPIED, NOT_MARKED, UNMARKED)
 
 
 def _told_earlier(batch: Batch) -> Columns:
@@ -337,16 +337,37 @@ def _never_repaired(cases: Iterable[Case], facts: LedgerFacts, run: RunFacts) ->
 
 
 def _not_marked(repair: Repair, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    """Ledgers that should have been marked under-replicated for a bookie that was gone, and were not."""
+    """Ledgers without a mark that a bookie which was gone calls for: never made, or removed too early."""
     metadata = facts.once(histories)
     gone = {*metadata.deleted, *metadata.put_back, *facts.columns(RELEASED)["ledger"].tolist()}
-    for absence in absences(repair):
-        for ledger in sorted(set(metadata.of) - gone):
-            versions = in_force(metadata.of[ledger], Pass(absence.began_ns, absence.ended_ns))
-            told = int(facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
-            marks = repair.marks.get(ledger, ())
-            if not metadata.gaps(ledger) and owed(absence, versions, due_entries(versions, told), marks):
+    away = list(absences(repair))
+    for ledger in sorted(set(metadata.of if away else repair.marks) & metadata.of.keys() - gone):
+        chain, marks = metadata.of[ledger], repair.marks.get(ledger, ())
+        told = int(facts.at(TOLD_EARLIER, "lac", np.array([ledger]), missing=-1)[0])
+        if metadata.gaps(ledger):
+            continue
+        for absence in away:
+            versions = in_force(chain, Pass(absence.began_ns, absence.ended_ns))
+            if owed(absence, versions, due_entries(versions, told), marks):
                 yield _unmarked(ledger, absence, versions[-1], run)
+        for bookie, end in removed_early(run, marks, chain, due_entries(chain[-1:], told)):
+            yield _removed(ledger, bookie, end, repair)
+
+
+def _removed(ledger: int, bookie: str, end: Mark, repair: Repair) -> Finding:
+    run = repair.run
+    return Finding(
+        property=PROPERTY,
+        kind=UNMARKED,
+        ledger=ledger,
+        text=f"{ledger_text(run, ledger)}: its mark was removed although {bookie} was gone and not replaced",
+        proof=(
+            f"the mark, lacking {bookie}, was removed at {time_text(run, end.latest_ns)}",
+            f"{bookie} had ended before the mark was made, and did not start until it was removed",
+            f"every version of the metadata in force then names {bookie}",
+            repair.told_of(ledger),
+        ),
+    )
 
 
 def _unmarked(ledger: int, absence: Absence, version: Version, run: RunFacts) -> Finding:

@@ -48,3 +48,10 @@ says(
     servers=(*GONE, *AUDITED),
     lawful_servers=(*GONE, *AUDITED[2:]),
 )
+says(
+    "replicas/unmarked_unrepaired",
+    EVERYWHERE,
+    bookies={**THREE, "b4": 4},
+    servers=(*GONE, marked(100, "b3"), unmarked(200)),
+    lawful_servers=(*GONE, marked(100, "b3"), *boot(3, 2, began=150), unmarked(200)),
+)

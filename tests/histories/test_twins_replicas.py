@@ -45,7 +45,7 @@ def test_the_histories_have_everything_that_can_be_told():
     for seed in range(400):
         things, verdict = twins.replicas(*random_repair(seed))
         seen.update({kind for kind, _, _ in things} | {verdict})
-    kinds = ("under_replicated", "hole", "differing", "not_copied", "not_marked")
+    kinds = ("under_replicated", "hole", "differing", "not_copied", "not_marked", "unmarked_unrepaired")
     names = (*kinds, "valid", "unknown", "anomaly", "not judged")
     assert all(seen[name] >= 4 for name in names), seen
 

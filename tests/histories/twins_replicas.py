@@ -74,6 +74,8 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
             }
         if not gap and _not_marked(history, chain, run, began):
             unending.add(("not_marked", ledger, -1))
+        if not gap and _unmarked_unrepaired(history, chain, run, began):
+            unending.add(("unmarked_unrepaired", ledger, -1))
     if not quiet:
         return frozenset(unending), "anomaly" if unending else refused
     things |= unending
@@ -218,6 +220,40 @@ def _not_marked(history: list[Any], chain: list[Any], run: Any, by: int) -> bool
                 known = possible and possible[0]["latest_ns"] < start
                 if calm and known and named and not any(mark <= end for mark in marks):
                     return True
+    return False
+
+
+def _unmarked_unrepaired(history: list[Any], chain: list[Any], run: Any, by: int) -> bool:
+    """Whether a mark went while a bookie that it names was gone and still named by the metadata."""
+    ledger = chain[0]["ledger"]
+    rows = [row for row in run.servers if row["earliest_ns"] < by and row["event"].startswith("ledger_")]
+    rows = [row for row in rows if json.loads(row["detail"])["ledgerId"] == ledger]
+    rows.sort(key=lambda row: int(json.loads(row["detail"])["zxid"], 16))
+    for made, gone in pairwise(rows):
+        if (made["event"], gone["event"]) != ("ledger_marked", "ledger_unmarked"):
+            continue
+        for name in json.loads(made["detail"])["missing"]:
+            told = sorted((row for row in run.servers if row["server"] == name), key=_time)
+            last = {row["event"]: row["latest_ns"] for row in told if row["latest_ns"] <= made["earliest_ns"]}
+            away = last.get("exit", -1) > last.get("started", -1)
+            away &= last.get("znode_gone", -1) > last.get("znode_created", -1)
+            back = any(
+                row["event"] in ("started", "znode_created")
+                and row["latest_ns"] >= made["earliest_ns"]
+                and row["earliest_ns"] <= gone["latest_ns"]
+                for row in told
+            )
+            possible = _possible(chain, gone["earliest_ns"], gone["latest_ns"])
+            due = _last_due(history, chain[-1:], ledger)
+            named = all(
+                any(
+                    one["first_entry"] <= due and name in [bookie.split(":")[0] for bookie in one["bookies"]]
+                    for one in version["fragments"]
+                )
+                for version in possible
+            )
+            if away and not back and possible and named:
+                return True
     return False
 
 

@@ -140,6 +140,18 @@ def audits_pass_over_a_ledger(case, dice):
     return case.history, {Sign("replicas/not_marked")} if illegal else set(), run
 
 
+@operator("the mark goes while its bookie is gone and still named", of=repaired, only=OF_COPIES)
+def a_mark_is_removed_without_a_repair(case, dice):
+    """A mark for a bookie that is gone is removed; perhaps the bookie came back, or was not named."""
+    bookie, back = dice.choice(["b3", "b3", "b4"]), dice.random() < 0.3
+    number = int(bookie[1])
+    dead = [*boot(number, 2, began=40, killed=50), event(60, bookie, "znode_gone")]
+    dead += boot(number, 3, began=150) if back else []
+    run = replace(case.run, servers=(*case.run.servers, *dead, marked(100, bookie), unmarked(200)))
+    illegal = bookie == "b3" and not back
+    return case.history, {Sign("replicas/unmarked_unrepaired")} if illegal else set(), run
+
+
 @operator("a bookie showed it before and after, in one life", of=repaired, only=("availability",))
 def an_entry_that_is_there_is_not_read(case, dice):
     """The final read of an entry that bookies show ends with "no such entry"."""

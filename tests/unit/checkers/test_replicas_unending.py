@@ -130,7 +130,7 @@ def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
 
 
 def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_counted():
-    assert audited(marked(105, "b4"), unmarked(700)) == []
+    assert audited(marked(105, "b4")) == []
     assert audited(event(250, "b3", "znode_gone")) == []
     assert audited(event(250, "zk1", "repair_disabled", zxid=hex(250))) == []
     cut = fault(2, "cut", "ar1-zk1", injected_ns=60, confirmed_ns=61, healed_ns=650)
@@ -145,3 +145,13 @@ def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
     registered = [row for row in GONE if row["event"] != "znode_gone"]
     census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
     assert told_of(judged(ON_B4, census, servers=[*registered, *AUDITS])) == []
+
+
+def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_convicts():
+    removed = (marked(105, "b4"), unmarked(200))
+    assert audited(*removed, audits=()) == [("unmarked_unrepaired", -1, -1)]
+    assert audited(*removed, marked(300, "b4"), unmarked(400), audits=()) == [("unmarked_unrepaired", -1, -1)]
+    assert audited(*removed, audits=(), parts=ledger()) == []
+    assert audited(*removed, *boot(4, 2, began=150), audits=()) == []
+    replaced = closed(9, number=2, fragments={0: ("b1", "b2", "b3")}, earliest_ns=150, latest_ns=160)
+    assert ("unmarked_unrepaired", -1, -1) not in audited(*removed, audits=(), parts=facts(ON_B4, replaced))
