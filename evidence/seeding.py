@@ -1,4 +1,4 @@
-"""What the agent reported in the logs of a run's processes about its seeded defects.
+"""What the agent reported in the logs of a run's processes about its seeded defects and cures.
 
 Read from the logs each time. No verdict depends on it.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,39 +16,43 @@ from evidence.folder import RunFolder
 
 MOST_REPORTED = 100
 """The agent reports no more acts of one process than this."""
+CURE = "cure"
 _MARK = b"fencepost-agent {"
 
 
 @dataclass
 class Seeded:
-    """One defect as it was ordered: boots in which it was installed, and reported acts by process."""
+    """One defect or cure as it was ordered: boots in which it was installed, and reported acts by process.
 
+    ``kind`` is what it is called in reports: ``seeded defect`` or ``cure``.
+    """
+
+    kind: str
     order: str
     installed: int = 0
     acts: Counter[str] = field(default_factory=Counter)
 
     @property
     def name(self) -> str:
-        """The defect's name without its trigger."""
+        """Its name without its trigger."""
         return self.order.partition(",")[0]
 
 
 def releases_text(facts: Mapping[str, Any]) -> str:
-    """The releases of a run's bookies from its ``run.json``, and its seeded defects, as one text."""
+    """The releases of a run's bookies from its ``run.json``, and what was changed in them, as one text."""
     releases = " ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]}))
     return releases + modified_text(facts)
 
 
 def modified_text(facts: Mapping[str, Any]) -> str:
     """What follows a run's release: " MODIFIED (fence-ignored)" for example, or nothing."""
-    orders = _orders(facts)
+    orders = [f"cure {order}" if kind == CURE else order for kind, order in _orders(facts)]
     return f" MODIFIED ({' '.join(orders)})" if orders else ""
 
 
 def seeded(folder: RunFolder) -> list[Seeded]:
-    """The defects of a run in the order of its plan; empty for a run of an unchanged BookKeeper."""
-    orders = _orders(folder.run())
-    found = {one.name: one for one in map(Seeded, orders)}
+    """The defects, then the cures of a run in its plan's order; empty for an unchanged BookKeeper."""
+    found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run()))}
     for log in sorted(folder.servers.glob("*/boot-*.log")) if found else ():
         for said in _reports(log):
             if (one := found.get(said.get("defect", ""))) is None:
@@ -58,8 +62,14 @@ def seeded(folder: RunFolder) -> list[Seeded]:
     return list(found.values())
 
 
-def _orders(facts: Mapping[str, Any]) -> Sequence[str]:
-    return facts.get("plan", {}).get("cluster", {}).get("seed_defects", ())  # type: ignore[no-any-return]
+def _orders(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Kind and order of each."""
+    cluster = facts.get("plan", {}).get("cluster", {})
+    return [
+        (kind, order)
+        for kind, key in (("seeded defect", "seed_defects"), (CURE, "cures"))
+        for order in cluster.get(key, ())
+    ]
 
 
 def _reports(log: Path) -> Iterator[dict[str, Any]]:

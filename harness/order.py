@@ -14,7 +14,7 @@ class Order:
     """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
 
     ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the plan's own
-    parameters, ``rounds`` its rounds; ``seed_defects`` are added to the plan's;
+    parameters, ``rounds`` its rounds; ``seed_defects`` and ``cures`` are added to the plan's;
     ``pause_on`` (``anomaly``, ``end``) leaves the cluster up before it is
     stopped; the two configuration files are the user's own, in properties form. ``repeat`` is the command
     that repeats the run where it is not ``fencepost run``.
@@ -32,6 +32,7 @@ class Order:
     settings: tuple[tuple[str, str], ...] = ()
     rounds: int | None = None
     seed_defects: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
     pause_on: str = ""
     repeat: tuple[str, ...] = ()
 

@@ -15,7 +15,7 @@ from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.versions import DEFAULT_VERSION
 from harness.order import Order, properties_of
-from harness.seeding import require_seedable, with_defects
+from harness.seeding import require_seedable, with_changes
 from harness.space import require_space
 from harness.vocabulary import loads, words
 from plans.load import find, load
@@ -57,7 +57,7 @@ def prepare(order: Order) -> Prepared:
     plan = load(find(order.scenario), words(), workloads=loads(), settings=dict(order.settings))
     if order.rounds is not None:
         plan = with_rounds(plan, order.rounds)
-    plan = with_defects(plan, order.seed_defects)
+    plan = with_changes(plan, order.seed_defects, order.cures)
     for mode in order.modes:
         if mode not in MODES:
             raise UsageError(
@@ -77,7 +77,7 @@ def prepared(order: Order, plan: Plan) -> Prepared:
     _examine_machine(order.results)
     require_disks(plan)
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
-    require_seedable(plan.cluster.seed_defects, versions, order.backend)
+    require_seedable((*plan.cluster.seed_defects, *plan.cluster.cures), versions, order.backend)
     for needed in versions:
         builds.require_adopted(needed)
         artifacts.class_path(needed)

@@ -131,7 +131,7 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
         disks=cluster.disks,
         autorecovery=cluster.autorecovery,
         autorecovery_conf=placing | cluster.autorecovery_conf,
-        seed_defects=cluster.seed_defects,
+        changes=(*cluster.seed_defects, *cluster.cures),
         administered=any(isinstance(step.params, Admin) for step in every(plan.plan.steps)),
     )
 

@@ -25,6 +25,7 @@ def repeat_command(runs: Sequence[Mapping[str, Any]]) -> str:
         words += ["--rounds", str(rounds)]
     for name, value in sorted(facts["plan"].get("vary", {}).items()):
         words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
-    for defect in facts["plan"].get("cluster", {}).get("seed_defects", ()):
-        words += ["--seed-defect", str(defect)]
+    cluster = facts["plan"].get("cluster", {})
+    for option, key in (("--seed-defect", "seed_defects"), ("--cure", "cures")):
+        words += [word for order in cluster.get(key, ()) for word in (option, str(order))]
     return shlex.join(words)

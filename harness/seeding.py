@@ -1,48 +1,53 @@
-"""Seeded defects of an order: added to the plan, and refused where they cannot be had."""
+"""Seeded defects and cures of an order: added to the plan, and refused where they cannot be had."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cluster import artifacts
 from harness.order import DEFAULT_BACKEND
-from plans.defects import assert_once, ordered
+from plans.defects import assert_once, checked_cure, checked_defect, ordered
 from plans.models import Plan
 from plans.versions import within
 from protocol.errors import IncapableError, UsageError
 
-_REMEDY = "`fencepost list defects` has the names, processes and releases"
+_REMEDY = "`fencepost list defects` and `fencepost list cures` have the names, processes and releases"
 
 
-def with_defects(plan: Plan, orders: Sequence[str]) -> Plan:
-    """The plan with the defects that the user asks for; ``UsageError`` for what is no defect."""
-    if not orders:
+def with_changes(plan: Plan, defects: Sequence[str], cures: Sequence[str]) -> Plan:
+    """The plan with the defects and cures that the user asks for; ``UsageError`` for what is neither."""
+    if not defects and not cures:
         return plan
-    together = tuple(dict.fromkeys((*plan.cluster.seed_defects, *orders)))
+    changes = {
+        "seed_defects": _together(plan.cluster.seed_defects, defects, checked_defect),
+        "cures": _together(plan.cluster.cures, cures, checked_cure),
+    }
+    return plan.model_copy(update={"cluster": plan.cluster.model_copy(update=changes)})
+
+
+def _together(stated: Sequence[str], asked: Sequence[str], check: Callable[[str], str]) -> tuple[str, ...]:
+    together = tuple(dict.fromkeys((*stated, *asked)))
     try:
-        for order in together:
-            ordered(order)
-        assert_once(together)
+        assert_once(map(check, together))
     except ValueError as error:
         raise UsageError(str(error), remedy=_REMEDY) from None
-    cluster = plan.cluster.model_copy(update={"seed_defects": together})
-    return plan.model_copy(update={"cluster": cluster})
+    return together
 
 
 def require_seedable(orders: Sequence[str], versions: Sequence[str], backend: str) -> None:
-    """Refuse defects on another backend than plain processes, and on releases that lack their place."""
+    """Refuse changes on another backend than plain processes, and on releases that lack their place."""
     if not orders:
         return
     if backend != DEFAULT_BACKEND:
         raise IncapableError(
-            f"seeded defects are not available with the backend {backend}",
+            f"seeded defects and cures are not available with the backend {backend}",
             remedy=f"run with --backend {DEFAULT_BACKEND}",
         )
     artifacts.agent_jar()
-    for defect in map(ordered, orders):
+    for change in map(ordered, orders):
         for version in versions:
-            if not within(version, defect.releases):
+            if not within(version, change.releases):
                 raise UsageError(
-                    f"seeded defect {defect.name} needs BookKeeper {defect.releases}, not {version}",
+                    f"{change.kind} {change.name} needs BookKeeper {change.releases}, not {version}",
                     remedy=_REMEDY,
                 )

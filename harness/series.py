@@ -153,5 +153,6 @@ def _counts(tally: Tally) -> dict[str, Any]:
         "as_stated": tally.as_stated,
         "unknown": tally.unknown,
         "quoted": quoted(tally),
+        "stated": [asdict(shown) for shown in tally.stated()],
         "sometimes": [asdict(shown) for shown in tally.sometimes()],
     }

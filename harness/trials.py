@@ -109,16 +109,20 @@ class Tally:
         unit = "round" if any(one.rounds > 1 for one in self.trials) else "run"
         return unit if self.of == 1 else f"{unit}s"
 
-    def sometimes(self) -> list[Shown]:
-        """How often each defect stated as ``sometimes`` showed, over all trials that were judged."""
-        texts = dict.fromkeys(
-            shown.text for one in self.trials for shown in one.shown if shown.rate == "sometimes"
-        )
-        return [self._summed(text) for text in texts]
+    def stated(self) -> list[Shown]:
+        """How often each anomaly that the plan states showed, over all trials that were judged."""
+        kinds = dict.fromkeys((shown.text, shown.rate) for one in self.trials for shown in one.shown)
+        return [self._summed(*kind) for kind in kinds]
 
-    def _summed(self, text: str) -> Shown:
-        found = [shown for one in self.trials for shown in one.shown if shown.text == text]
-        return Shown(text, "sometimes", sum(one.shown for one in found), sum(one.of for one in found))
+    def sometimes(self) -> list[Shown]:
+        """Those that are stated as ``sometimes``."""
+        return [shown for shown in self.stated() if shown.rate == "sometimes"]
+
+    def _summed(self, text: str, rate: str) -> Shown:
+        found = [
+            shown for one in self.trials for shown in one.shown if (shown.text, shown.rate) == (text, rate)
+        ]
+        return Shown(text, rate, sum(one.shown for one in found), sum(one.of for one in found))
 
 
 def tallies(found: Iterable[Trial]) -> list[Tally]:

@@ -1,6 +1,6 @@
-"""Seeded defects: promises of BookKeeper that the agent breaks on purpose, as their declarations say.
+"""What the agent changes in BookKeeper: seeded defects break a promise, cures mend the cause of a finding.
 
-One file of properties for each defect, read here and by the agent. Handles no processes.
+One file of properties for each, read here and by the agent. Handles no processes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import AfterValidator
 
 from plans.nearest import unknown
 
-FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent/defects"
+FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent"
 PROCESSES = ("bookie", "client", "autorecovery")
 TRIGGERS = {"every": int, "nth": int, "probability": float, "seed": int, "ledger": int, "from_boot": int}
 """Keys of a trigger and what their values are; all must hold for the defect to act."""
@@ -25,64 +25,104 @@ TRIGGERS = {"every": int, "nth": int, "probability": float, "seed": int, "ledger
 class Defect:
     """What a defect breaks (``promise``, from ``section`` of ``document``), where, and in which processes.
 
+    A cure has ``findings`` instead: the names of the pages in ``docs/findings`` whose cause it mends.
+
     ``type`` and ``method`` are BookKeeper's, ``releases`` a range of versions that have them, ``trigger``
     the settings that hold unless an order names others.
     """
 
     name: str
     title: str
-    promise: str
-    document: str
-    section: str
     type: str
     method: str
     processes: tuple[str, ...]
     releases: str
+    promise: str = ""
+    document: str = ""
+    section: str = ""
     trigger: str = ""
+    findings: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What it is called in reports and messages."""
+        return "cure" if self.findings else "seeded defect"
 
 
 @cache
 def defects() -> Mapping[str, Defect]:
     """Every declared defect by its name."""
-    return {path.stem: _declared(path) for path in sorted(FOLDER.glob("*.properties"))}
+    return _all_declared("defects")
+
+
+@cache
+def cures() -> Mapping[str, Defect]:
+    """Every declared cure by its name."""
+    return _all_declared("cures")
 
 
 def ordered(text: str) -> Defect:
-    """The defect of an order ``NAME[,KEY=VALUE...]``; ``ValueError`` for any other text."""
+    """The defect or cure of an order ``NAME[,KEY=VALUE...]``; ``ValueError`` for any other text."""
+    return _ordered(text, "seeded defect or cure", {**defects(), **cures()})
+
+
+def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
     name, *settings = text.split(",")
-    if name not in defects():
-        raise ValueError(unknown("seeded defect", name, defects()))
+    if name not in known:
+        raise ValueError(unknown(what, name, known))
     for setting in settings:
         key, equals, value = setting.partition("=")
         if key not in TRIGGERS or not equals:
             raise ValueError(f"`{setting}` is no trigger: KEY=VALUE with one of {', '.join(TRIGGERS)}")
         if TRIGGERS[key](value) < 0:
             raise ValueError(f"`{setting}` is below 0")
-    return defects()[name]
+    return known[name]
 
 
 def defect_row(one: Defect) -> str:
     """Its row in the table of ``docs/seeded-defects.md``."""
-    cells = (f"`{one.name}`", one.title, f"{one.promise} ({one.document}, {one.section})")
-    place = f"`{one.type.rpartition('.')[2]}#{one.method}`"
     setting = f"`{one.trigger}`" if one.trigger else ""
-    return f"| {' | '.join((*cells, place, ', '.join(one.processes), one.releases, setting))} |"
+    return _row(one, f"{one.promise} ({one.document}, {one.section})", setting)
+
+
+def cure_row(one: Defect) -> str:
+    """Its row in the table of ``docs/cures.md``."""
+    return _row(one, ", ".join(f"[{name}](findings/{name}.md)" for name in one.findings))
+
+
+def _row(one: Defect, reason: str, *more: str) -> str:
+    place = f"`{one.type.rpartition('.')[2]}#{one.method}`"
+    cells = (f"`{one.name}`", one.title, reason, place, ", ".join(one.processes), one.releases, *more)
+    return f"| {' | '.join(cells)} |"
 
 
 def assert_once(orders: Iterable[str]) -> None:
-    """``ValueError`` when two orders name the same defect."""
+    """``ValueError`` when two orders name the same defect or cure."""
     names = [order.partition(",")[0] for order in orders]
     if len(set(names)) != len(names):
-        raise ValueError(f"a defect is named more than once: {', '.join(names)}")
+        raise ValueError(f"a defect or cure is named more than once: {', '.join(names)}")
 
 
-def _checked(text: str) -> str:
-    ordered(text)
+def checked_defect(text: str) -> str:
+    """The same order; ``ValueError`` unless it names a seeded defect."""
+    _ordered(text, "seeded defect", defects())
     return text
 
 
-SeedDefect = Annotated[str, AfterValidator(_checked)]
+def checked_cure(text: str) -> str:
+    """The same order; ``ValueError`` unless it names a cure."""
+    _ordered(text, "cure", cures())
+    return text
+
+
+SeedDefect = Annotated[str, AfterValidator(checked_defect)]
 """A defect's name, and after commas settings of its trigger: ``fence-ignored,every=3``."""
+Cure = Annotated[str, AfterValidator(checked_cure)]
+"""A cure's name, and after commas settings of its trigger, as of a defect."""
+
+
+def _all_declared(folder: str) -> dict[str, Defect]:
+    return {path.stem: _declared(path) for path in sorted((FOLDER / folder).glob("*.properties"))}
 
 
 def _declared(path: Path) -> Defect:
@@ -91,12 +131,13 @@ def _declared(path: Path) -> Defect:
     return Defect(
         name=path.stem,
         title=values["title"],
-        promise=values["promise"],
-        document=values["document"],
-        section=values["section"],
         type=values["type"],
         method=values["method"],
         processes=tuple(values["processes"].split(",")),
         releases=values["releases"],
+        promise=values.get("promise", ""),
+        document=values.get("document", ""),
+        section=values.get("section", ""),
         trigger=values.get("trigger", ""),
+        findings=tuple(filter(None, values.get("finding", "").split(","))),
     )

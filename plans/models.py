@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_validator, model_validator
 
 from plans.conditions import AnyCondition
-from plans.defects import SeedDefect, assert_once
+from plans.defects import Cure, SeedDefect, assert_once
 from plans.disks import Disks
 from plans.expectations import Expectation, Property
 from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params, ServerName
@@ -61,7 +61,7 @@ class ClusterSpec(Params):
     ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
     ``racks`` every write set shall spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
     bookie takes with it (:mod:`plans.loss`). ``seed_defects`` are broken promises of BookKeeper, put into its
-    processes by the agent (:mod:`plans.defects`).
+    processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings.
     """
 
     bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
@@ -76,8 +76,9 @@ class ClusterSpec(Params):
     racks: Racks = Field(default_factory=dict)
     min_racks: int = Field(default=2, ge=1)
     seed_defects: tuple[SeedDefect, ...] = ()
+    cures: tuple[Cure, ...] = ()
 
-    @field_validator("seed_defects")
+    @field_validator("seed_defects", "cures")
     @classmethod
     def _seeded_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         assert_once(value)

@@ -1,4 +1,4 @@
-"""Which processes load the agent: only the processes for which the run declares a seeded defect.
+"""Which processes load the agent: only the processes for which the run declares a seeded defect or a cure.
 
 The observer and admin commands are never changed: they supply the evidence.
 """
@@ -13,9 +13,9 @@ from protocol.addresses import is_autorecovery, is_bookie
 
 
 def agent_options(spec: RunSpec, program: JavaProgram) -> list[str]:
-    """JVM options for one boot of a program; none in a run without a seeded defect."""
+    """JVM options for one boot of a program; none in a run of an unchanged BookKeeper."""
     kind = _kind(spec, program.folder.name)
-    wanted = [order for order in spec.seed_defects if kind in ordered(order).processes]
+    wanted = [order for order in spec.changes if kind in ordered(order).processes]
     return [f"-javaagent:{artifacts.agent_jar()}={order},boot={program.boot}" for order in wanted]
 
 

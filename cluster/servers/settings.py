@@ -51,7 +51,7 @@ class RunSpec:
     ``client_heap_mb`` is more than the default where a client keeps very many adds in flight.
     ``disks`` gives each bookie dedicated file systems. ``autorecovery`` is the number of repair processes;
     ``administered`` gives admin commands separate links.
-    ``seed_defects`` are instructions for the agent (:mod:`plans.defects`), for plain processes only.
+    ``changes`` are instructions for the agent (:mod:`plans.defects`), for plain processes only.
     ``forget_registrations`` deletes a killed bookie's registration before its restart.
     """
 
@@ -74,7 +74,7 @@ class RunSpec:
     observed: bool = True
     forget_registrations: bool = True
     administered: bool = False
-    seed_defects: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
     unrecorded: frozenset[str] = frozenset()
     client_heap_mb: int = HEAP_MB
     ready_timeout_s: float = READY_TIMEOUT_S

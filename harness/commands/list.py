@@ -131,6 +131,14 @@ def _defects(_: Path) -> Iterator[str]:
     )
 
 
+def _cures(_: Path) -> Iterator[str]:
+    from plans.defects import cures
+
+    yield from _columns(
+        (name, f"{one.title} ({', '.join(one.findings)}; {one.releases})") for name, one in cures().items()
+    )
+
+
 def _runs(results: Path) -> Iterator[str]:
     from evidence.folder import every_run, read_json
 
@@ -160,6 +168,7 @@ _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "modes": _modes,
     "versions": _versions,
     "defects": _defects,
+    "cures": _cures,
     "runs": _runs,
     "schema": _schema,
 }

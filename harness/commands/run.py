@@ -45,6 +45,13 @@ from harness.order import DEFAULT_BACKEND, Order, default_results
     metavar="NAME[,KEY=VALUE...]",
     help="Seeded defect for the processes (repeatable); `fencepost list defects` has the names.",
 )
+@click.option(
+    "--cure",
+    "cures",
+    multiple=True,
+    metavar="NAME",
+    help="Cure for the cause of a finding (repeatable); `fencepost list cures` has the names.",
+)
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the plan.")
 @click.option(
     "--pause-on",
@@ -70,6 +77,7 @@ def command(
     bookie_conf: Path | None,
     client_conf: Path | None,
     seed_defects: tuple[str, ...],
+    cures: tuple[str, ...],
     settings: tuple[str, ...],
     pause_on: str | None,
     keep: bool,
@@ -100,6 +108,7 @@ def command(
             settings=tuple(_setting(text) for text in settings),
             rounds=rounds,
             seed_defects=seed_defects,
+            cures=cures,
             pause_on=pause_on or "",
         )
         for scenario in scenarios

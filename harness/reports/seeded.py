@@ -1,4 +1,4 @@
-"""The first lines of each report of a run with a seeded defect, so that it is not taken for a release's."""
+"""The first lines of each report of a run of a modified BookKeeper, so that no release is blamed for it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ MODIFIED = "MODIFIED BookKeeper, not a release"
 
 
 def seeded_lines(folder: RunFolder) -> list[str]:
-    """One line for each defect of the run, with how often it acted; none for an unchanged BookKeeper."""
-    return [f"{MODIFIED}: seeded defect {one.order} {acts_phrase(one)}" for one in seeded(folder)]
+    """One line for each defect and cure of the run, with how often it acted; none for a release as it is."""
+    return [f"{MODIFIED}: {one.kind} {one.order} {acts_phrase(one)}" for one in seeded(folder)]
 
 
 def acts_phrase(one: Seeded) -> str:
-    """How often a defect acted, by process, as the logs of the run report it."""
+    """How often a defect or cure acted, by process, as the logs of the run report it."""
     acted = {process: count for process, count in sorted(one.acts.items()) if count}
     if acted:
         each = ", ".join(f"{process} {_count(count)}" for process, count in acted.items())

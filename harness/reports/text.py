@@ -17,6 +17,7 @@ from harness.preparing import Prepared
 from harness.reports.decisions import decision_lines
 from harness.reports.seeded import MODIFIED
 from plans.comparison import Comparison
+from plans.defects import ordered
 from protocol.modes import MODES
 
 Line = tuple[str, str]
@@ -44,8 +45,8 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[Line]:
     """What is about to run, and the command that repeats it."""
     plan = prepared.plan
     source = ", ".join(part for part in (plan.source.document, plan.source.section) if part)
-    for defect in plan.cluster.seed_defects:
-        yield f"{MODIFIED}: seeded defect {defect}", "yellow"
+    for order in (*plan.cluster.seed_defects, *plan.cluster.cures):
+        yield f"{MODIFIED}: {ordered(order).kind} {order}", "yellow"
     yield f"{plan.name} ({source})", "bold"
     yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
     bookies = f"{plan.cluster.bookies} bookies"

@@ -1,4 +1,4 @@
-"""The agent on BookKeeper's own classes: every declared defect fits, and anything else is refused."""
+"""The agent on BookKeeper's own classes: each declared defect and cure fits, anything else is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from cluster import artifacts
-from plans.defects import defects
+from plans.defects import cures, defects
 from plans.versions import within
 from protocol.errors import PrerequisiteError
 from protocol.java import java
@@ -17,14 +17,15 @@ REFUSED = 86
 
 
 def declared_for(version: str) -> dict[str, str]:
-    """The changed class of every defect whose declaration names this release."""
-    return {name: one.type for name, one in defects().items() if within(version, one.releases)}
+    """The changed class of every defect and cure whose declaration names this release."""
+    changes = {**defects(), **cures()}
+    return {name: one.type for name, one in changes.items() if within(version, one.releases)}
 
 
 def loaded(
     *orders: str, types: tuple[str, ...] = (), version: str = artifacts.DEFAULT_VERSION
 ) -> subprocess.CompletedProcess[str]:
-    """A JVM with these defects and this release that loads ``types`` and ends."""
+    """A JVM with these changes and this release that loads ``types`` and ends."""
     if not artifacts.is_cached(version):
         pytest.skip(f"the jars of {version} are not fetched")
     try:
@@ -45,7 +46,7 @@ def said(done: subprocess.CompletedProcess[str]) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("version", [one for one in artifacts.locked_versions() if declared_for(one)])
-def test_every_defect_changes_its_class_of_each_release_that_it_names(version: str) -> None:
+def test_every_defect_and_cure_changes_its_class_of_each_release_that_it_names(version: str) -> None:
     declared = declared_for(version)
     done = loaded(*declared, types=tuple(declared.values()), version=version)
     assert done.returncode == 0, done.stderr
@@ -64,7 +65,7 @@ def test_a_release_without_the_method_is_refused() -> None:
 @pytest.mark.parametrize(
     ("order", "reason"),
     [
-        ("no-such-defect", "no defect has this name"),
+        ("no-such-defect", "no defect and no cure has this name"),
         ("fence-ignored,sometimes=1", "a trigger has no key sometimes"),
         ("fence-ignored,every=x", "a trigger's value is no number"),
         ("fence-ignored,every=0", "every is at least 1"),

@@ -1,4 +1,4 @@
-"""A run with a seeded defect: which processes load it, what its reports say, where it is refused."""
+"""A run with a seeded defect or a cure: which processes load it, what its reports say, who refuses it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
+from harness.repeating import repeat_command
 from harness.reports.seeded import seeded_lines
-from harness.seeding import require_seedable
+from harness.seeding import require_seedable, with_changes
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.tree import plan_tree
 from protocol.errors import IncapableError, UsageError
 from protocol.modes import MODES
 
 DEFECT = "ack-quorum-minus-one"
+CURE = "preboot-awaited"
 ACTED = f'fencepost-agent {{"event":"acted","defect":"{DEFECT}","number":1,"ledger":-1}}'
 INSTALLED = f'fencepost-agent {{"event":"installed","defect":"{DEFECT}"}}'
 
@@ -28,7 +33,7 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSpec:
     monkeypatch.setattr(artifacts, "agent_jar", lambda: Path("/agent.jar"))
     folder = RunFolder.create(tmp_path, "protected")
     write_json(folder.run_json, {"format": FORMAT, "plan": {"cluster": {"seed_defects": [DEFECT]}}})
-    return RunSpec(folder, MODES["protected"], clients=("writer",), seed_defects=(DEFECT, "fence-ignored"))
+    return RunSpec(folder, MODES["protected"], clients=("writer",), changes=(DEFECT, "fence-ignored"))
 
 
 def options(spec: RunSpec, name: str) -> list[str]:
@@ -42,7 +47,7 @@ def test_only_the_processes_of_a_defect_load_the_agent(spec: RunSpec) -> None:
 
 
 def test_without_a_defect_no_process_loads_the_agent(spec: RunSpec) -> None:
-    plain = replace(spec, seed_defects=())
+    plain = replace(spec, changes=())
     assert [options(plain, name) for name in ("writer", "b1", "ar1")] == [[], [], []]
 
 
@@ -81,3 +86,18 @@ def test_a_modified_release_is_not_named_like_a_release() -> None:
     assert releases_text(facts) == "4.18.0"
     seeded = {**facts, "plan": {"cluster": {"seed_defects": [DEFECT]}}}
     assert releases_text(seeded) == f"4.18.0 MODIFIED ({DEFECT})"
+    cured = {**facts, "plan": {"cluster": {"cures": [CURE]}}}
+    assert releases_text(cured) == f"4.18.0 MODIFIED (cure {CURE})"
+
+
+def test_a_cure_is_added_to_the_plan_and_the_run_says_so_and_how_to_repeat_it(spec: RunSpec) -> None:
+    plan = with_changes(load(find("fencing/figure"), words(), workloads=loads()), (), (CURE,))
+    tree = plan_tree(plan)
+    assert tree["cluster"]["cures"] == [CURE]
+    write_json(spec.folder.run_json, {"format": FORMAT, "plan": tree})
+    (line,) = seeded_lines(spec.folder)
+    assert line.startswith(f"MODIFIED BookKeeper, not a release: cure {CURE} was not installed")
+    facts = {"source": "x", "seed": 1, "bookkeeper": "4.18.0", "mode": "protected", "plan": tree}
+    assert repeat_command([facts]).endswith(f" --cure {CURE}")
+    with pytest.raises(UsageError, match="unknown cure `fence-ignored`"):
+        with_changes(plan, (), ("fence-ignored",))

@@ -48,6 +48,12 @@ def test_a_defect_that_showed_sometimes_has_a_rate_and_one_that_never_did_is_per
     assert rate(never) == f"perhaps fixed: {LOST} in none of 10; below 26 % with 95 % confidence"
 
 
+def test_every_stated_anomaly_is_counted_whatever_its_rate() -> None:
+    always = trial(shown=(Shown(LOST, "always", 0, 1), Shown("defect", "sometimes", 1, 1)))
+    stated = Tally([always, always]).stated()
+    assert stated == [Shown(LOST, "always", 0, 2), Shown("defect", "sometimes", 2, 2)]
+
+
 def test_only_what_shares_scenario_release_settings_and_mode_is_counted_together() -> None:
     found = [trial(), trial(mode="journal"), trial(), trial(settings="v2=true"), trial(releases="4.17.3")]
     assert [tally.of for tally in tallies(found)] == [2, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Seeded defects: every declaration is whole, every order is checked, and the page has them all."""
+"""Seeded defects and cures: declarations are whole, orders are checked, and the pages have them all."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from plans.defects import PROCESSES, defect_row, defects, ordered
+from plans.defects import PROCESSES, cure_row, cures, defect_row, defects, ordered
 from plans.models import ClusterSpec
 from plans.versions import within
 
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("name", defects())
-def test_a_declaration_has_its_class_its_processes_and_its_releases(name: str) -> None:
-    defect = defects()[name]
+@pytest.mark.parametrize(
+    ("name", "folder"), [*((name, "defects") for name in defects()), *((name, "cures") for name in cures())]
+)
+def test_a_declaration_has_its_class_its_processes_and_its_releases(name: str, folder: str) -> None:
+    defect = {**defects(), **cures()}[name]
     advice = "".join(word.capitalize() for word in name.split("-"))
-    source = ROOT / "agent/src/main/java/fencepost/agent/defects" / f"{advice}.java"
+    source = ROOT / "agent/src/main/java/fencepost/agent" / folder / f"{advice}.java"
     assert f'"{name}"' in source.read_text(encoding="utf-8")
     assert set(defect.processes) <= set(PROCESSES)
     assert within("4.18.0", defect.releases)
@@ -25,10 +27,23 @@ def test_a_declaration_has_its_class_its_processes_and_its_releases(name: str) -
     assert ordered(f"{name},{defect.trigger}" if defect.trigger else name) == defect
 
 
-def test_the_page_has_the_row_of_every_defect_and_no_other() -> None:
-    page = (ROOT / "docs" / "seeded-defects.md").read_text(encoding="utf-8")
-    rows = page.partition("## The defects")[2].partition("\n## ")[0].splitlines()
-    assert [row for row in rows if row.startswith("| `")] == [defect_row(one) for one in defects().values()]
+def test_a_defect_breaks_a_promise_and_a_cure_mends_the_cause_of_findings_that_have_a_page() -> None:
+    assert all(one.promise and one.document and one.section for one in defects().values())
+    assert not set(defects()) & set(cures())
+    for cure in cures().values():
+        assert cure.kind == "cure"
+        assert all((ROOT / "docs" / "findings" / f"{name}.md").is_file() for name in cure.findings)
+
+
+def rows(page: str, heading: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    part = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [row for row in part.splitlines() if row.startswith("| `")]
+
+
+def test_the_pages_have_the_row_of_every_defect_and_cure_and_no_other() -> None:
+    assert rows("seeded-defects.md", "The defects") == [defect_row(one) for one in defects().values()]
+    assert rows("cures.md", "The cures") == [cure_row(one) for one in cures().values()]
 
 
 @pytest.mark.parametrize(
@@ -44,6 +59,14 @@ def test_the_page_has_the_row_of_every_defect_and_no_other() -> None:
 def test_an_order_that_is_none_is_refused_by_name(order: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         ClusterSpec(seed_defects=(order,))
+
+
+def test_a_cure_is_no_defect_and_a_defect_no_cure() -> None:
+    assert ClusterSpec(cures=("preboot-awaited",)).cures == ("marker-synced",)
+    with pytest.raises(ValueError, match="unknown seeded defect `preboot-awaited`"):
+        ClusterSpec(seed_defects=("preboot-awaited",))
+    with pytest.raises(ValueError, match="unknown cure `fence-ignored`"):
+        ClusterSpec(cures=("fence-ignored",))
 
 
 def test_a_defect_is_named_once() -> None:

@@ -15,7 +15,8 @@ import net.bytebuddy.pool.TypePool;
 import net.bytebuddy.utility.JavaModule;
 
 /**
- * Entry point of {@code -javaagent:fencepost-agent.jar=NAME[,key=value...]}: one option for each defect.
+ * Entry point of {@code -javaagent:fencepost-agent.jar=NAME[,key=value...]}: one option for each defect
+ * or cure.
  *
  * <p>A process whose BookKeeper lacks the class or the method ends at once with {@link #REFUSED}.
  */

@@ -4,7 +4,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The defects of this process. Advice asks here before it changes anything. */
+/** The defects and cures of this process. Advice asks here before it changes anything. */
 public final class Seeds {
     /** How many acts of one defect are reported. */
     public static final int MOST_REPORTED = 100;
