@@ -62,7 +62,7 @@ def test_an_order_that_is_none_is_refused_by_name(order: str, reason: str) -> No
 
 
 def test_a_cure_is_no_defect_and_a_defect_no_cure() -> None:
-    assert ClusterSpec(cures=("preboot-awaited",)).cures == ("marker-synced",)
+    assert ClusterSpec(cures=("preboot-awaited",)).cures == ("preboot-awaited",)
     with pytest.raises(ValueError, match="unknown seeded defect `preboot-awaited`"):
         ClusterSpec(seed_defects=("preboot-awaited",))
     with pytest.raises(ValueError, match="unknown cure `fence-ignored`"):
