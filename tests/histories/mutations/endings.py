@@ -131,7 +131,7 @@ def a_bookie_is_named_before_it_has_the_copies(case, dice):
 def audits_pass_over_a_ledger(case, dice):
     """A bookie is gone during three to five audits and the last; perhaps there is a mark, or a change."""
     audits, bookie = dice.choice([3, 4, 5]), dice.choice(["b3", "b4"])
-    marks = [marked(105, bookie), unmarked(850)] if dice.random() < 0.2 else []
+    marks = [marked(105, bookie)] if dice.random() < 0.2 else []
     change = [server(1, 1, "znode_created", 340, 350)] if dice.random() < 0.2 else []
     dead = [*boot(int(bookie[1]), 2, began=40, killed=50), event(60, bookie, "znode_gone")]
     rows = [row for at in range(100, 100 * audits + 100, 100) for row in audit(at, at + 5)]
