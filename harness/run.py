@@ -41,7 +41,7 @@ def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | No
             folder = RunFolder.create(path, mode)
             work.enter_context(at_work(folder))
             modes.append(_run_mode(prepared, folder, judge, narrator))
-        return _concluded(RunResult(plan.name, prepared.seed, path, modes), narrator)
+        return conclude(RunResult(plan.name, prepared.seed, path, modes), narrator)
 
 
 def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
@@ -56,12 +56,11 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
             modes.append(_judged(folder, judge, narrator))
         facts = found.modes[0].run()
         result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
-        return _concluded(result, narrator) if found.modes == modes_of(found.path) else result
+        return conclude(result, narrator) if found.modes == modes_of(found.path) else result
 
 
 def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
     """Record one order in the folder ``path``, of which another process judges every mode."""
-    point_latest(prepared.order.results, path)
     for mode in prepared.modes:
         folder = RunFolder.create(path, mode)
         with at_work(folder), narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
@@ -75,12 +74,21 @@ def judge_recorded(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResu
     with ExitStack() as work:
         for folder in found.modes:
             work.enter_context(at_work(folder))
-            with narrator.logging_to(folder.harness_log):
-                modes.append(_judged(folder, judge, narrator))
-            if modes[-1].comparison.met:
-                drop_directories(folder)
+            modes.append(judge_mode(folder, judge, narrator))
         facts = found.modes[0].run()
-        return _concluded(RunResult(facts["scenario"], int(facts["seed"]), found.path, modes), narrator)
+        return conclude(RunResult(facts["scenario"], int(facts["seed"]), found.path, modes), narrator)
+
+
+def judge_mode(folder: RunFolder, judge: Judge, narrator: Narrator, *, keep: bool = False) -> ModeResult:
+    """Judge one mode that another process just recorded.
+
+    Its servers' directories are removed when it met its expectation, unless ``keep``.
+    """
+    with narrator.logging_to(folder.harness_log):
+        result = _judged(folder, judge, narrator)
+    if result.comparison.met and not keep:
+        drop_directories(folder)
+    return result
 
 
 def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
@@ -98,13 +106,18 @@ def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Nar
 
 @contextmanager
 def _told_where(folder: RunFolder, narrator: Narrator) -> Iterator[None]:
-    """Say where the evidence is, if there is any, when the run ends early."""
+    """Say where the evidence is when the run ends early."""
     try:
         yield
     except BaseException:
-        if folder.run_json.exists():
-            narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
+        tell_where(folder, narrator)
         raise
+
+
+def tell_where(folder: RunFolder, narrator: Narrator) -> None:
+    """Say where the evidence of a run is that ended early, if there is any."""
+    if folder.run_json.exists():
+        narrator.line(f"  what was recorded can be judged: fencepost check {folder.path}", style="yellow")
 
 
 def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
@@ -115,7 +128,7 @@ def _judged(folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
     return ModeResult(folder.mode, folder, verdict, comparison)
 
 
-def _concluded(result: RunResult, narrator: Narrator) -> RunResult:
+def conclude(result: RunResult, narrator: Narrator) -> RunResult:
     """Write the whole run's verdict and summary, and say where they are."""
     tree = {
         mode.mode: {

@@ -1,4 +1,4 @@
-"""Several runs one after the other: ``--times``, many scenarios, many folders; and the exit code.
+"""Several runs of one command: ``--times``, many scenarios, many folders; and the exit code.
 
 One Spark session serves them all. The last line says which exit code, and why.
 """
@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evidence.folder import FoundRun
 from harness.bundles.opening import is_bundle, opened
-from harness.judging import judging
+from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
@@ -29,13 +29,22 @@ from protocol.exit_codes import ExitCode
 
 
 def run_series(
-    orders: Sequence[Order], *, times: int, master: str | None = None, quiet: bool, as_json: bool
+    orders: Sequence[Order],
+    *,
+    times: int,
+    parallel: int = 1,
+    master: str | None = None,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
-    """Run every request ``times`` times; everything is prepared before anything starts."""
+    """Run every request ``times`` times; everything is prepared before anything starts.
+
+    ``parallel`` modes are recorded at a time.
+    """
     narrator = Narrator(quiet=quiet or as_json)
     prepared = _repeated([prepare(order) for order in orders], times)
     with judging(prepared[0].order.results, master=master) as judge:
-        results = _each(prepared, lambda one: run(one, judge, narrator), narrator, quiet=as_json)
+        results = _results(prepared, judge, narrator, parallel)
     return _finish(results, narrator, as_json=as_json)
 
 
@@ -72,20 +81,39 @@ def _repeated(prepared: Iterable[Prepared], times: int) -> list[Prepared]:
     return [replace(one, seed=one.seed + time) for one in prepared for time in range(times)]
 
 
-def _each(
-    prepared: Sequence[Prepared], do: Callable[[Prepared], RunResult], narrator: Narrator, *, quiet: bool
+def _results(
+    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int
 ) -> list[RunResult]:
     """Every result; when an error ends the series, the results before it are reported first."""
-    results: list[RunResult] = []
+    parallel = min(parallel, sum(len(one.modes) for one in prepared))
+    if parallel > 1:
+        from harness.experiments.parallel import run_parallel
+
+        ended = run_parallel(prepared, judge, narrator, parallel=parallel)
+    else:
+        ended = _one_by_one(prepared, judge, narrator)
+    results: dict[int, RunResult] = {}
     try:
-        for number, one in enumerate(prepared, start=1):
-            if len(prepared) > 1 and not quiet:
-                narrator.line(f"run {number} of {len(prepared)}", style="bold")
-            results.append(do(one))
+        with closing(ended):
+            for number, result in ended:
+                results[number] = result
     except FencepostError:
-        narrator.lines(series_lines(tallies(trials(results))))
+        narrator.lines(series_lines(tallies(trials(_in_order(results)))))
         raise
-    return results
+    return _in_order(results)
+
+
+def _one_by_one(
+    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
+) -> Generator[tuple[int, RunResult], None, None]:
+    for number, one in enumerate(prepared, start=1):
+        if len(prepared) > 1:
+            narrator.line(f"run {number} of {len(prepared)}", style="bold")
+        yield number, run(one, judge, narrator)
+
+
+def _in_order(results: Mapping[int, RunResult]) -> list[RunResult]:
+    return [results[number] for number in sorted(results)]
 
 
 def exit_code(modes: Sequence[ModeResult]) -> tuple[ExitCode, str]:

@@ -65,11 +65,16 @@ def run_campaign(campaign: Campaign, asked: Asked) -> int:
     policy = Policy(
         total_s=asked.total_s if asked.total_s is not None else campaign.limits.total_s,
         parallel=asked.parallel,
-        unknown_again=campaign.unknown_again,
-        begins=lambda one: narrator.line(f"  begins {one}") if asked.parallel > 1 else None,
     )
+
+    def begun() -> Iterator[Experiment]:
+        for one in night.waiting(units):
+            if asked.parallel > 1:
+                narrator.line(f"  begins {one}")
+            yield one
+
     try:
-        with closing(carry_out(campaign, night, units, policy)) as outcomes:
+        with closing(carry_out(campaign, night, begun(), policy)) as outcomes:
             for number, outcome in enumerate(outcomes, start=1):
                 _tell(narrator, f"{number} of {waiting}", outcome)
     finally:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 
 from evidence.folder import remove_run
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Came, Outcome
-from harness.experiments.running import Policy, run_all
+from harness.experiments.running import Policy, run_all, unknown_again
 from harness.experiments.store import RUNS, Store
 from harness.experiments.workers import Crew
 from plans.campaign import Campaign
 
 
 def carry_out(
-    campaign: Campaign, night: Store, units: Sequence[Experiment], policy: Policy
+    campaign: Campaign, night: Store, waiting: Iterable[Experiment], policy: Policy
 ) -> Generator[Outcome, None, None]:
-    """Run what is waiting; each outcome is on disk before it is yielded. A run that fails stops nothing."""
+    """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing."""
     crew = Crew(night.path, night.path / RUNS, run_s=campaign.limits.run_s, parallel=policy.parallel)
+    once_more = unknown_again(crew.carry_out, campaign.unknown_again)
     with night.alone(), crew:
-        for outcome in run_all(night.waiting(units), crew.carry_out, policy, stop=crew.stop):
+        for outcome in run_all(waiting, once_more, policy, stop=crew.stop):
             kept = _kept(campaign, night, outcome)
             night.add(kept)
             yield kept

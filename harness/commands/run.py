@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.commands.completion import of_scenarios
-from harness.commands.options import AS_JSON, BOOKIE_CONF, QUIET, RESULTS
+from harness.commands.options import AS_JSON, BOOKIE_CONF, PARALLEL, QUIET, RESULTS
 from harness.order import DEFAULT_BACKEND, Order, default_results
 
 
@@ -18,6 +18,7 @@ from harness.order import DEFAULT_BACKEND, Order, default_results
 )
 @click.option("--seed", type=int, help="Seed of the run's random choices.")
 @click.option("--times", type=click.IntRange(1), default=1, help="Number of runs; each uses the next seed.")
+@PARALLEL
 @click.option("--rounds", type=click.IntRange(1), help="Number of times to run the steps in one cluster.")
 @click.option(
     "--backend",
@@ -70,6 +71,7 @@ def command(
     modes: tuple[str, ...],
     seed: int | None,
     times: int,
+    parallel: int,
     rounds: int | None,
     backend: str,
     version: str | None,
@@ -90,6 +92,8 @@ def command(
     from harness.series import run_series
 
     if pause_on:
+        if parallel > 1:
+            raise click.UsageError("--pause-on pauses one run: leave out --parallel")
         from harness.pausing import require_terminal
 
         require_terminal()
@@ -113,7 +117,7 @@ def command(
         )
         for scenario in scenarios
     ]
-    return run_series(orders, times=times, master=master, quiet=quiet, as_json=as_json)
+    return run_series(orders, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
 
 
 def chosen_version(version: str | None, jars: Path | None) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Came, Outcome
@@ -16,41 +17,44 @@ from harness.experiments.outcomes import Came, Outcome
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""
 CarryOut = Callable[[Experiment], Outcome]
-Timed = tuple[Outcome, float]
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Policy:
     """How experiments are run.
 
-    ``total_s`` is the time for all of them in seconds (None: no limit), ``parallel`` how many run at a time,
-    ``unknown_again`` how often an inconclusive experiment is repeated; ``clock`` returns seconds, ``begins``
-    is called with each that begins.
+    ``total_s`` is the time for all of them in seconds (None: no limit), ``parallel`` how many run at a time;
+    ``clock`` returns seconds.
     """
 
     total_s: float | None = None
     parallel: int = 1
-    unknown_again: int = 0
     clock: Callable[[], float] = time.monotonic
-    begins: Callable[[Experiment], None] = lambda _: None
 
 
 def run_all(
-    experiments: Iterable[Experiment],
-    carry_out: CarryOut,
+    jobs: Iterable[Job],
+    carry_out: Callable[[Job], Result],
     policy: Policy,
     *,
     stop: Callable[[], None] = lambda: None,
-) -> Generator[Outcome, None, None]:
-    """Outcomes as experiments end; none is begun when the time left is less than one usually takes.
+) -> Generator[Result, None, None]:
+    """Results as jobs end; none is begun when the time left is less than one usually takes.
 
-    ``carry_out`` is called in threads, at most ``policy.parallel`` at a time. Closing the iterator, or an
-    error, calls ``stop``, which must make every call end soon, and then waits for these.
+    A job is an experiment, or one mode of a run. Each is taken from ``jobs`` when it begins. ``carry_out`` is
+    called in threads, at most ``policy.parallel`` at a time. Closing the iterator, or an error, calls
+    ``stop``, which must make every call end soon, and then waits for these.
     """
-    waiting = iter(experiments)
+    waiting = iter(jobs)
     began = policy.clock()
     taken: list[float] = []
-    running: set[Future[Timed]] = set()
+    running: set[Future[tuple[Result, float]]] = set()
+
+    def timed(job: Job) -> tuple[Result, float]:
+        began = policy.clock()
+        return carry_out(job), policy.clock() - began
 
     def in_time() -> bool:
         usual = statistics.median(taken) if taken else 0.0
@@ -60,15 +64,14 @@ def run_all(
         try:
             while True:
                 while len(running) < policy.parallel and in_time() and (one := next(waiting, None)):
-                    policy.begins(one)
-                    running.add(threads.submit(_timed, one, carry_out, policy))
+                    running.add(threads.submit(timed, one))
                 if not running:
                     return
                 ended, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in ended:
-                    outcome, took_s = future.result()
+                    result, took_s = future.result()
                     taken.append(took_s)
-                    yield outcome
+                    yield result
         finally:
             if running:
                 stop()
@@ -82,15 +85,18 @@ def affordable(cores: int | None = None, memory_bytes: int | None = None) -> int
     return max(1, min(cores or len(os.sched_getaffinity(0)), memory_bytes // _MEMORY_BYTES))
 
 
-def _timed(experiment: Experiment, carry_out: CarryOut, policy: Policy) -> Timed:
-    """One experiment, and how long it took with all its tries.
+def unknown_again(carry_out: CarryOut, times: int) -> CarryOut:
+    """``carry_out``, which repeats an inconclusive experiment up to ``times`` times.
 
     An anomaly is never run again: repeating until it fits would prove nothing.
     """
-    began = policy.clock()
-    outcome = carry_out(experiment)
-    for tries in range(2, 2 + policy.unknown_again):
-        if outcome.came is not Came.UNKNOWN:
-            break
-        outcome = replace(carry_out(experiment), tries=tries)
-    return outcome, policy.clock() - began
+
+    def carried_out(experiment: Experiment) -> Outcome:
+        outcome = carry_out(experiment)
+        for tries in range(2, 2 + times):
+            if outcome.came is not Came.UNKNOWN:
+                break
+            outcome = replace(carry_out(experiment), tries=tries)
+        return outcome
+
+    return carried_out

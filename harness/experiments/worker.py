@@ -19,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO
 
-from evidence.folder import FoundRun, modes_of, new_run
+from pydantic import TypeAdapter
+
+from evidence.folder import FoundRun, modes_of, new_run, point_latest
 from harness.experiments.outcomes import Came
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
@@ -66,28 +68,25 @@ def _listen(source: TextIO, orders: queue.SimpleQueue[str]) -> None:
 
 
 def _record(tree: Tree, results: Path) -> Tree:
-    """The run's folder, and its outcome where it cannot be judged."""
-    order = Order(
-        scenario=tree["file"] or tree["scenario"],
-        modes=(tree["mode"],),
-        seed=tree["seed"],
-        version=tree["version"],
-        results=results,
-        settings=tuple((name, value) for name, value in tree["settings"]),
-        rounds=tree["rounds"],
-        seed_defects=tuple(tree["defects"]),
-    )
-    folder = ""
+    """The run's folder, and the error that ended the run early, if any."""
+    order = TypeAdapter(Order).validate_python(tree["order"])
+    path = tree["run"] and Path(tree["run"])
+    answer: Tree = {}
     try:
         prepared = prepare(order)
-        path = new_run(results, prepared.plan.name, prepared.seed)
-        folder = str(path.relative_to(results))
+        if path is None:
+            path = new_run(results, prepared.plan.name, prepared.seed)
+            point_latest(results, path)
         record_only(prepared, path, Narrator(quiet=True))
-    except IncapableError as error:
-        return {"came": Came.IMPOSSIBLE, "why": f"{error}", "folder": folder}
     except FencepostError as error:
-        return {"came": Came.ERROR, "why": f"{error}", "folder": folder}
-    return {"folder": folder}
+        came = Came.IMPOSSIBLE if isinstance(error, IncapableError) else Came.ERROR
+        answer["error"] = {
+            "came": came,
+            "why": f"{error}",
+            "remedy": error.remedy,
+            "exit_code": error.exit_code,
+        }
+    return {**answer, "folder": "" if path is None else str(path.relative_to(results))}
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:
@@ -115,4 +114,7 @@ def _told(result: RunResult) -> Tree:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    try:
+        main(sys.argv[1], Path(sys.argv[2]))
+    except KeyboardInterrupt:  # the parent ends it, or Ctrl-C does
+        sys.exit(128 + signal.SIGINT)

@@ -1,6 +1,7 @@
 """The processes that run experiments: some recorders, and one judge with the only Spark session.
 
 A process that hangs or dies is replaced. What a recorder stored can be judged whatever becomes of the judge.
+``fencepost run`` has recorders only, because it judges in its own process.
 """
 
 from __future__ import annotations
@@ -14,22 +15,27 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal
 
+from pydantic import TypeAdapter
+
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Came, Outcome, outcome_of
+from harness.order import Order
 from harness.provenance import CHECKOUT
+from protocol.errors import FencepostError
 
-_LOG = "worker.log"
+LOG = "worker.log"
+_MODULE = "harness.experiments.worker"
 _END_S = 90
 _CHUNK = 65536
 Answer = dict[str, Any]
 
 
-class NoAnswerError(Exception):
+class NoAnswerError(FencepostError):
     """A worker did not answer: ``came`` is the outcome of its experiment, the message is why."""
 
     came: Came = Came.ERROR
@@ -48,10 +54,11 @@ class DiedError(NoAnswerError):
 class Worker:
     """A process that answers one order at a time, started with the first; ``work`` is what it does.
 
-    What it prints besides its answers is appended to ``log``; the runs are below ``results``.
+    What it prints besides its answers is appended to ``log``, or goes to standard error for None; the runs
+    are below ``results``.
     """
 
-    def __init__(self, work: Literal["record", "judge"], log: Path, results: Path) -> None:
+    def __init__(self, work: Literal["record", "judge"], log: Path | None, results: Path) -> None:
         self._work = work
         self._log = log
         self._results = results
@@ -69,14 +76,17 @@ class Worker:
     def _runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def ask(self, order: Mapping[str, Any], timeout_s: float) -> Answer:
-        """The answer to an order; raises ``HungError`` or ``DiedError``, and the next order finds another."""
+    def ask(self, order: Mapping[str, Any], timeout_s: float | None) -> Answer:
+        """The answer to an order, None for no time limit.
+
+        Raises ``HungError`` or ``DiedError``, and the next order finds another process.
+        """
         process = self._ready()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101  # pipes
         try:
             process.stdin.write(json.dumps(order).encode() + b"\n")
             process.stdin.flush()
-            line = _line(process.stdout, time.monotonic() + timeout_s)
+            line = _line(process.stdout, None if timeout_s is None else time.monotonic() + timeout_s)
         except (BrokenPipeError, ValueError):  # it has exited, or was asked to
             line = b""
         if line:
@@ -86,8 +96,9 @@ class Worker:
         process.kill()
         code = process.wait()
         if line is None:
-            raise HungError(f"no end after {timeout_s:g} s; the worker and its servers were ended")
-        raise DiedError(f"the worker died (code {code}); its last words are in {self._log.name}")
+            raise HungError(f"no end after {timeout_s or 0:g} s; the worker and its servers were ended")
+        where = f"; its last words are in {self._log.name}" if self._log else ""
+        raise DiedError(f"the worker died (code {code}){where}")
 
     def end(self) -> None:
         """Ask it to shut down gracefully, permanently; returns at once."""
@@ -114,16 +125,60 @@ class Worker:
                 raise DiedError("the worker was asked to exit")
             if self._process is None or not self._runs:
                 self._answered = False
-                with self._log.open("ab") as log:
+                with self._log.open("ab") if self._log else nullcontext() as log:
                     self._process = subprocess.Popen(
-                        [sys.executable, "-m", "harness.experiments.worker", self._work, str(self._results)],
+                        [sys.executable, "-P", "-m", _MODULE, self._work, str(self._results)],
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE,
                         stderr=log,
-                        cwd=CHECKOUT,
                         env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
                     )
             return self._process
+
+
+class Recorders:
+    """Processes that record runs, ``parallel`` at a time; a context manager that ends them.
+
+    What they print is appended to ``log``, or goes to standard error for None; the runs are below
+    ``results``.
+    """
+
+    def __init__(self, log: Path | None, results: Path, parallel: int) -> None:
+        self._all = [Worker("record", log, results) for _ in range(parallel)]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for recorder in self._all:
+            self._idle.put(recorder)
+
+    def __enter__(self) -> Recorders:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def record(self, order: Order, *, run: Path | None = None, timeout_s: float | None = None) -> Answer:
+        """The answer of an idle process: the run's folder, and the error that ended the run, if any.
+
+        ``run`` is the folder that the order's modes are recorded in, a new one unless given.
+        """
+        recorder = self._idle.get()
+        try:
+            tree = TypeAdapter(Order).dump_python(order, mode="json")
+            return recorder.ask({"order": tree, "run": run and str(run)}, timeout_s)
+        finally:
+            self._idle.put(recorder)
+
+    def stop(self) -> None:
+        """Ask all processes to shut down gracefully; a run in progress ends early."""
+        for recorder in self._all:
+            recorder.end()
+
+    def close(self) -> None:
+        """Let all processes shut down gracefully; kill those that do not."""
+        self.stop()
+        for recorder in self._all:
+            recorder.close()
 
 
 class Crew:
@@ -134,14 +189,11 @@ class Crew:
     """
 
     def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:
-        log = folder / _LOG
+        self._results = results
         self._run_s = run_s
-        self._judge = Worker("judge", log, results)
+        self._judge = Worker("judge", folder / LOG, results)
         self._judging = threading.Lock()
-        self._recorders = [Worker("record", log, results) for _ in range(parallel)]
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        for recorder in self._recorders:
-            self._idle.put(recorder)
+        self._recorders = Recorders(folder / LOG, results, parallel)
 
     def __enter__(self) -> Crew:
         return self
@@ -166,22 +218,20 @@ class Crew:
 
     def stop(self) -> None:
         """Ask all processes to shut down gracefully; every experiment in progress ends as an error."""
-        for worker in (*self._recorders, self._judge):
-            worker.end()
+        self._recorders.stop()
+        self._judge.end()
 
     def close(self) -> None:
         """Let all processes shut down gracefully; kill those that do not."""
         self.stop()
-        for worker in (*self._recorders, self._judge):
-            worker.close()
+        self._recorders.close()
+        self._judge.close()
 
     def _recorded(self, experiment: Experiment) -> Answer:
         self._warm_up()
-        recorder = self._idle.get()
-        try:
-            return recorder.ask(_order(experiment), self._run_s)
-        finally:
-            self._idle.put(recorder)
+        answer = self._recorders.record(experiment.order(self._results), timeout_s=self._run_s)
+        error = answer.pop("error", None)
+        return {**answer, "came": error["came"], "why": error["why"]} if error else answer
 
     def _warm_up(self) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""
@@ -199,24 +249,12 @@ class Crew:
                 return self._judge.ask(recorded, self._run_s)
 
 
-def _order(experiment: Experiment) -> Answer:
-    return {
-        "scenario": experiment.scenario,
-        "file": experiment.file,
-        "mode": experiment.mode,
-        "seed": experiment.number,
-        "version": experiment.version,
-        "settings": experiment.settings,
-        "rounds": experiment.rounds,
-        "defects": experiment.defects,
-    }
-
-
-def _line(source: IO[bytes], deadline: float) -> bytes | None:
+def _line(source: IO[bytes], deadline: float | None) -> bytes | None:
     """The next line of a pipe on which one line at a time is under way; empty at its end, None too late."""
     found = b""
     while not found.endswith(b"\n"):
-        ready, _, _ = select.select([source], [], [], max(0, deadline - time.monotonic()))
+        left_s = None if deadline is None else max(0, deadline - time.monotonic())
+        ready, _, _ = select.select([source], [], [], left_s)
         if not ready:
             return None
         part = os.read(source.fileno(), _CHUNK)

@@ -22,7 +22,7 @@ from harness.campaigns.pruning import prune
 from harness.campaigns.summary import markdown, notices
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Came, Outcome, from_json, outcome_of
-from harness.experiments.running import Policy, affordable, run_all
+from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, unfinished
 from harness.experiments.workers import Crew, DiedError, HungError
 from plans.campaign import load_campaign
@@ -31,7 +31,6 @@ from protocol.errors import UsageError
 NOWHERE = Path("/nowhere")
 CAMPAIGN = load_campaign("gate")
 UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
-ENDLESS = Policy(unknown_again=CAMPAIGN.unknown_again)
 
 
 def scripted(*came: Came) -> Callable[[Experiment], Outcome]:
@@ -41,7 +40,7 @@ def scripted(*came: Came) -> Callable[[Experiment], Outcome]:
 
 
 def carried(came: Sequence[Came]) -> list[Outcome]:
-    return list(run_all(UNITS[: len(came)], scripted(*came), ENDLESS))
+    return list(run_all(UNITS[: len(came)], scripted(*came), Policy()))
 
 
 def test_a_run_that_fails_stops_nothing() -> None:
@@ -51,7 +50,9 @@ def test_a_run_that_fails_stops_nothing() -> None:
 
 def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
     carry = scripted(Came.UNKNOWN, Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.UNKNOWN)
-    assert [(one.came, one.tries) for one in run_all(UNITS[:3], carry, ENDLESS)] == [
+    assert [
+        (one.came, one.tries) for one in map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
+    ] == [
         (Came.AS_EXPECTED, 2),
         (Came.ANOMALY, 1),
         (Came.UNKNOWN, 2),
@@ -224,10 +225,10 @@ class Scripted:
 
     warm = True
 
-    def __init__(self, *answers: dict[str, str] | Exception) -> None:
+    def __init__(self, *answers: dict[str, Any] | Exception) -> None:
         self._answers = iter(answers)
 
-    def ask(self, _order: object, _timeout_s: float) -> dict[str, str]:
+    def ask(self, _order: object, _timeout_s: float) -> dict[str, Any]:
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
@@ -243,10 +244,10 @@ RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
         ([RECORDED], [JUDGED], Came.AS_EXPECTED, "a"),
         ([RECORDED], [DiedError("code -9"), JUDGED], Came.AS_EXPECTED, "a"),
         ([RECORDED], [DiedError("code -9"), DiedError("code -9")], Came.ERROR, "a"),
-        ([RECORDED], [HungError()], Came.HUNG, "a"),
+        ([RECORDED], [HungError("no end")], Came.HUNG, "a"),
         ([DiedError("code -9")], [], Came.ERROR, ""),
-        ([HungError()], [], Came.HUNG, ""),
-        ([{"came": "impossible here", "why": "no root"}], [], Came.IMPOSSIBLE, ""),
+        ([HungError("no end")], [], Came.HUNG, ""),
+        ([{"folder": "", "error": {"came": "impossible here", "why": "no root"}}], [], Came.IMPOSSIBLE, ""),
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome(
@@ -254,8 +255,8 @@ def test_what_becomes_of_a_worker_is_an_outcome(
 ) -> None:
     crew: Any = Crew(tmp_path, tmp_path, run_s=1)
     crew._judge = Scripted(*judge)
-    crew._idle = queue.SimpleQueue()
+    crew._recorders._idle = queue.SimpleQueue()
     for answer in recorder:
-        crew._idle.put(Scripted(answer))
+        crew._recorders._idle.put(Scripted(answer))
     outcome = crew.carry_out(UNITS[0])
     assert (outcome.came, outcome.folder) == (came, folder)

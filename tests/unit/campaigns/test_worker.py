@@ -1,7 +1,8 @@
-"""A worker's answer for a run that could not start; nothing is started."""
+"""What a worker is asked, and its answer for a run that could not start; nothing is started."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -9,18 +10,40 @@ import pytest
 
 from harness.experiments import worker
 from harness.experiments.outcomes import Came
+from harness.experiments.workers import Recorders
+from harness.order import Order
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
 
-ORDER: dict[str, Any] = {
-    "file": None,
-    "scenario": "bp46/truncation",
-    "mode": "protected",
-    "seed": 1,
-    "version": None,
-    "settings": [],
-    "rounds": None,
-    "defects": [],
-}
+ORDER = Order(
+    scenario="mine.yaml",
+    modes=("protected",),
+    seed=1,
+    bookie_conf=Path("bk_server.conf"),
+    keep=True,
+    results=Path("elsewhere"),
+    settings=(("wide", "true"),),
+    rounds=2,
+    seed_defects=("fence-ignored",),
+    repeat=("fencepost", "replay"),
+)
+
+
+class Pipe:
+    """A stand-in for a worker: keeps what it was asked."""
+
+    asked: dict[str, Any]
+
+    def ask(self, asked: dict[str, Any], _timeout_s: float | None) -> dict[str, Any]:
+        self.asked = json.loads(json.dumps(asked))
+        return {}
+
+
+def sent(order: Order, run: Path | None = None) -> dict[str, Any]:
+    """The order as the worker reads it."""
+    recorders: Any = Recorders(None, Path(), 0)
+    recorders._idle.put(pipe := Pipe())
+    recorders.record(order, run=run)
+    return pipe.asked
 
 
 @pytest.mark.parametrize(
@@ -28,7 +51,7 @@ ORDER: dict[str, Any] = {
     [
         (IncapableError("mounting needs root, this is user 1000"), Came.IMPOSSIBLE),
         (PrerequisiteError("the disk under results has 3 MB of free space"), Came.ERROR),
-        (ServerError("b1 did not start"), Came.ERROR),
+        (ServerError("b1 did not start", remedy="see its log"), Came.ERROR),
     ],
 )
 def test_only_what_the_machine_can_never_do_is_no_failure(
@@ -38,5 +61,17 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
-    told = worker._record(ORDER, tmp_path)
-    assert (told["came"], told["why"]) == (came, str(error))
+    told = worker._record(sent(ORDER), tmp_path)
+    assert (told["folder"], told["error"]["came"], told["error"]["why"]) == ("", came, str(error))
+    assert (told["error"]["remedy"], told["error"]["exit_code"]) == (error.remedy, error.exit_code)
+
+
+def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out: list[object] = []
+    monkeypatch.setattr(worker, "prepare", lambda order: order)
+    monkeypatch.setattr(worker, "record_only", lambda order, path, _: carried_out.extend((order, path)))
+    run = tmp_path / "mine" / "now-1"
+    assert worker._record(sent(ORDER, run), tmp_path) == {"folder": "mine/now-1"}
+    assert carried_out == [ORDER, run]

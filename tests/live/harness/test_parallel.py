@@ -1,0 +1,64 @@
+"""``fencepost run --parallel`` live: two runs at a time, both judged, and none survives an end by force."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from evidence.folder import every_mode
+from tests.live.running import Fencepost, assert_as_stated, command_line, document_in, wait_until
+
+Start = Callable[..., Fencepost]
+TWO = ("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--times", "2", "--parallel", "2")
+
+
+def wait_for_both(run: Fencepost) -> None:
+    """Wait until two clusters are up at the same time."""
+
+    def both() -> bool:
+        run.look()
+        assert run.process.poll() is None, run.finish()
+        up = [log for log in run.logs() if "all processes are ready" in log.read_text()]
+        return len(up) == 2
+
+    wait_until(both, "two clusters")
+    assert not any(mode.end_json.exists() for mode in every_mode(run.results)), "one after the other"
+
+
+def test_two_runs_at_a_time_are_judged_and_counted(fencepost: Start) -> None:
+    run = fencepost(*TWO, "--seed", "7", "--json")
+    wait_for_both(run)
+    code, text = run.finish()
+    runs = assert_as_stated(code, text)
+    assert [one["seed"] for one in runs] == [7, 8]
+    assert [(one["of"], one["as_stated"]) for one in document_in(text)["series"]] == [(2, 2)]
+    run.assert_nothing_left()
+    before = {path: path.read_bytes() for path in run.results.rglob("verdict.json")}
+    assert len(before) == 4
+    code, text = fencepost("check", *(one["folder"] for one in runs), "--quiet").finish()
+    assert code == 0, text
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_survives_the_end_of_the_command(number: signal.Signals, fencepost: Start) -> None:
+    run = fencepost(*TWO)
+    wait_for_both(run)
+    run.send(number)
+    code, text = run.finish()
+    assert code == (130 if number is signal.SIGINT else -signal.SIGKILL), text
+    run.assert_nothing_left()
+
+
+def test_a_worker_that_is_killed_ends_the_command_with_its_error(fencepost: Start) -> None:
+    run = fencepost(*TWO)
+    wait_for_both(run)
+    workers = [one for one in run.seen if "harness.experiments.worker" in command_line(one)]
+    assert len(workers) == 2
+    workers[0].kill()
+    code, text = run.finish()
+    assert (code, "the worker died (code -9)" in text) == (1, True), text
+    assert text.count("can be judged: ") == 2
+    run.assert_nothing_left()

@@ -1,0 +1,189 @@
+"""``fencepost run --parallel``: the runs' results, folders and errors; without a worker or a server."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evidence.findings import RunVerdict, Verdict
+from evidence.folder import RunFolder, every_run
+from harness import series
+from harness.cli import fencepost
+from harness.experiments import parallel
+from harness.judging import Judge
+from harness.narrator import Narrator
+from harness.order import Order
+from harness.preparing import Prepared
+from harness.results import ModeResult, RunResult
+from harness.trials import Trial
+from harness.vocabulary import loads, words
+from plans.comparison import Comparison
+from plans.load import find, load
+from protocol.errors import FencepostError
+from protocol.exit_codes import ExitCode
+
+SCENARIO = "bp46/truncation"
+MODES = ("unprotected", "protected", "journal")
+Record = Callable[[Order, Path], dict[str, Any]]
+
+
+class WarmJudge(Judge):
+    """A stand-in for the judge: its session is warm, and every mode is as expected."""
+
+    def __init__(self) -> None:
+        pass
+
+    def wait_warm(self) -> None:
+        pass
+
+
+class FakeRecorders:
+    """A stand-in for the workers: calls ``carry_out``; ``stopped`` once it was asked to stop."""
+
+    carry_out: Record
+    stopped: threading.Event
+
+    def __init__(self, _log: None, _results: Path, _parallel: int) -> None:
+        FakeRecorders.stopped = threading.Event()
+
+    def __enter__(self) -> FakeRecorders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def record(self, order: Order, *, run: Path) -> dict[str, Any]:
+        return FakeRecorders.carry_out(order, run)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+def recorded(order: Order, run: Path) -> dict[str, Any]:
+    """A mode is recorded well."""
+    RunFolder.create(run, order.modes[0]).run_json.touch()
+    return {"folder": str(run)}
+
+
+def judged(folder: RunFolder, *_: object, **__: object) -> ModeResult:
+    verdict = RunVerdict(SCENARIO, folder.mode, Verdict.VALID, "", {})
+    return ModeResult(folder.mode, folder, verdict, Comparison(True, ()))
+
+
+def prepared(results: Path, *, seed: int = 5) -> Prepared:
+    plan = load(find(SCENARIO), words(), workloads=loads())
+    return Prepared(Order(scenario=SCENARIO, results=results), plan, seed, MODES, "4.18.0")
+
+
+@pytest.fixture(autouse=True)
+def _without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "Recorders", FakeRecorders)
+    monkeypatch.setattr(parallel, "judge_mode", judged)
+    monkeypatch.setattr(parallel, "conclude", lambda result, _: result)
+
+
+def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> list[RunResult]:
+    FakeRecorders.carry_out = staticmethod(record)
+    return series._results(runs, WarmJudge(), Narrator(), at_a_time)
+
+
+def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
+    orders: list[Order] = []
+
+    def record(order: Order, run: Path) -> dict[str, Any]:
+        orders.append(order)
+        return recorded(order, run)
+
+    results = carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
+    assert sorted((order.seed or 0, *order.modes) for order in orders) == sorted(
+        (seed, mode) for seed in (5, 6) for mode in MODES
+    )
+    assert [(one.seed, tuple(mode.mode for mode in one.modes)) for one in results] == [(5, MODES), (6, MODES)]
+    assert sorted(one.path for one in results) == every_run(tmp_path)
+    assert (tmp_path / "latest").resolve() == results[1].path
+
+
+def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Path) -> None:
+    """The first run's first mode ends after all of the second run."""
+    second_done = threading.Semaphore(0)
+
+    def record(order: Order, run: Path) -> dict[str, Any]:
+        if (order.seed, order.modes) == (5, MODES[:1]):
+            for _ in MODES:
+                assert second_done.acquire(timeout=30)
+        told = recorded(order, run)
+        if order.seed == 6:
+            second_done.release()
+        return told
+
+    results = carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
+    assert [one.seed for one in results] == [5, 6]
+    assert tuple(mode.mode for mode in results[0].modes) == MODES
+
+
+def test_an_error_ends_the_others_and_says_what_can_be_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def record(order: Order, run: Path) -> dict[str, Any]:
+        told = recorded(order, run)
+        if order.modes == ("unprotected",):
+            return {**told, "error": {"why": "no space", "remedy": "free some", "exit_code": 2}}
+        assert FakeRecorders.stopped.wait(30)
+        return {**told, "error": {"why": "interrupted", "remedy": "", "exit_code": 1}}
+
+    with pytest.raises(FencepostError, match="no space") as raised:
+        carried_out([prepared(tmp_path)], record)
+    assert (raised.value.exit_code, raised.value.remedy) == (ExitCode.USAGE, "free some")
+    out = capsys.readouterr().out
+    assert "begins journal" not in out
+    left = [line for line in out.splitlines() if "can be judged: " in line]
+    assert [line.rpartition("/")[2] for line in left] == ["unprotected", "protected"]
+
+
+def test_runs_that_ended_before_an_error_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    concluded = threading.Event()
+
+    def conclude(result: RunResult, _: Narrator) -> RunResult:
+        concluded.set()
+        return result
+
+    def record(order: Order, run: Path) -> dict[str, Any]:
+        if order.seed == 5:
+            return recorded(order, run)
+        assert concluded.wait(30)
+        return {"error": {"why": "b1 did not start", "remedy": "", "exit_code": 1}}
+
+    counted: list[RunResult] = []
+
+    def trials(results: list[RunResult]) -> list[Trial]:
+        counted.extend(results)
+        return []
+
+    monkeypatch.setattr(parallel, "conclude", conclude)
+    monkeypatch.setattr(series, "trials", trials)
+    with pytest.raises(FencepostError, match="b1 did not start"):
+        carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
+    assert [one.seed for one in counted] == [5]
+    assert "run 2 of 2" in capsys.readouterr().out
+
+
+def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Prepared(
+        Order(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
+    )
+    here = RunResult(SCENARIO, 5, tmp_path, [])
+    monkeypatch.setattr(series, "run", lambda *_: here)
+    assert carried_out([one], lambda *_: pytest.fail("a worker was used"), at_a_time=8) == [here]
+
+
+def test_a_pause_needs_the_terminal_for_one_run() -> None:
+    done = CliRunner().invoke(fencepost, ["run", SCENARIO, "--pause-on", "end", "--parallel", "2"])
+    assert done.exit_code == ExitCode.USAGE
+    assert "leave out --parallel" in done.output
