@@ -25,6 +25,7 @@ from checkers.facts.unrecorded import SENT_LAC, acked_below_sent, unrecorded
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
 from checkers.found import ledger_rows, set_rows
 from checkers.lac.acks import FACTS, TABLES, TOO_SOON, UNACKED, check_acks, conclude_acks, tried, unjudged
+from checkers.lac.strays import OUTSIDE, check_strays, stray_findings
 from checkers.ledger_facts import value_at
 from checkers.rows import Rows
 from checkers.sets.capping import capped
@@ -54,7 +55,7 @@ class Lac:
 
     name = "lac"
     tables: tuple[str, ...] = TABLES
-    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED)
+    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, OUTSIDE)
     facts: tuple[LedgerFact, ...] = (HIGHEST_LAC, SENT_LAC, ADDED, OPENED_TO_RECOVER, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -71,7 +72,7 @@ class Lac:
             told=sum(part.number for part in told),
             low_answers=int(low.sum()),
         )
-        return Found.joined([mine, check_acks(batch, facts, run)])
+        return Found.joined([mine, check_acks(batch, facts, run), check_strays(batch, facts, run)])
 
     def damage(self, found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[str, ...]:
         """What the LACs on the wire show to be missing in the histories."""
@@ -84,7 +85,8 @@ class Lac:
         beyond = list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
         acks = conclude_acks(found, facts, run)
-        findings = [*back, *beyond, *unsent, *acks.findings]
+        stray, strays = ([], 0) if unjudged(run) else stray_findings(found, facts, run)
+        findings = [*back, *beyond, *unsent, *acks.findings, *stray]
         told, low_answers = found.count("told"), found.count("low_answers")
         notes = [*lacking]
         missing = [why for why in unjudged(run) if why not in lacking]
@@ -108,6 +110,7 @@ class Lac:
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
                 **acks.counts,
+                OUTSIDE: strays,
             },
             notes=tuple(notes),
         )

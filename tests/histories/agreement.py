@@ -113,7 +113,10 @@ def lac(history: list[Fact], run: RunFacts) -> Said:
     found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
     unacked = twins_acks.covers_unacked(history, run)
     found.update(("covers_unacked", ledger, entry) for ledger, entry in unacked)
-    return found, "anomaly" if early or unacked else verdict
+    outside = twins_acks.acked_outside(history, run)
+    for (ledger, entry), number in outside.items():
+        found["acked_outside", ledger, entry] += number
+    return found, "anomaly" if early or unacked or outside else verdict
 
 
 def durability(history: list[Fact], run: RunFacts) -> Said:

@@ -177,6 +177,12 @@ on_the_wire(
     [IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=21)],
     lawful=[IN_A_HURRY, acked(0, completed_ns=22), told(0, completed_ns=22)],
 )
+# No version of the metadata names b4.
+on_the_wire(
+    "lac/acked_outside",
+    [created(), took(0, 4, 10)],
+    lawful=[created(), took(0, 3, 10)],
+)
 for kind, proof in (
     ("damaged", Proof.DAMAGED),
     ("foreign", Proof.FOREIGN),

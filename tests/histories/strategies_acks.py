@@ -94,6 +94,8 @@ def _answer(dice: random.Random, ledger: int, entry: int) -> Fact:
         "received_ns": received_ns,
         "forwarded_ns": dice.choice((received_ns, received_ns, received_ns + 9, NEVER)),
         "flags": dice.choice(FLAGS),
+        "boot": dice.choice((1, 1, 1, 0)),
+        "asked_ns": dice.choice((received_ns - 1, received_ns - 1, NEVER)),
     }
     kind = dice.choice((*(Message.ADD,) * 8, Message.RECOVERY_ADD, Message.READ))
     return frame(kind, ledger=ledger, entry=entry, **columns)

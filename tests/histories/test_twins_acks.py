@@ -17,7 +17,7 @@ from tests.histories.lives import took
 from tests.histories.story import BLANK, chunk, run_facts
 from tests.histories.strategies import random_cuts
 from tests.histories.strategies_acks import random_acks
-from tests.histories.twins_acks import acked_too_soon, covers_unacked, judges
+from tests.histories.twins_acks import acked_outside, acked_too_soon, covers_unacked, judges
 
 ONLY = (Lac(),)
 
@@ -48,6 +48,7 @@ def test_adds_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block):
         whole = judged([chunk(history)], run)
         assert told(whole) == Counter((one[0], one[1]) for one in acked_too_soon(history, run)), seed
         assert told(whole, "covers_unacked") == Counter(covers_unacked(history, run)), seed
+        assert whole.judgements["lac"].counts["acked_outside"] == acked_outside(history, run).total(), seed
         parts = [chunk(part) for part in random_cuts(seed, history)]
         assert as_text(judged(parts, run)) == as_text(whole), seed
 
@@ -57,11 +58,12 @@ def test_the_histories_have_everything_that_can_be_told():
     for seed in range(60):
         history, run = random_acks(seed)
         early = acked_too_soon(history, run)
+        seen["outside"] += acked_outside(history, run).total()
         seen["not judged"] += not judges(run)
         seen["early"] += len(early)
         seen["unacked"] += len(covers_unacked(history, run))
         seen["in time"] += judged([chunk(history)], run).judgements["lac"].seen["acked_in_time"]
-    assert all(seen[name] > 10 for name in ("not judged", "early", "unacked", "in time")), seen
+    assert all(seen[name] > 10 for name in ("not judged", "early", "unacked", "outside", "in time")), seen
 
 
 def table(schema, blank, **columns):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import Any
 
@@ -10,7 +11,7 @@ from tests.histories.lawful import Lawful, lawful
 from tests.histories.mutations.edits import Row, acknowledgements, replaced, spans, without
 from tests.histories.mutations.registry import Sign, operator, span
 from tests.histories.story import WRITER, Fact, told
-from tests.histories.twins_acks import covers_unacked
+from tests.histories.twins_acks import covers_unacked, write_set
 
 OURS = ("lac",)
 ACK_QUORUM = 2  # of every lawful history
@@ -94,9 +95,9 @@ def acknowledgements_are_of_our_own_making(case, dice):
     return edited(case.history, answers, **dice.choice([forged, unknown, odd, again])), set()
 
 
-@operator("fewer than AQ bookies are left", of=lawful, only=OURS)
-def all_acknowledgements_are_of_few_bookies(case, dice):
-    """Bookies are counted, not frames; of whatever ensemble they are."""
+@operator("fewer than AQ bookies are left, or one is outside the write set", of=lawful, only=OURS)
+def all_acknowledgements_are_of_other_bookies(case, dice):
+    """Bookies are counted, not frames; and no bookie that the metadata does not name may acknowledge."""
     add, answers = an_add(case, dice)
     bookies = dice.sample(range(1, 10), len(answers))
     if dice.random() < 0.5:
@@ -104,7 +105,12 @@ def all_acknowledgements_are_of_few_bookies(case, dice):
     history = case.history
     for row, bookie in zip(answers, bookies, strict=True):
         history = replaced(history, row, bookie=bookie)
-    return history, too_soon(case, history, add) if len(set(bookies)) < ACK_QUORUM else set()
+    few = too_soon(case, history, add) if len(set(bookies)) < ACK_QUORUM else set()
+    versions, entry = case.rows("ledgers"), add["entry"]
+    given = set().union(*(write_set(version, entry, case.run) for version in versions))
+    outside = Counter(bookie for bookie in bookies if bookie not in given)
+    where = {"first": entry, "last": entry, "ledger": add["ledger"]}
+    return history, [*few, *(Sign("lac/acked_outside", count=number, **where) for number in outside.values())]
 
 
 @operator("fewer than AQ bookies had told it by then", of=lawful, only=OURS)

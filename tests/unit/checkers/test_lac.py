@@ -8,12 +8,14 @@ from tests.histories.lives import said, took
 from tests.histories.story import (
     OBSERVER,
     READER,
+    WRITER,
     acked,
     closed,
     created,
     deferred,
     judged,
     kinds,
+    metadata,
     opened,
     operation,
     recovered,
@@ -290,3 +292,49 @@ def test_the_largest_ack_quorum_of_a_run_is_not_that_of_each_ledger(most_acks):
     history += [took(0, 2, 20, ledger=2), acked(0, completed_ns=99), acked(0, completed_ns=99, ledger=2)]
     [finding] = lac(*history, wire=True, most_acks=most_acks).findings
     assert (finding.ledger, finding.kind) == (2, "acked_too_soon")
+
+
+def outside(*parts, **run):
+    judgement = lac(told(0), *parts, **{"wire": True, **run})
+    return [(one.first_entry, one.last_entry, one.count) for one in judgement.findings]
+
+
+def test_an_acknowledgement_of_a_bookie_that_no_version_names_is_shown_with_the_ensembles():
+    judgement = lac(told(0), created(), took(0, 1, 10), took(0, 4, 11), wire=True)
+    assert [one.kind for one in judgement.findings] == ["acked_outside"]
+    assert judgement.findings[0].text == (
+        "ledger 1: b4 acknowledged entry 0, which no version of the metadata gives to it"
+    )
+    assert judgement.findings[0].proof[1:] == ("metadata version 0: from entry 0 on b1, b2, b3",)
+
+
+def test_a_bookie_acknowledges_what_any_version_gives_to_it():
+    changed = metadata(1, 1, fragments={0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b4")})
+    again = metadata(2, 1, fragments={0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b5")})
+    acks = [took(entry, bookie, 10) for entry, bookie in ((4, 3), (5, 3), (5, 4), (6, 5))]
+    assert outside(created(), changed, again, *acks) == []
+    assert outside(created(), changed, again, *acks, took(3, 4, 10), took(4, 4, 10)) == [(3, 4, 2)]
+
+
+def test_a_striped_write_set_leaves_bookies_out():
+    shape = {"write_quorum": 2}
+    assert outside(created(**shape), took(0, 1, 10), took(0, 2, 10), took(1, 3, 10)) == []
+    assert outside(created(**shape), took(0, 3, 10), took(1, 1, 10)) == [(1, 1, 1), (0, 0, 1)]
+
+
+def test_what_recovery_adds_elsewhere_is_no_anomaly():
+    assert outside(created(), said(Message.RECOVERY_ADD, 4, 10, entry=0, source=WRITER)) == []
+
+
+@pytest.mark.parametrize(
+    ("history", "run"),
+    [
+        ([metadata(1, 1), took(0, 4, 10)], {}),
+        ([created(), vanished(), took(0, 4, 10)], {}),
+        ([created(), took(0, 4, 10)], {"wire": False}),
+        ([created(), took(0, 4, 10)], {"damage": ("frames: torn",)}),
+    ],
+    ids=["a version was not seen", "deleted", "no wire log", "damaged"],
+)
+def test_where_the_metadata_or_the_log_is_not_known_no_bookie_is_outside(history, run):
+    assert outside(*history, **run) == []

@@ -1,0 +1,100 @@
+"""``acked_outside``: a bookie acknowledged an add that no version of the metadata gives to it.
+
+A client sends an add to the write set of its entry, by the ensemble of the entry's fragment, and it writes a
+new ensemble to the metadata before it sends an add there (the replication protocol, "Writing to the ledger"
+and "Ensemble changes"). A copy elsewhere is one that no reader asks for, so it must not count. Recovery's
+adds are left out: recovery keeps a new ensemble to itself until it closes the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.contract import Batch, Found, LedgerFacts, RunFacts
+from checkers.facts.histories import Histories
+from checkers.facts.ledgers import histories
+from checkers.facts.versions import Version
+from checkers.facts.wire import said_of_entries
+from checkers.facts.wording import bookie_name, client_name, entries_text, ledger_text, listed, time_text
+from checkers.facts.write_sets import holders
+from checkers.found import Row, first_rows
+from checkers.rows import Rows
+from checkers.sets.capping import kept
+from checkers.sets.spans import Bools, Ints
+from evidence.codes import Message, Status
+from evidence.findings import Finding
+from protocol.addresses import name_of_id
+
+OUTSIDE = "acked_outside"
+
+
+def check_strays(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
+    """Normal adds that bookies outside the write set acknowledged; the proof: when, the frame, and whose."""
+    took = said_of_entries(batch.frames, Message.ADD).of(status=Status.EOK)
+    took = took.where(np.isin(took["source"], sorted(run.clients.values())))
+    stray = took.where(~_given(took, facts.once(histories), run))
+    proof = [stray[name] for name in ("received_ns", "seq", "source")]
+    return Found.of(first_rows(OUTSIDE, stray["ledger"], stray["entry"], like=[stray["bookie"]], proof=proof))
+
+
+def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
+    """Which rows some version gives to their bookie; all of a ledger whose versions were not all seen."""
+    given = np.ones(took.number, dtype=np.bool_)
+    for ledgers, chain in _alike(metadata, np.unique(took["ledger"])):
+        mine = np.flatnonzero(np.isin(took["ledger"], ledgers))
+        entry, bookie = took["entry"][mine], took["bookie"][mine]
+        duties = [duty & (bookie == number) for number, duty in holders(chain, entry, run.bookies)]
+        given[mine] = np.logical_or.reduce([np.zeros(len(mine), dtype=np.bool_), *duties])
+    return given
+
+
+def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tuple[Version, ...]]]:
+    """Ledgers seen whole and not deleted, those with the same ensembles together, and the versions of one."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for ledger in ledgers.tolist():
+        if metadata.seen_whole(ledger) and ledger not in metadata.deleted:
+            places = {(version.shape, version.fragments) for version in metadata.of[ledger]}
+            groups.setdefault(tuple(sorted(places)), []).append(ledger)
+    for alike in groups.values():
+        yield alike, metadata.of[alike[0]]
+
+
+def stray_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[list[Finding], int]:
+    """The anomalies that are shown, and the number of acknowledgements of this kind."""
+    rows = found.firsts(OUTSIDE, 1)
+    return [_finding(row, facts, run) for row in kept(rows)], sum(row.number for row in rows)
+
+
+def _finding(row: Row, facts: LedgerFacts, run: RunFacts) -> Finding:
+    bookie, received_ns, seq, source = row.proof
+    name = bookie_name(run, bookie)
+    chain = facts.once(histories).of[row.ledger]
+    return Finding(
+        property="lac",
+        kind=OUTSIDE,
+        ledger=row.ledger,
+        first_entry=row.first,
+        last_entry=row.last,
+        count=row.number,
+        text=(
+            f"{ledger_text(run, row.ledger)}: {name} acknowledged {entries_text(row.first, row.last)}, which "
+            "no version of the metadata gives to it"
+        ),
+        proof=(
+            f"{name} answered EOK to the add of entry {row.first} by {client_name(run, source)} at "
+            f"{time_text(run, received_ns)} (frame {seq})",
+            *_ensembles(chain),
+        ),
+    )
+
+
+def _ensembles(chain: tuple[Version, ...]) -> Iterator[str]:
+    """The fragments of the last version."""
+    version = chain[-1]
+    for first, bookies in version.fragments:
+        yield (
+            f"metadata version {version.version}: from entry {first} on "
+            f"{listed(name_of_id(bookie) for bookie in bookies)}"
+        )
