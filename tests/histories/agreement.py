@@ -33,12 +33,12 @@ from tests.histories.story import Fact
 CYCLES = frozenset(each.name for each in CLASSES)
 Things = Counter[tuple[Any, ...]]
 Said = tuple[Things, str | None]
-"""What is convicted, and the verdict; None where a twin has none."""
+"""The anomalies and the verdict; None where a twin gives no verdict."""
 BY_LEDGER = frozenset(
     {"two_ends", "closed_unwritten", "malformed", "illegal_move", "two_versions", "went_back"}
     | {"added_out_of_order", "read_out_of_order", "vanished"}
 )
-"""Kinds that are told as (kind, ledger) and a number of rows; all others entry by entry."""
+"""Kinds that are compared as (kind, ledger) and a number of rows; all others entry by entry."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
 
 
 def lac(history: list[Fact], run: RunFacts) -> Said:
-    """What was told, and by the wire log whether it was told too soon."""
+    """The LACs that clients received, and by the wire log whether they came too soon."""
     found, verdict = plain("lac")(history, run)
     early = twins_acks.acked_too_soon(history, run)
     found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
@@ -142,7 +142,7 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
 
 
 def answers(history: list[Fact], run: RunFacts) -> Said:
-    """What boots denied of their own, and what their disks had held."""
+    """What boots denied of the entries that they had taken, and what their disks had held."""
     if not run.wire:
         return Counter(), None
     found: Things = Counter(twins_recovery.answered(history, run))

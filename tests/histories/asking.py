@@ -97,13 +97,13 @@ def answered(
 
 
 def swallowed(source: str, bookie: str, what: What, status: Status = EOK, **columns: Any) -> Fact:
-    """An answer that a rule of ours kept from its client."""
+    """An answer that a fault rule kept from its client."""
     lost = {"delivered": Status.NONE, "forwarded_ns": NEVER, "flags": FrameFlag.DROPPED, "rule": 1}
     return answered(source, bookie, what, status, **{**lost, **columns})
 
 
 def forged(source: str, bookie: str, what: What, status: Status = ENOENTRY, **columns: Any) -> Fact:
-    """An answer that a rule of ours made where the bookie said EOK."""
+    """An answer that a fault rule made where the bookie said EOK."""
     made = {"delivered": status, "flags": FrameFlag.FORGED, "rule": 1}
     return answered(source, bookie, what, EOK, **{**made, **columns})
 

@@ -146,7 +146,7 @@ class Writer(Client):
             self._give_up(FENCE_CODE)
         elif self.late or self._spare():
             self._replace(position)
-        else:  # nobody can take its place: go on without it as long as an ack quorum is left
+        else:  # no spare bookie: go on without it as long as an ack quorum is left
             self.pending[entry][2].add(position)
             if self.meta.shape[1] - len(self.pending[entry][2]) < self.meta.shape[2]:
                 self._give_up(OTHER_CODE)
@@ -169,7 +169,7 @@ class Writer(Client):
             self.acked += 1
 
     def _replace(self, position: int) -> None:
-        """Put another bookie in the place of one that failed, from the first unacknowledged entry on."""
+        """Replace a bookie that failed, from the first unacknowledged entry on."""
         if self.late:
             self._give_up(OTHER_CODE)
             return

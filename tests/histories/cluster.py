@@ -170,7 +170,7 @@ class Cluster:
         if what == "force":
             bookie.flush(ledger)
             return OK, None
-        if what in ("fence", "recovery read"):  # whoever denies an entry must not take it later
+        if what in ("fence", "recovery read"):  # a bookie that denies an entry must not take it later
             bookie.fences.add(ledger)
         if what in ("fence", "lac"):
             copy = bookie.highest(ledger)

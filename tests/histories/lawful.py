@@ -1,7 +1,7 @@
-"""Lawful histories of one ledger, made by dice piece by piece: whatever they hold, nothing may convict.
+"""Lawful histories of one ledger, made by dice piece by piece: no checker may report an anomaly of them.
 
 What clients did, what the links carried, what became of the metadata, and what bookies answer in the
-end fit together: a bookie that took an entry has it, and the times are in order.
+end fit together: a bookie that took an entry keeps it, and the times ascend.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Lawful:
 
 @dataclass
 class _Tale:
-    """A history as it is told: the clock and the links are ``wire``'s, ``took`` says who has an entry."""
+    """A history while it is made: ``wire`` has the clock and the links, ``took`` each entry's bookies."""
 
     dice: Random
     wire: Wire = field(default_factory=Wire)
@@ -90,7 +90,7 @@ class _Tale:
         return self.during(fact, self.wire.tick())
 
     def version(self, fact: Fact) -> None:
-        """A new version of the metadata; nobody may have noticed when it came into force."""
+        """A new version of the metadata; when it came into force may be unknown."""
         at_ns = self.wire.tick()
         latest_ns = self.dice.choice([NEVER, at_ns])
         self.versions.append((fact[0], {**fact[1], "earliest_ns": at_ns, "latest_ns": latest_ns}))
@@ -103,7 +103,7 @@ class _Tale:
         return set(self.dice.sample(of, self.dice.randint(least, len(of))))
 
     def stored(self, kind: Message, source: int, entry: int, least: int, *, most: int = 3) -> None:
-        """An entry goes to its write set, and at least so many of it take it."""
+        """An entry goes to its write set, and at least ``least`` of its bookies take it."""
         takers = set(sorted(self.some(self.bookies(), least))[:most])
         for bookie in self.bookies():
             answer = Status.EOK if bookie in takers else None
@@ -256,7 +256,7 @@ def _last_look(tale: _Tale, end: int) -> list[Fact]:
 
 
 def _answers(tale: _Tale, entry: int, there: bool) -> list[Fact]:
-    """Bookies 1 to 5 in both passes: who took an entry has it, of the others anyone may."""
+    """Bookies 1 to 5 in both passes: those that took an entry hold it, any other may."""
     asked_ns = tale.wire.tick()
     others = tale.some(list(EVERYONE), 1 if there else 0)
     holders = others | tale.took.get(entry, set())

@@ -164,7 +164,7 @@ says(
     [created(), acked(0), refused(1), told(1)],
     lawful=[created(), acked(0), refused(1), told(0)],
 )
-# Two bookies are AQ; the second's acknowledgement was passed on at 22, when the writer had been told at 21.
+# Two bookies are AQ; the second's acknowledgement was passed on at 22, when the writer had got ok at 21.
 IN_A_HURRY = [created(), took(0, 1, 10), took(0, 2, 20)]
 on_the_wire(
     "lac/acked_too_soon",

@@ -1,4 +1,4 @@
-"""What never comes to its end, each as a literal history; ``LITERALS`` has those before it too."""
+"""What never ends, each as a literal history; ``LITERALS`` includes the literals of the other module."""
 
 from __future__ import annotations
 

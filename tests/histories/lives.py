@@ -32,7 +32,7 @@ def fenced(bookie: int, at_ns: int, **columns: Any) -> Fact:
 
 
 def forged(entry: int, bookie: int, at_ns: int, **columns: Any) -> Fact:
-    """A rule of ours denied an entry to a recoverer in a bookie's name."""
+    """A fault rule denied an entry to a recoverer in a bookie's name."""
     denial = {"status": Status.NONE, "delivered": Status.ENOENTRY, "rule": 2, "boot": 0}
     flags = FrameFlag.FENCING | FrameFlag.RECOVERY | FrameFlag.FORGED
     return fenced(bookie, at_ns, entry=entry, **{"flags": flags, **denial, **columns})

@@ -1,6 +1,6 @@
 """Literal histories over logs: ``ok(append("x", 1), read("x", 1))``.
 
-Unless told otherwise every transaction is one process's only one and overlaps all others, so that neither
+Unless stated otherwise every transaction is one process's only one and overlaps all others, so that neither
 a process's order nor real time relates any two.
 """
 

@@ -1,9 +1,9 @@
 """The simulator's network: links with a proxy in the middle, connections that break, rules on messages.
 
 A message makes two hops each way: to the proxy, on to the bookie, the answer to the proxy, on to
-the client. Hops of one kind on one link are in order, all others in any. What the proxies see is
-kept by :mod:`tests.histories.wire`. A link may be cut and a bookie down; then the sender is told an
-error, as a broken connection tells it. A server's link to itself has no proxy.
+the client. Hops of the same kind on one link keep their order. What the proxies see is
+kept by :mod:`tests.histories.wire`. A link may be cut and a bookie down; then the sender gets an
+error, as from a broken connection. A server's link to itself has no proxy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Rule:
 
 @dataclass(eq=False)
 class Exchange:
-    """One request and what becomes of it; the asker is told once."""
+    """One request and its fate; the asker gets one answer."""
 
     number: int
     source: int
@@ -114,7 +114,7 @@ class Network:
             self.release(rule)
 
     def act_by(self, rule: Rule) -> Rule:
-        """Put a rule in force, behind those that are."""
+        """Put a rule in force, after the present ones."""
         self.log.rules += 1
         rule.number = self.log.rules
         self.rules.append(rule)

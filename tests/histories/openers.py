@@ -105,7 +105,7 @@ class Opener(Client):
     def _read_one(self, ledger: int, meta: Metadata, entry: int) -> Conversation:
         """A copy, ``NONE`` when enough bookies deny it, None when it cannot be decided.
 
-        Asked are the bookies that were to store it, not those that recovery put in their place.
+        Asked are the bookies that were to store it, not the ones by which recovery replaced them.
         """
         shape, bookies = meta.shape, meta.fragments[-1][1]
         targets = [bookies[position] for position in write_set(shape, entry)]

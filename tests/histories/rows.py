@@ -32,7 +32,7 @@ def ledgers_of(history: list[Fact]) -> list[int]:
 
 
 def chain(history: list[Fact], ledger: int) -> list[Row]:
-    """The ledger's versions, in order, less the row that says it was deleted."""
+    """The ledger's versions, ascending, less the row that says it was deleted."""
     found = [row for row in rows(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
     return sorted(found, key=lambda row: row["version"])
 

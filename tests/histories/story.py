@@ -74,7 +74,7 @@ def acked(entry: int, **columns: Any) -> Fact:
 
 
 def unsure(entry: int, **columns: Any) -> Fact:
-    """An add of which nobody knows whether it was written."""
+    """An add with the outcome unknown: it may have been written or not."""
     return added(entry, **{"outcome": Outcome.UNKNOWN, "result": -1, "lac": -1, "expected": -1, **columns})
 
 
@@ -156,7 +156,7 @@ def lost(entry: int, *, bookies: Iterable[int] = (1, 2, 3), number: int = 2, led
 
 
 def found(entry: int, *, bookies: Iterable[int] = (1, 2, 3), number: int = 2, ledger: int = 1) -> list[Fact]:
-    """Every one of the bookies has it."""
+    """Every one of the bookies holds the entry."""
     return [answered(entry, bookie, Holding.PRESENT, number=number, ledger=ledger) for bookie in bookies]
 
 

@@ -30,7 +30,7 @@ def digest(ledger: int, entry: int) -> int:
 def put(
     ledger: int, entry: int, at: tuple[int, int | None], outcome: Outcome = Outcome.OK, **columns: Any
 ) -> Fact:
-    """An add; without an end it has told nothing at all."""
+    """An add; without an end it returned nothing."""
     invoked, completed = at
     ended = {"result": entry, "expected": entry, "digest": digest(ledger, entry), "completed_ns": completed}
     pending = {"outcome": Outcome.PENDING, "completed_ns": NEVER}
@@ -70,7 +70,7 @@ def seen(
 ) -> list[Fact]:
     """A pass of the reader, which found the last ledger open or ``closed``.
 
-    It opened the ledgers of which it read anything, unless told otherwise.
+    It opened the ledgers of which it read anything, unless stated otherwise.
     """
     mine = {"client": READER, "handle": handle, "flags": Flag.PASS}
     times = {"invoked_ns": at[0], "completed_ns": at[1]}

@@ -147,7 +147,7 @@ WHOLE = 10**9
 
 
 def blocks(history: list[Fact], entries: int) -> list[list[Fact]]:
-    """The rows of each block of so many entries; metadata, and rows that name no entry, are a block's too."""
+    """The rows of each block of ``entries`` ids; metadata, and rows without an entry, are a block's too."""
     found: dict[tuple[int, int], list[Fact]] = {}
     for table, row in history:
         for piece in _pieces(row, entries) if table == "holdings" else (row,):

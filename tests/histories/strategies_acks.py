@@ -10,7 +10,7 @@ from evidence.codes import NEVER, Direction, FrameFlag, Kind, Message, Outcome, 
 from tests.histories.exchanges import frame
 from tests.histories.story import READER, WRITER, Fact, metadata, operation, run_facts
 
-FAR = 2**45  # so far apart that ledgers have to be ranked
+FAR = 2**45  # far enough apart that ledgers have to be ranked
 LEDGERS = (1, 2, 2 + FAR)
 SAID = (*(Status.EOK,) * 12, *Status, 100_042)
 FLAGS = (*(0,) * 8, *FrameFlag)

@@ -51,7 +51,7 @@ def timed(rng: random.Random, row: Txn) -> Txn:
 
 
 def simulated(rng: random.Random) -> list[Txn]:
-    """A serial store whose transactions sometimes work on an old copy, or are lost once told ok."""
+    """A serial store whose transactions sometimes work on an old copy, or are lost once acknowledged."""
     logs: dict[str, list[int]] = {key: [] for key in KEYS}
     copies = [{key: list(log) for key, log in logs.items()}]
     rows, clock, element = [], 0, 0
@@ -78,7 +78,7 @@ def simulated(rng: random.Random) -> list[Txn]:
 
 
 def one_at_a_time(rows: list[Txn]) -> list[Txn]:
-    """Transactions that overlap another of their process move to a process of their own."""
+    """Transactions that overlap another of their process move to a new process."""
     free: dict[int, int] = {}
     moved = []
     for at, row in sorted(enumerate(rows), key=lambda pair: (pair[1].invoked or 0, pair[0])):

@@ -1,4 +1,4 @@
-"""Histories of recoveries: half lawful, half nonsense, of two ledgers, with all that excuses or convicts.
+"""Histories of recoveries: half lawful, half nonsense, of two ledgers, with all excuses of anomalies.
 
 A seed decides everything; a long history has up to some hundred rows.
 """
@@ -23,7 +23,7 @@ LAST_NS = 120
 
 
 class Tale:
-    """A history as it is told, with a clock."""
+    """A history while it is made, with a clock."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)

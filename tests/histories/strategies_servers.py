@@ -1,7 +1,7 @@
 """Histories of boots: two bookies, two ledgers, lives of any events at any times, near each other.
 
 A seed decides everything. Half of the boots follow BP-46's order and are then disturbed; the others are
-a heap of events. What a rule needs is drawn often enough that each convicts and each is excused.
+a heap of events. What a rule needs is drawn often enough that each rule is both broken and excused.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_of_any_log_the_twin_says_the_same(seed: int) -> None:
 @given(SEEDS)
 @steady(60)
 def test_a_lawful_log_and_a_lawful_set_are_not_condemned(seed: int) -> None:
-    """One writer, readers that follow it, and sends and adds of which nobody knows."""
+    """One writer, readers that follow it, and sends and adds with unknown outcomes."""
     random = Random(seed)
     log: list[Operation] = []
     members: list[Operation] = []

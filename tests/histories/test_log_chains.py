@@ -1,4 +1,4 @@
-"""Logs made of ledgers: lawful leaders and readers are never condemned, and what went wrong is told."""
+"""Logs made of ledgers: lawful leaders and readers have no anomaly, and what went wrong is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated histories of known truth: lawful ones are valid, a lost acknowledged append is told."""
+"""Generated histories of known truth: lawful ones are valid, a lost acknowledged append is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of work: what was not looked at to the end is not called valid, and what is certain is told."""
+"""Limits of work: an unfinished search is not called valid, and what is certain is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every anomaly of logs as a small literal history, with the class to be told, and lawful ones beside."""
+"""Every anomaly of logs as a small literal history, with the class to be reported, and lawful ones beside."""
 
 from __future__ import annotations
 

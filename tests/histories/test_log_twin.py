@@ -88,7 +88,7 @@ def same_cycles(twin: Twin, result: Result) -> None:
 
 
 def accounts_for(strong: CycleClass, nodes: frozenset[int], weak: CycleClass, own: frozenset[int]) -> bool:
-    """Whether what was told within a component explains that a cycle there was not told by its own class."""
+    """Whether the findings in a component explain why a cycle there has no finding of its class."""
     if not nodes <= own:
         return False
     return implies(strong, weak) or hides(strong, weak)

@@ -1,4 +1,4 @@
-"""Lawful histories are valid; every operator's mutants convict where they are illegal, and only there."""
+"""Lawful histories are valid; mutants have an anomaly where they are illegal, and only there."""
 
 import pyarrow.compute as pc
 import pytest

@@ -1,4 +1,4 @@
-"""What the wire says of simulated runs: lawful ones convict nobody, bugs are found as ``Truth`` has them.
+"""What the wire says of simulated runs: lawful ones have no anomaly, bugs are found as ``Truth`` has them.
 
 The simulator shares no theory with the checkers. Where it knows more than the record can prove (who
 wrote a close, what a bookie still owed after it had been replaced), less may be found, never more.
@@ -123,7 +123,7 @@ def test_a_recoverer_that_goes_on_after_one_answer_to_fencing_is_convicted():
 
 @pytest.mark.parametrize("variant", ["contested", "old protocol", "messages late and twice"])
 def test_a_bookie_that_denies_what_it_took_is_convicted_of_each_entry(variant):
-    """But of those that it may have forgotten."""
+    """Except for ledgers that it may have forgotten."""
     seen = Counter()
     for seed in range(2000, 2030):
         simulation = simulated(seed, bugs=Bugs(denies=0.2), dated=1.0, **LAWFUL[variant])
@@ -137,7 +137,7 @@ def test_a_bookie_that_denies_what_it_took_is_convicted_of_each_entry(variant):
 
 
 def may_forget(simulation, bookie, ledger):
-    """A ledger that was deleted, or after the close of which replication put another in its place."""
+    """A ledger that was deleted, or after whose close replication replaced the bookie."""
     return any(
         version.state == DELETED
         or (version.state == CLOSED and all(bookie not in bookies for _, bookies in version.fragments))

@@ -65,7 +65,7 @@ def test_fencing_convicts_exactly_of_what_happened(bugs, rules, old_protocol):
         judgement, truth = judged(simulation).judgements["fencing"], simulation.truth()
         late, took = added_late(judgement), took_though_fenced(judgement)
         assert late == truth.acked_after_close, seed
-        # That an add came to the bookie after the fence is proven only if it came to the proxy after it.
+        # An add reached the bookie after the fence for certain only if it reached the proxy after it.
         assert took <= truth.took_though_fenced, seed
         assert (judgement.verdict is Verdict.ANOMALY) == bool(late or took), seed
         seen["late"] += len(late)
@@ -96,13 +96,13 @@ def test_a_loss_is_unexplained_only_where_somebody_never_lost_the_entry(shape):
             for entry in entries(one)
         }
         assert unexplained & truth.acked <= held, seed
-        # What is responsible no more may collect its copy, so that it has it still proves nothing.
+        # A bookie that owes the entry no more may collect its copy: that it still holds it proves nothing.
         assert {place for place in held if responsible_have(simulation, *place)} <= unexplained, seed
     assert seen["explained"] > 0 and not seen["forged"]
 
 
 def responsible_have(simulation, ledger, entry):
-    """Whether a bookie that the last version wants an entry on has it."""
+    """Whether a bookie to which the last version gives an entry holds it."""
     targets = simulation.cluster.versions[ledger][-1].targets(entry)
     return any(simulation.cluster.bookies[number].holds(ledger, entry) for number in targets)
 

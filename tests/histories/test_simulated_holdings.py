@@ -1,7 +1,7 @@
 """What disks prove of simulated runs: classes of loss as the truth and a naive twin have them.
 
 Who lost what is known to the simulator alone: an entry that no bookie has in the end was lost by
-crashes, one that some bookie has was not.
+crashes, an entry that some bookie holds was not.
 """
 
 import json
@@ -36,7 +36,7 @@ CHECKERS = (Durability(), Answers())
 
 
 def facts_of(simulation):
-    """With what a log tells of each boot: the simulator's checks are told in full."""
+    """With what a log says of each boot: the simulator's checks are logged in full."""
     facts = simulation.facts()
     logs = [{**row, "event": "log_read"} for row in facts.servers if row["event"] == "started"]
     return replace(facts, servers=(*facts.servers, *logs))
@@ -95,7 +95,7 @@ def test_no_crash_explains_the_loss_of_what_was_journaled():
 
 
 def doctored(dice, history, facts):
-    """One thing changed that may turn a class: the twin says what comes of it."""
+    """One thing changed that may turn a class: the twin says which class results."""
     disks = [row for name, row in history if name == "holdings"]
     acks = [row for name, row in history if name == "frames" and row["boot"] and row["entry"] >= 0]
     what = dice.choice(["forgotten", "held", "unread", "no fault", "repaired", "unlogged"])

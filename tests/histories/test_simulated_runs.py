@@ -1,4 +1,4 @@
-"""Runs of the simulator: without loss they are valid, with loss they convict exactly of the truth."""
+"""Runs of the simulator: without loss they are valid, with loss their anomalies are exactly the truth."""
 
 import pytest
 
@@ -12,7 +12,7 @@ SHAPES = [(3, 3, 2), (3, 2, 2), (4, 3, 2), (5, 3, 2), (3, 3, 3), (4, 2, 1)]
 
 
 def verdict_of(simulation):
-    """Of all but ``servers``, which rests on bookies' logs: nobody writes them here."""
+    """Of all but ``servers``, which rests on bookies' logs: the simulator writes no logs."""
     checkers = tuple(checker for checker in CHECKERS if checker.name != "servers")
     return judge([chunk(simulation.history())], simulation.facts(), checkers=checkers)
 

@@ -79,7 +79,7 @@ def adds(entry):
 
 
 def answers(entry, bookie):
-    """The third bookie's come after the writer was told, from a different one each time."""
+    """The third bookie's come after the writer got ok, from a different bookie each time."""
     place = (bookie + entry) % 3
     at_ns = entry * 100 + 50 + place * 5 + np.where(place == 2, 9, 0)
     blank = took(0, 1, 1)[1]

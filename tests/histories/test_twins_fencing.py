@@ -40,7 +40,7 @@ def entries(finding):
 
 
 def rows_of(judgement):
-    """(kind, ledger) -> how many rows convict; and which entries they are about."""
+    """(kind, ledger) -> number of rows with an anomaly; and which entries they are about."""
     numbers = Counter()
     for finding in judgement.findings:
         numbers[finding.kind, finding.ledger] += finding.count
@@ -143,4 +143,4 @@ def test_a_million_frames_are_scanned_within_a_second_and_leave_little(ensemble,
     summaries = check_all(part, run_facts(wire=True), known, checkers=CHECKERS)
     assert time.process_time() - begun < 1.0
     assert len(pickle.dumps(summaries)) < 500_000
-    assert not summaries["durability"].rows.num_rows  # nobody was promised any of these
+    assert not summaries["durability"].rows.num_rows  # none of these was promised to a client

@@ -38,7 +38,7 @@ def as_text(verdict):
 
 
 def things(judgement):
-    """Every (kind, ledger, entry) with the number of findings that have it."""
+    """Every (kind, ledger, entry) with the number of its findings."""
     found = Counter()
     for finding in judgement.findings:
         assert finding.count == finding.last_entry - finding.first_entry + 1

@@ -1,4 +1,4 @@
-"""Valid histories of every source accuse nobody; `scripts/bench valid` judges 10,000 of them."""
+"""Valid histories of every source have no anomaly; `scripts/bench valid` judges 10,000 of them."""
 
 import pytest
 from click.testing import CliRunner

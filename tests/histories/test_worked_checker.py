@@ -1,4 +1,4 @@
-"""The checker that docs/writing-a-checker.md builds works as it stands there, and passes its trial."""
+"""The checker that docs/writing-a-checker.md builds works as it is printed there, and passes its trial."""
 
 from __future__ import annotations
 

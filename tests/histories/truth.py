@@ -19,12 +19,12 @@ class Truth:
     """The truth.
 
     Of ledgers that were not deleted, as (ledger, entry): ``acked``, and of these the ``cut_off`` by
-    a close, those that are ``nowhere``, the ``unreadable``. ``acked_after_close``: added after the
+    a close, the ``nowhere`` ones, the ``unreadable``. ``acked_after_close``: added after the
     ledger was closed, beyond its end, and acknowledged.
 
     As (bookie, boot, ledger, entry), of what a bookie had said in the same boot before it got the
     question: ``took_though_fenced`` and ``denied``, entries that it had taken. ``denied_in_limbo`` are
-    denials of one that may have lost entries, about a ledger that was not closed.
+    denials of a bookie that may have lost entries, about a ledger that was not closed.
 
     Ledgers that a recoverer closed on less than its quorums, by the answers that had been passed on
     to it: ``closed_on_too_few`` denials, ``fenced_too_few`` bookies.
@@ -73,13 +73,13 @@ def truth_of(cluster: Cluster, writers: list[Writer], recoverers: Iterable[Opene
 
 
 def named(cluster: Cluster, ledger: int) -> set[int]:
-    """Bookies that some version of the metadata names; nobody would look anywhere else."""
+    """Bookies that some version of the metadata names; no client looks anywhere else."""
     fragments = [fragment for version in cluster.versions[ledger] for fragment in version.fragments]
     return {bookie for _, bookies in fragments for bookie in bookies}
 
 
 def _promised(writers: list[Writer]) -> Entries:
-    """Entries of ok adds; of deferred ones those that an ok force followed."""
+    """Entries of ok adds; of deferred ones only if an ok force followed."""
     promised = set()
     for writer in writers:
         forces = [r for r in writer.rows if r["kind"] == Kind.FORCE and r["outcome"] == Outcome.OK]

@@ -1,7 +1,7 @@
 """Naive twins of the checkers: the rules again, in obvious lines over lists of rows.
 
 They share no code with the real ones but the integer codes, loop over everything as often as they
-like, and are right by being read. Each returns ``Plain``: the set of things convicted, and the verdict.
+like, and are right by being read. Each returns ``Plain``: the set of anomalies, and the verdict.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def told_ends(history: list[Fact], ledger: int) -> set[int]:
 
 
 def telling_ends(history: list[Fact], ledger: int) -> list[Row]:
-    """The operations that were told where the ledger ends: their writers' closes, and recoveries."""
+    """The operations that returned where the ledger ends: their writers' closes, and recoveries."""
     writers = {
         (row["client"], row["handle"])
         for row in operations(history, Kind.CREATE)

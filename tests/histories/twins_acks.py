@@ -36,7 +36,7 @@ def judges(run: RunFacts) -> bool:
 
 
 def acked_at(history: list[Fact]) -> dict[Added, int]:
-    """Every add that was told ok, and when (of two under one id the later)."""
+    """Every acknowledged add, and when it was (of two under one id the later)."""
     found: dict[Added, int] = {}
     for row in rows(history, "operations"):
         if row["kind"] == Kind.ADD and row["outcome"] == Outcome.OK and row["entry"] >= 0:
@@ -46,7 +46,7 @@ def acked_at(history: list[Fact]) -> dict[Added, int]:
 
 
 def told_by(history: list[Fact], add: Added, by_ns: int) -> set[int]:
-    """The bookies that can have told the writer by then that they took it."""
+    """The bookies whose acknowledgement can have reached the writer by then."""
     return {
         row["bookie"]
         for row in rows(history, "frames")
@@ -60,7 +60,7 @@ def told_by(history: list[Fact], add: Added, by_ns: int) -> set[int]:
 
 
 def ack_quorum(history: list[Fact], ledger: int) -> int | None:
-    """None where nobody knows it, or where the metadata was put back."""
+    """None where it is unknown, or where the metadata was put back."""
     versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
     quorums = [row["ack_quorum"] for row in versions if row["state"] != 0]
     return None if not quorums or any(row["put_back"] for row in versions) else min(quorums)

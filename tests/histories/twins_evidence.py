@@ -11,7 +11,7 @@ OF_THE_WIRE_OR_DISKS = ("frames", "holdings")
 
 
 def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
-    """Nothing is ever convicted; the verdict."""
+    """No anomaly, ever; the verdict."""
     done = [row for table, row in history if table == "operations" and row["outcome"] == Outcome.OK]
     asked = [row for table, row in history if table == "census"]
     enough = (
@@ -25,7 +25,7 @@ def evidence(history: list[Any], run: Any) -> tuple[frozenset[Any], str]:
 
 
 def _doubtful(fault: Any) -> bool:
-    """A blind recorder, or a fault of which nobody knows that it took effect, or that it ended."""
+    """A blind recorder, or a fault of which it is unknown whether it took effect, or whether it ended."""
     if fault["kind"] == "unplanned":
         return fault["target"] in ("proxy", "observer")
     if fault["injected_ns"] == NEVER:

@@ -266,7 +266,7 @@ def reading(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
 
 
 def denied_reading(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
-    """The window is that of all denied reads of the ledger."""
+    """The window covers all denied reads of the ledger."""
     reads = [
         row
         for row in operations(history, Kind.READ)

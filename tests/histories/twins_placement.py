@@ -6,7 +6,7 @@ from typing import Any
 
 
 def placement(history: list[Any], run: Any) -> tuple[frozenset[tuple[int, int]], str]:
-    """(ledger, first entry of the fragment) of all that convicts, and the verdict."""
+    """(ledger, first entry of the fragment) of all anomalies, and the verdict."""
     if not run.racks:
         return frozenset(), "unknown" if "placement" in run.required else "not judged"
     if run.damage:

@@ -218,7 +218,7 @@ def unread(history: list[Fact], ledger: int, run: RunFacts) -> Iterator[int]:
 
 
 def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
-    """What is convicted, and how each close was ruled."""
+    """The anomalies, and how each close was ruled."""
     things: Things = Counter()
     rulings: Counter[str] = Counter()
     for ledger in sorted({row["ledger"] for _, row in history if row["ledger"] >= 0}):
@@ -342,7 +342,7 @@ def says(row: Row) -> bool:
 
 
 def answered(history: list[Fact], run: RunFacts) -> Things:
-    """What ``answers`` convicts, once for each boot."""
+    """The anomalies of ``answers``, once for each boot."""
     found = set()
     for row in filter(denies, said(history)):
         if row["received_ns"] >= excused_ns(history, row, run):

@@ -16,7 +16,7 @@ Things = frozenset[tuple[str, int, int]]
 
 
 def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
-    """(kind, ledger, entry) of all that convicts, and the verdict."""
+    """(kind, ledger, entry) of all anomalies, and the verdict."""
     census = [row for table, row in history if table == "census"]
     numbers = sorted({row["pass_number"] for row in census})[-2:]
     refused = "unknown" if "replicas" in run.required else "not judged"

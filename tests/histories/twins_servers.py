@@ -13,7 +13,7 @@ HARMLESS = ("cut", "kill", "power_loss")
 
 
 def servers(history: list[Any], run: Any) -> tuple[Found, str]:
-    """(kind, ledger) -> how often it convicts, and the verdict."""
+    """(kind, ledger) -> the number of its anomalies, and the verdict."""
     boots = _boots(run)
     if run.damage or any(_up(one) and _unread(one, boots, run) for one in boots):
         return Counter(), "unknown"

@@ -1,4 +1,4 @@
-"""Acknowledgements on the wire: taken away, late, swallowed, forged, beside an add that was told ok."""
+"""Acknowledgements on the wire: taken away, late, swallowed or forged, of an add that was acknowledged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ACK_QUORUM = 2  # of every lawful history
 
 
 def an_add(case: Lawful, dice: Random) -> tuple[Row, list[Row]]:
-    """An add that was told ok, and the answers EOK that its writer had got by then."""
+    """An acknowledged add, and the answers EOK that its writer had received by then."""
     add = dice.choice([row for row in case.operations(Kind.ADD) if row["outcome"] == Outcome.OK])
     answers = acknowledgements(case.history, add["entry"])
     assert all(row["forwarded_ns"] <= add["completed_ns"] for row in answers)
@@ -42,14 +42,14 @@ def some(answers: list[Row], dice: Random) -> tuple[list[Row], bool]:
 
 
 def too_soon(case: Lawful, history: list[Fact], add: Row) -> set[Sign]:
-    """The add was told ok too soon; and a LAC that covers it, by the naive twin, was told too soon."""
+    """The add was acknowledged too soon; and by the naive twin, a LAC that covers it came too soon."""
     covered = {entry for _, entry in covers_unacked(history, case.run)}
     return span("lac/acked_too_soon", add["entry"], add["entry"]) | spans("lac/covers_unacked", covered)
 
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
 def acknowledgements_never_were(case, dice):
-    """Some bookies' acknowledgements of an add that was told ok were never on the wire."""
+    """Some bookies' acknowledgements of an acknowledged add were never on the wire."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
     history = dropped(case.history, chosen)
@@ -69,7 +69,7 @@ def acknowledgements_come_late(case, dice):
 
 @operator("fewer than AQ bookies are left", of=lawful, only=OURS)
 def acknowledgements_never_reach_the_writer(case, dice):
-    """A rule of ours swallowed some bookies' acknowledgements, or made refusals of them."""
+    """A fault rule dropped some bookies' acknowledgements, or made refusals of them."""
     add, answers = an_add(case, dice)
     chosen, few = some(answers, dice)
     swallowed = {
@@ -85,7 +85,7 @@ def acknowledgements_never_reach_the_writer(case, dice):
 
 @operator("never", of=lawful, only=OURS)
 def acknowledgements_are_of_our_own_making(case, dice):
-    """A rule of ours told the writer EOK, whatever bookies had said; or nobody knows what they said."""
+    """A fault rule sent EOK to the writer, whatever bookies had said; or what they said is unknown."""
     _, answers = an_add(case, dice)
     forged = {"flags": int(FrameFlag.FORGED), "rule": 1, "status": dice.choice([Status.NONE, Status.EFENCED])}
     unknown = {"status": 100_042, "delivered": 100_042}
@@ -113,9 +113,9 @@ def all_acknowledgements_are_of_other_bookies(case, dice):
     return history, [*few, *(Sign("lac/acked_outside", count=number, **where) for number in outside.values())]
 
 
-@operator("fewer than AQ bookies had told it by then", of=lawful, only=OURS)
+@operator("fewer than AQ bookies had answered by then", of=lawful, only=OURS)
 def an_add_was_told_ok_earlier(case, dice):
-    """The writer is told ok earlier than it was."""
+    """The add ends with ok earlier than it did."""
     add, answers = an_add(case, dice)
     at_ns = dice.randint(add["invoked_ns"], add["completed_ns"])
     history = replaced(case.history, add, completed_ns=at_ns)
@@ -133,7 +133,7 @@ def a_writer_told_too_soon_has_no_frames_in_the_log(case, dice):
 
 @operator("an entry that it covers had fewer than AQ acknowledgements by then", of=lawful, only=OURS)
 def a_reader_hears_a_lac_at_any_time(case, dice):
-    """A reader hears the LAC of an acknowledged add, at any time before or after."""
+    """A reader receives the LAC of an acknowledged add, at any time before or after."""
     frames = case.rows("frames")
     lac, at_ns = dice.randint(0, case.acked - 1), dice.randint(1, max(row["received_ns"] for row in frames))
     history = [*case.history, told(lac, seq=70, handle=70, invoked_ns=at_ns, completed_ns=at_ns)]

@@ -94,7 +94,7 @@ def used_again(dice: Random) -> Again:
 OURS = ("durability", "closing", "order", "content", "metadata")
 
 
-@operator("no fault of ours removed the metadata", of=used_again, only=OURS)
+@operator("no fault of the run removed the metadata", of=used_again, only=OURS)
 def an_id_is_used_again(case, dice):
     """Ids of a ledger are acknowledged again, to another writer; a fault had removed the metadata, or not."""
     if dice.random() < 0.4:

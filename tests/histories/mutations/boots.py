@@ -36,7 +36,7 @@ HISTORY = [
     said(Message.READ, 1, 160, entry=3, status=Status.ENOENTRY, boot=2, source=READER),
 ]
 BREAKS = {
-    # What is taken away, and what it must come to; nothing where no rule forbids it.
+    # What is taken away, and what must be found then; nothing where no rule forbids it.
     ("unclean_shutdown",): {"unclean_unseen"},
     ("preboot_start",): {"unchecked"},
     ("mark_limbo",): {"unmarked"},
@@ -113,7 +113,7 @@ def a_boot_without_a_check(case, dice):
 
 @operator("always", of=lawful_boot, only=OURS)
 def the_boot_before_ended_in_order(case, dice):  # as agreed
-    """The boot before was stopped in order, and yet an unclean shutdown is seen."""
+    """The boot before was shut down cleanly, and yet an unclean shutdown is seen."""
     return case.history, ours({"clean_seen_unclean"}), run_of(ends="stopped")
 
 
@@ -139,7 +139,7 @@ def an_entry_is_denied_after_the_check(case, dice):
 
 @operator("the marks came later, or the check never ended", of=lawful_boot, only=OURS)
 def a_cookie_is_stamped(case, dice):
-    """An invalid cookie is stamped anew: after the check, before the marks, or without an end of it."""
+    """An invalid cookie is stamped again: after the check, before the marks, or without an end of it."""
     at, ends = dice.choice([(118, True), (114, True), (118, False)])
     steps = [one for one in STEPS if ends or one[0] != "preboot_end"]
     run = run_of((*steps, ("cookie_mismatch", 112), ("cookie_stamped", at)))

@@ -104,7 +104,7 @@ def an_append_is_read_before_it_is_made(case, dice):
     return history, ours("G1c-realtime") if early else set()
 
 
-@operator("it is told to have failed, not that nobody knows", of=filled, only=("log",))
+@operator("its outcome is fail, not unknown", of=filled, only=("log",))
 def an_append_below_others_turns_out_failed(case, dice):
     """An add with others behind it was not ok, and is read all the same."""
     entry = dice.choice(case.entries[:-1])

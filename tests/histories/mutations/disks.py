@@ -118,7 +118,7 @@ def a_disk_held_an_entry_after_all(case, dice):
 
 @operator("always", of=two_deaths)
 def a_death_is_explained_no_more(case, dice):
-    """The kill is no fault of ours, or the disk was not read: then the allowance excuses nothing."""
+    """The kill is no fault of the run, or the disk was not read: then the allowance excuses nothing."""
     run, loss = dice.choice(
         [
             (replace(case.run, faults=case.run.faults[1:]), "undetermined"),
@@ -143,7 +143,7 @@ def what_was_killed_had_journaled(case, dice):
 
 @operator("always: all deny what b1 never lost, or may have collected", of=two_deaths)
 def replication_replaced_a_holder(case, dice):
-    """b1 was not killed; replication put b4 in its place, for good or for a while, or in another's."""
+    """b1 was not killed; b4 replaced it, permanently or for a while, or replaced another bookie."""
     away, other = ("b4", "b2", "b3"), ("b1", "b4", "b3")
     ensembles = dice.choice([(away,), (away, ("b1", "b2", "b3")), (other,)])
     denials = [row for table, row in case.history if (table, row.get("bookie")) == ("census", 3)]

@@ -1,4 +1,4 @@
-"""What operators do to rows: leave some out, change one, change all of a kind; and how rows are picked."""
+"""What operators do to rows: leave some out, change one, change all rows alike; and how rows are picked."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def acknowledgements(history: list[Fact], entry: int) -> list[Row]:
 
 
 def denied_by_all(history: list[Fact], entry: int) -> list[Fact]:
-    """Every bookie denies the entry in every pass, and nobody reads it at the end."""
+    """Every bookie denies the entry in every pass, and no final read delivers it."""
     gone = {"holding": int(Holding.ABSENT), "origin": 0, "size_bytes": 0}
     pick = census_of(entry)
     denied = [(table, {**row, **gone} if pick(table, row) else row) for table, row in history]

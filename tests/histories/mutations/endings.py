@@ -54,7 +54,7 @@ OF_COPIES = ("replicas",)
 
 @operator("the bookie is named by the metadata", of=repaired, only=OF_COPIES)
 def a_copy_is_taken_away(case, dice):
-    """A copy is taken away: from a bookie that owes it, or from one that does not."""
+    """A copy is taken away: from a bookie that owes it, or from another bookie."""
     row = dice.choice([row for row in case.census() if row["pass_number"] == 1])
     history = replaced(case.history, row, holding=int(Holding.ABSENT), size_bytes=0, origin=0)
     return history, set() if row["bookie"] == 4 else span(
@@ -62,7 +62,7 @@ def a_copy_is_taken_away(case, dice):
     )
 
 
-@operator("no bookie has it any more", of=repaired, only=OF_COPIES)
+@operator("no bookie holds the entry any more", of=repaired, only=OF_COPIES)
 def every_copy_is_taken_away(case, dice):
     """All copies of an entry are taken away, or all but one on some other bookie."""
     entry = dice.randint(0, case.last)
@@ -171,7 +171,7 @@ def an_entry_that_is_there_is_not_read(case, dice):
 
 @operator("the plan wants two racks, and the metadata names bookies of one", of=repaired, only=("placement",))
 def bookies_move_into_one_rack(case, dice):
-    """The bookies of a ledger stand in one rack, or that of a bookie without a share changes."""
+    """The bookies of a ledger are all in one rack, or the rack of a bookie without a share changes."""
     all_of_them, wanted = dice.random() < 0.6, dice.choice([1, 2, 2, 3])
     racks = {**RACKS, "b3": "r1"} if all_of_them else {**RACKS, "b4": "r1"}
     needed = min(wanted, 3) > (1 if all_of_them else 2)

@@ -47,7 +47,7 @@ def an_add_after_everything_has_no_outcome(case, dice):
 
 @operator("never", of=five_bookies, only=OURS)
 def an_add_is_acknowledged_and_no_close_has_a_date(case, dice):
-    """Illegal all the same, but nobody can say that the close came first."""
+    """Illegal all the same, but it cannot be shown that the close came first."""
     undated = []
     for table, row in case.history:
         new = dict(row)
@@ -96,7 +96,7 @@ def a_fenced_boot_takes_an_add_that_proves_nothing(case, dice):
 
 @operator("it was asked for after the fence", of=five_bookies, only=OURS)
 def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
-    """A fence says nothing of what came before it, whatever it answered; a denial convicts nobody."""
+    """A fence says nothing of what came before it, whatever it answered; a denial is no anomaly."""
     adds = [row for row in answers(case, Message.ADD) if row["status"] == 0]
     add = dice.choice(adds)
     status = dice.choice([Status.EOK, Status.ENOENTRY, Status.ENOLEDGER, Status.EUNKNOWNLEDGERSTATE])
@@ -110,7 +110,7 @@ def an_earlier_add_was_taken_by_a_boot_that_is_fenced_now(case, dice):
 
 @operator("never", of=five_bookies, only=OURS)
 def the_last_recovery_is_refused(case, dice):
-    """The ledger is CLOSED, which takes no recovery: nobody can say what was promised."""
+    """The ledger is CLOSED, which takes no recovery: what was promised is unknown."""
     refused = {"outcome": int(Outcome.UNKNOWN), "error": -10}
     last = [row for row in case.operations(Kind.OPEN) if row["flags"] & Flag.FINAL]
     return [(table, {**row, **refused} if row in last else row) for table, row in case.history], {UNKNOWN}

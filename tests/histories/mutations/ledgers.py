@@ -13,7 +13,7 @@ from tests.histories.twins_recovery import recovery
 
 @operator("it lies below a promise", of=lawful)
 def the_close_is_lower(case, dice):
-    """Illegal only below a promise; the final reads are those of the lower end."""
+    """Illegal only below a promise; the final reads stop at the lower end."""
     end = dice.randint(-1, case.end)
     lower = []
     for table, row in case.history:
@@ -106,7 +106,7 @@ def an_entry_that_was_read_is_denied_by_all(case, dice):
 
 @operator("the delete failed before it was sent", of=lawful)
 def the_ledger_was_deleted(case, dice):
-    """Whatever is gone after a delete that may have been carried out was released."""
+    """Whatever is gone after a delete that may have taken effect was released."""
     outcome = dice.choice(list(Outcome))
     history = denied_by_all(case.history, 0)
     sent = outcome is not Outcome.FAIL
@@ -115,7 +115,7 @@ def the_ledger_was_deleted(case, dice):
     )
 
 
-@operator("nobody invoked a delete", of=lawful)
+@operator("no client invoked a delete", of=lawful)
 def the_metadata_vanished(case, dice):
     number = len(case.rows("ledgers"))
     by_delete = dice.random() < 0.5

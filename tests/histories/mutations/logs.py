@@ -82,7 +82,7 @@ def an_element_is_read_twice(given, dice):
 
 @of_logs("always")
 def an_element_that_nobody_appended_is_read(given, dice):
-    """A transaction reads an element that nobody appended."""
+    """A transaction reads an element that no transaction appended."""
     read, own = chosen(given, dice)
     return with_list(given, read, np.append(own, NEW)), ("garbage-read",)
 
@@ -106,7 +106,7 @@ def two_elements_are_swapped(given, dice):
 
 @of_logs("a committed transaction read what it appended")
 def an_ok_append_turns_out_failed(given, dice):
-    """A transaction that was told ok is told to have failed, which nobody may have read."""
+    """The outcome of an ok transaction is changed to fail, and no other may have read what it wrote."""
     ok = [row for row in range(len(given)) if given.outcome[row] == Outcome.OK]
     row = dice.choice(ok)
     first, end = int(given.first[row]), int(given.first[row + 1])

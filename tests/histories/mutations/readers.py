@@ -82,7 +82,7 @@ def one_byte_of_what_was_read_is_changed(case, dice):
 
 @operator("on every bookie", of=lawful)
 def one_byte_of_the_copies_is_changed(case, dice):
-    """One byte is changed: in the copies of an entry on all bookies, or on all but one that has it."""
+    """One byte is changed: in the copies of an entry on all bookies, or on all that hold it but one."""
     entry = dice.randint(0, case.end)
     shown = [row for row in case.rows("census") if row["entry"] == entry and row["pass_number"] == 2]
     whole = [row["bookie"] for row in shown if row["holding"] == Holding.PRESENT]
@@ -95,7 +95,7 @@ def one_byte_of_the_copies_is_changed(case, dice):
 
 
 def hit(row: Row, spared: int) -> bool:
-    """Whether the answer shows a copy, of another bookie than the one that is spared."""
+    """Whether the answer shows a copy, of another bookie than the spared one."""
     return row["holding"] == Holding.PRESENT and row["bookie"] != spared
 
 

@@ -19,7 +19,7 @@ def recovered(case):
 
 
 def nobody_elses(case):
-    """Whether only a recoverer can have set the end: above what the writer was told, or nothing failed."""
+    """Whether only a recoverer can have set the end: above the acknowledged entries, or nothing failed."""
     everywhere = answered_at_once(case.history, 1, WRITER) >= 3 * case.acked
     return recovered(case) and (case.end >= case.acked or (case.tried == case.acked and everywhere))
 
@@ -108,7 +108,7 @@ def fencing_is_answered_by_one(case, dice):
 
 @operator("never", of=lawful, only=("recovery", "answers"))
 def fencing_is_denied(case, dice):
-    """A ledger without entries has none to give: the answer counts."""
+    """A ledger without entries cannot give any: the answer counts."""
     negative = int(dice.choice([Status.ENOENTRY, Status.ENOLEDGER]))
     picked = edited(
         case.history,

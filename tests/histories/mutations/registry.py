@@ -2,7 +2,7 @@
 
 An operator is one function, registered by name. It takes a case (a lawful record of the kind that its
 ``of`` makes) and dice, and returns a :class:`Mutant`. Where its precondition does not hold the change is
-legal, and nothing may be found: a mutant that accuses somebody then is as wrong as one that survives.
+legal, and nothing may be found: a legal mutant with an anomaly is as wrong as an illegal one without.
 Tests and ``scripts/bench mutation`` take them from here; ``made(name, seed)`` makes the same mutant again.
 
 What must be found is a set of :class:`Sign`: property, kind, ledger, entries, count and class of each
@@ -105,7 +105,7 @@ def _is_unknown(sign: Sign) -> bool:
 
 
 def mutant(found: Iterable[Sign], verdict: Verdict, must: Must) -> Mutant:
-    """What was found beside what must be; a verdict among the latter is that of the run."""
+    """What was found beside what must be; a verdict among the latter is the verdict of the run."""
     stated = [one for one in must if isinstance(one, Verdict)]
     signs = sorted((one for one in must if not isinstance(one, Verdict)), key=str)
     broken = any(not name_of(one).endswith(("/*", _UNKNOWN)) for one in signs)

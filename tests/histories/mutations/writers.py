@@ -1,4 +1,4 @@
-"""What a writer was told, changed: outcomes, ids, LACs."""
+"""What a writer received, changed: outcomes, ids, LACs."""
 
 from evidence.codes import Kind, Outcome
 from tests.histories.lawful import lawful
@@ -31,7 +31,7 @@ def an_unknown_add_turns_out_ok(case, dice):
 
 @operator("never", of=lawful)
 def an_ok_add_was_never_told(case, dice):
-    """An ok add was never told; a run in which no add was acknowledged proves nothing."""
+    """The outcome of an ok add never came; a run in which no add was acknowledged proves nothing."""
     row = dice.choice([r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK])
     never = {"outcome": int(Outcome.PENDING), "result": -1, "expected": -1, "lac": -1}
     return replaced(case.history, row, **never), {UNKNOWN} if case.acked == 1 else set()
@@ -57,7 +57,7 @@ def one_id_is_acknowledged_again(case, dice):
     )
 
 
-@operator("a LAC above 0 was told", of=lawful)
+@operator("a LAC above 0 was received", of=lawful)
 def a_handles_lac_goes_back(case, dice):
     adds = [r for r in case.operations(Kind.ADD) if r["outcome"] == Outcome.OK and r["lac"] > 0]
     if not adds:
@@ -68,7 +68,7 @@ def a_handles_lac_goes_back(case, dice):
 
 @operator("always", of=lawful)
 def an_acknowledged_add_is_dropped(case, dice):
-    """An acknowledged add is dropped: no bookie has it, nobody reads it."""
+    """An acknowledged add is dropped: no bookie holds it, no client reads it."""
     row = dice.choice([row for row in acknowledged(case) if row["entry"] < case.promised])
     history = denied_by_all(case.history, row["entry"])
     return history, lost_of(history, case.run, row["entry"])
@@ -86,13 +86,13 @@ def promised_too_much(case, lac):
 
 
 def unacked(case, lac):
-    """What a LAC breaks that is told before any bookie has acknowledged anything."""
+    """What a LAC breaks that is received before any bookie has acknowledged anything."""
     return span("lac/covers_unacked", 0, min(lac, case.tried - 1))
 
 
 @operator("always", of=lawful)
 def a_lac_is_forged_beyond_the_end(case, dice):
-    """A LAC is forged: a reader was told one beyond the end before the close."""
+    """A LAC is forged: a reader received a LAC beyond the end before the close."""
     lac = case.end + dice.randint(1, 3)
     forged = told(lac, seq=70, handle=70, invoked_ns=1, completed_ns=2)
     return [*case.history, forged], unacked(case, lac) | promised_too_much(case, lac)
@@ -100,7 +100,7 @@ def a_lac_is_forged_beyond_the_end(case, dice):
 
 @operator("the close has a date", of=lawful)
 def a_lac_is_forged_after_the_close(case, dice):
-    """A LAC is forged: somebody who asks after the close is told one beyond the end."""
+    """A LAC is forged: a client that asks after the close receives a LAC beyond the end."""
     dated = any(row["state"] == 3 and row["latest_ns"] < LATER for row in case.rows("ledgers"))
     forged = told(case.end + 1, seq=70, handle=70, client=OBSERVER, invoked_ns=LATER, completed_ns=LATER + 1)
     lac = case.end + 1

@@ -42,7 +42,7 @@ def mutation(mutants: int, names: tuple[str, ...], seeds: tuple[int, ...]) -> No
 @click.option("--histories", type=click.IntRange(1), default=10_000, show_default=True)
 @click.option("--first-seed", type=click.IntRange(0), default=0, show_default=True)
 def valid(histories: int, first_seed: int) -> None:
-    """Judge generated and simulated valid histories; nobody may be accused."""
+    """Judge generated and simulated valid histories; none may have an anomaly."""
     told = list(validity.clean(histories, first_seed=first_seed))
     for line in validity.lines(told):
         click.echo(line)

@@ -1,4 +1,4 @@
-"""The mutation score: every operator's illegal mutants must be caught, its legal ones must accuse nobody.
+"""The mutation score: every operator's illegal mutants must be caught, its legal ones must have no anomaly.
 
 A mutant that was not caught by exactly the findings that its operator states survives, and is shown with
 the seed that makes it again. So does one whose run has another verdict. The score counts those
@@ -20,7 +20,7 @@ from tests.histories.mutations.registry import Sign, name_of
 NEVER = "never"
 NO_KINDS = ("/*", "/unknown")
 TRIES = 12
-"""At most so many seeds are tried for one illegal mutant that is wanted."""
+"""The number of seeds that are tried at most for one illegal mutant."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Tally:
 
     @property
     def caught_exactly(self) -> int:
-        """Illegal mutants that state everything and came out so."""
+        """Illegal mutants that state everything and were judged as stated."""
         return self.exact - sum(mutant.illegal and mutant.exact for _, mutant in self.wrong)
 
     @property
@@ -72,7 +72,7 @@ class Tally:
 
 
 def tallies(mutants: int, names: Iterable[str] = (), seeds: Iterable[int] | None = None) -> Iterator[Tally]:
-    """Each operator's tally: so many illegal mutants (legal ones where it never is), or these seeds."""
+    """Each operator's tally: of ``mutants`` illegal mutants (legal where it never is), or these seeds."""
     for name in names or OPERATORS:
         tally = Tally(OPERATORS[name])
         for seed in seeds if seeds is not None else range(TRIES * mutants):
@@ -134,5 +134,5 @@ def score(tried: list[Tally]) -> Iterator[str]:
 
 
 def full(tried: list[Tally]) -> bool:
-    """Whether every operator did what it claims, and no mutant came out otherwise."""
+    """Whether every operator did what it claims, and no mutant was judged otherwise."""
     return bool(tried) and not any(tally.wrong or tally.idle for tally in tried)

@@ -1,6 +1,6 @@
-"""Valid histories by the thousand, generated and simulated: whoever accuses anybody here is wrong.
+"""Valid histories by the thousand, generated and simulated: every anomaly here is a false one.
 
-Each source has a way of its own to be right: lawful histories are put together so that they are, the
+Each source is right in another way: lawful histories are put together so that they are, the
 simulator's bookies have journals and lose nothing, the store of logs is serial.
 """
 
@@ -95,7 +95,7 @@ SOURCES: Mapping[str, tuple[Callable[[int], Judged], float]] = {
 
 @dataclass
 class Clean:
-    """What became of one source's histories; ``accused`` are (seed, findings)."""
+    """The results of one source's histories; ``accused`` are (seed, findings)."""
 
     source: str
     histories: int = 0
@@ -114,7 +114,7 @@ class Clean:
 
 
 def clean(number: int, *, first_seed: int = 0) -> Iterator[Clean]:
-    """Judge so many valid histories of all sources."""
+    """Judge a number of valid histories of all sources."""
     for source, (one, share) in SOURCES.items():
         told = Clean(source)
         for seed in range(first_seed, first_seed + max(1, round(number * share))):
@@ -123,7 +123,7 @@ def clean(number: int, *, first_seed: int = 0) -> Iterator[Clean]:
 
 
 def lines(told: list[Clean]) -> Iterator[str]:
-    """The table, then whoever was accused with the seed, then the sum."""
+    """The table, then each false anomaly with its seed, then the sum."""
     yield "| source | histories | rows | accused | verdict valid | verdict unknown |"
     yield "|---|---:|---:|---:|---:|---:|"
     for one in told:
