@@ -59,7 +59,7 @@ RECOVERED = operations_fact("recovered", _recovering, key=("ledger", "client", "
 """By client and last entry: the first open with recovery that ended ok."""
 
 
-_CLOSED, _RECOVERED = "was told ok for its close at", "recovered it and was told its end"
+_CLOSED, _RECOVERED = "got ok for its close at", "recovered it and received its end"
 
 
 class Report(NamedTuple):

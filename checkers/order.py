@@ -144,8 +144,8 @@ def _acked_twice(twice: Spans, run: RunFacts) -> Iterator[Finding]:
             first_entry=first,
             last_entry=last,
             count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: two adds were told ok under one id",
-            proof=(f"more than one add was told ok for {entries_text(first, last)}",),
+            text=f"{ledger_text(run, ledger)}: two adds were acknowledged under one id",
+            proof=(f"more than one add got ok for {entries_text(first, last)}",),
         )
 
 

@@ -93,15 +93,15 @@ def promise_proof(
     """Sentences that say who was promised the entries of a (ledger, first, last)."""
     ledger, first, last = span
     for mark, begin, end in promises.acked.within(ledger, first, last):
-        yield f"{client_name(run, unmarked(mark)[0])} was told ok for {entries_text(begin, end)}"
+        yield f"{client_name(run, unmarked(mark)[0])} got ok for {entries_text(begin, end)}"
     for _, highest, _, seq in facts.of(HIGHEST_FORCED, ledger):
         for mark, begin, end in promises.deferred.within(ledger, first, min(last, highest)):
             yield (
-                f"{client_name(run, unmarked(mark)[0])} was told ok for {entries_text(begin, end)}, "
+                f"{client_name(run, unmarked(mark)[0])} got ok for {entries_text(begin, end)}, "
                 f"and then ok for a force ({operation_text(seq)})"
             )
     for _, lac, client, seq in facts.of(HIGHEST_LAC, ledger):
         if lac >= first:
-            yield f"{client_name(run, client)} was told LAC {lac} ({operation_text(seq)})"
+            yield f"{client_name(run, client)} received LAC {lac} ({operation_text(seq)})"
     for _, begin, end in promises.read.of(ledger) & Spans.of_ranges(ledger, first, last):
         yield f"a confirmed read had returned {entries_text(begin, end)}"

@@ -168,7 +168,7 @@ def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Itera
         closes = closes_of(ledger, facts, run)
         added = (
             f"{client_name(run, client)} invoked the add of entry {entry} at {time_text(run, invoked_ns)} "
-            f"and was told ok at {time_text(run, completed_ns)} ({operation_text(seq)})"
+            f"and got ok at {time_text(run, completed_ns)} ({operation_text(seq)})"
         )
         yield _finding(
             _AFTER,

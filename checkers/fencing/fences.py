@@ -121,7 +121,7 @@ def closes_of(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[Close]:
         if version.closed and version.latest_ns != NEVER
     ]
     for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
-        told = f"was told its end {last_entry} ({operation_text(seq)})"
+        told = f"received its end {last_entry} ({operation_text(seq)})"
         text = f"{client_name(run, client)} had recovered it by {time_text(run, at_ns)} and {told}"
         closes.append(Close(at_ns, last_entry, text))
     return sorted(closes)

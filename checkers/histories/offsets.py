@@ -253,13 +253,13 @@ def _producers(seen: _Seen) -> Iterator[Finding]:
         last = before.get((one.by.process, one.key))
         before[one.by.process, one.key] = one
         if last is not None and one.offset <= last.offset:
-            told = f"process {one.by.process} was told offset {one.offset} after {last.offset}"
+            told = f"process {one.by.process} got offset {one.offset} after {last.offset}"
             text = f"log {text_of(one.key)}: {told}"
             yield _finding("nonmonotonic-send", text, [_by(last), _by(one)])
 
 
 def _by(one: _Told) -> str:
-    return f"operation {one.by.index} of process {one.by.process} was told offset {one.offset}"
+    return f"operation {one.by.index} of process {one.by.process} got offset {one.offset}"
 
 
 def _finding(kind: str, text: str, proof: Sequence[str]) -> Finding:

@@ -1,17 +1,18 @@
-"""Acknowledgements on the wire, held against what clients were told: ok for an add, and a LAC.
+"""Acknowledgements on the wire, compared with what clients received: ok for an add, and a LAC.
 
-The client tells ok once AQ bookies of the write set have answered EOK (``PendingAddOp#writeComplete``), and
-moves the LAC then (the replication protocol, "Writing to the ledger"). Here any AQ bookies will do, for
-ensembles change while an add is under way; recovery's adds count as normal ones, and a status that nobody
-knows counts as EOK. What counts is what was passed on, by a rule of ours too, and when: nobody had a frame
-before its ``forwarded_ns`` (``proxy/wirelog/record.go``).
+The client acknowledges an add once AQ bookies of the write set have answered EOK
+(``PendingAddOp#writeComplete``), and moves the LAC then (the replication protocol, "Writing to the ledger").
+Here any AQ bookies count, for ensembles change while an add is under way (:mod:`checkers.lac.strays` judges
+where they are); recovery's adds count as normal ones, and an unknown status counts as EOK. What counts is
+what was passed on, by a fault rule too, and when: no process had a frame before its ``forwarded_ns``
+(``proxy/wirelog/record.go``).
 
-``acked_too_soon``: a writer was told ok when fewer than AQ bookies can have told it anything. An id that was
+``acked_too_soon``: a writer got ok when fewer than AQ bookies can have answered it. An id that was
 acknowledged twice counts as acknowledged at the later time.
 ``covers_unacked``: a client received a LAC when fewer than AQ acknowledgements of an entry that it covers can
 have reached any client. Left out are LACs received once a recovery may have begun (a bookie that recovers
 tells itself what no link carries), ids that no client sent (``covers_unsent`` has them), and a writer's own
-LAC up to the add that told it (``acked_too_soon`` has that).
+LAC up to the add that returned it (``acked_too_soon`` has that).
 """
 
 from __future__ import annotations
@@ -300,7 +301,7 @@ def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged
         in_time=found.count("acked_in_time"),
         notes=tuple(
             f"{client_name(run, client)}: no frame of its links is in the wire log, so whether AQ bookies "
-            "had acknowledged what it was told ok for was not judged"
+            "had acknowledged what it got ok for was not judged"
             for client in unlogged
         ),
     )
@@ -322,9 +323,9 @@ class _Said:
         return self._finding(
             TOO_SOON,
             row,
-            f"{who} was told ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
+            f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
             f"had acknowledged {'it' if row.first == row.last else 'them'}",
-            f"{who} was told ok for entry {row.first} at {time_text(run, due_ns)} ({operation_text(seq)})",
+            f"{who} got ok for entry {row.first} at {time_text(run, due_ns)} ({operation_text(seq)})",
             *self._answers(row.ledger, row.first, client, due_ns),
         )
 

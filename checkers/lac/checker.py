@@ -91,18 +91,18 @@ class Lac:
         notes = [*lacking]
         missing = [why for why in unjudged(run) if why not in lacking]
         if missing and told:
-            notes.append(f"{'; '.join(missing)}: whether adds were told ok too soon was not judged")
+            notes.append(f"{'; '.join(missing)}: whether adds were acknowledged too soon was not judged")
         notes += acks.notes
         if low_answers:
             notes.append(
-                f"{counted(low_answers, 'LAC read')} answered below what the handle had been told, "
+                f"{counted(low_answers, 'LAC read')} answered below what the handle had received, "
                 "which a best-effort read of a quorum may do"
             )
         enough = told > 0 and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
-            needed="whole evidence, and at least one LAC told to a client",
+            needed="whole evidence, and at least one LAC that a client received",
             seen={"told": told, "low_answers": low_answers, "acked_in_time": acks.in_time},
             findings=capped(findings),
             counts={
@@ -133,8 +133,8 @@ def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
             count=number,
             text=f"{ledger_text(run, ledger)}: a handle's LAC went back ({counted(number, 'time')})",
             proof=(
-                f"{client_name(run, client)}, {operation_text(seq)}: told LAC {lac} "
-                f"on a handle that had been told {before} before it asked",
+                f"{client_name(run, client)}, {operation_text(seq)}: received LAC {lac} "
+                f"on a handle that had received {before} before it asked",
             ),
         )
 
@@ -180,10 +180,10 @@ def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterato
             first_entry=end + 1,
             last_entry=lac,
             count=lac - end,
-            text=f"{ledger_text(run, ledger)}: LAC {lac} told after the close at {end}",
+            text=f"{ledger_text(run, ledger)}: LAC {lac} received after the close at {end}",
             proof=(
                 f"metadata version {version}: CLOSED at {end}, in force by {time_text(run, at_ns)}",
-                f"{client_name(run, client)}, {operation_text(seq)}, invoked later: told LAC {lac}",
+                f"{client_name(run, client)}, {operation_text(seq)}, invoked later: received LAC {lac}",
             ),
         )
 
@@ -207,6 +207,6 @@ def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[
             text=f"{ledger_text(run, ledger)}: the LAC covers {entries_text(first, last)}, never sent",
             proof=(
                 f"no add of {entries_text(first, last)} left its client",
-                f"{client_name(run, client)}, {operation_text(seq)}: told LAC {lac}",
+                f"{client_name(run, client)}, {operation_text(seq)}: received LAC {lac}",
             ),
         )

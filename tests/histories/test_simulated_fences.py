@@ -148,8 +148,8 @@ def test_a_fence_that_a_crash_forgot_is_told_by_both_answers_of_its_bookie():
     proof = [re.sub(r"[\d.]+ s\b|frame \d+|operation \d+", "..", line) for line in finding.proof]
     assert proof[:5] == [
         "metadata version 2: CLOSED at -1, in force by ..",
-        "r1 had recovered it by .. and was told its end -1 (..)",
-        "w1 invoked the add of entry 0 at .. and was told ok at .. (..)",
+        "r1 had recovered it by .. and received its end -1 (..)",
+        "w1 invoked the add of entry 0 at .. and got ok at .. (..)",
         "b2 boot 1 answered ENOENTRY to the fencing read of the LAC by r1 at .. (..)",
         "b2 boot 1 was killed at ..",
     ]

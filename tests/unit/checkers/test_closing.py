@@ -119,7 +119,7 @@ def test_a_close_is_written_before_its_client_hears_of_it():
     verdict = judged(*history, told_closed(0, completed_ns=6))
     assert kinds(verdict, "closing") == [("closed_unwritten", -1, -1)]
     assert verdict.judgements["closing"].findings[0].proof == (
-        "writer was told ok for its close at 0 by 0.000000006 s (operation 70)",
+        "writer got ok for its close at 0 by 0.000000006 s (operation 70)",
         "metadata version 1: CLOSED at 0, not in force before 0.000000007 s",
     )
     assert not closing(*history, told_closed(0, completed_ns=7)).findings

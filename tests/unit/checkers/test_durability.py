@@ -43,7 +43,7 @@ def test_an_acknowledged_entry_that_every_bookie_denies_is_lost():
     (finding,) = verdict.judgements["durability"].findings
     assert (finding.kind, finding.first_entry, finding.last_entry, finding.count) == ("lost", 1, 1, 1)
     assert finding.loss == "undetermined"
-    assert "writer was told ok for entry 1" in finding.proof
+    assert "writer got ok for entry 1" in finding.proof
     assert "census pass 2: b1, b2, b3 answered no such entry for entry 1" in finding.proof
     assert verdict.verdict is Verdict.ANOMALY
     assert verdict.headline.startswith("1 of 2 acknowledged entries lost")
@@ -181,7 +181,7 @@ def kinds_of(judgement):
 def test_every_id_up_to_a_told_lac_is_promised():
     judgement = durability(unsure(0), unsure(1), told(1), created(), closed(0), kept(0))
     assert kinds_of(judgement) == [("lost", 1, 1)]
-    assert "reader was told LAC 1 (operation 50)" in judgement.findings[0].proof
+    assert "reader received LAC 1 (operation 50)" in judgement.findings[0].proof
 
 
 def test_the_state_of_watched_metadata_is_no_lac():

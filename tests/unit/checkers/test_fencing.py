@@ -44,7 +44,7 @@ def test_an_add_invoked_after_the_close_was_seen_is_not_acknowledged_beyond_its_
     assert finding.text == "ledger 1: entry 0 acknowledged after the close"
     assert finding.proof == (
         "metadata version 2: CLOSED at -1, in force by 0.000000100 s",
-        "writer invoked the add of entry 0 at 0.000000101 s and was told ok at 0.000000106 s (operation 1)",
+        "writer invoked the add of entry 0 at 0.000000101 s and got ok at 0.000000106 s (operation 1)",
     )
     assert "fencing: 1 add acknowledged after the close" in verdict.headline
     assert verdict.verdict is Verdict.ANOMALY
@@ -76,7 +76,7 @@ def test_a_recovery_that_returned_saw_the_close_too(told):
     judgement = fencing(late(0, 101), late(1, 102), told, created(), closed(-1, 2, latest_ns=NEVER))
     (finding,) = judgement.findings
     assert (finding.first_entry, finding.last_entry, finding.count) == (0, 1, 2)
-    assert "had recovered it by 0.000000100 s and was told its end -1" in finding.proof[0]
+    assert "had recovered it by 0.000000100 s and received its end -1" in finding.proof[0]
 
 
 @pytest.mark.parametrize(

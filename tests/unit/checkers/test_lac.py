@@ -39,7 +39,7 @@ def test_a_lac_that_goes_back_on_its_handle():
     verdict = judged(acked(5, lac_before=5, lac=3, seq=8))
     assert kinds(verdict, "lac") == [("went_back", 3, 3)]
     assert verdict.judgements["lac"].findings[0].proof == (
-        "writer, operation 8: told LAC 3 on a handle that had been told 5 before it asked",
+        "writer, operation 8: received LAC 3 on a handle that had received 5 before it asked",
     )
 
 
@@ -120,7 +120,7 @@ def test_a_lac_over_ids_that_no_client_tried():
     assert kinds(verdict, "lac") == [("covers_unsent", 2, 5)]
     assert verdict.judgements["lac"].findings[0].proof == (
         "no add of entries 2..5 left its client",
-        "reader, operation 50: told LAC 5",
+        "reader, operation 50: received LAC 5",
     )
     assert not lac(*history, told(1)).findings
     assert not lac(*history, told(5), recovering()).findings
@@ -182,10 +182,10 @@ def test_an_add_is_told_ok_when_its_ack_quorum_has_answered():
 def test_the_proof_says_who_had_told_the_writer_and_who_came_too_late():
     verdict = judged(created(), ONE, TWO, acked(0, completed_ns=21), wire=True)
     [finding] = verdict.judgements["lac"].findings
-    assert finding.text == "ledger 1: writer was told ok for entry 0 before 2 bookies had acknowledged it"
+    assert finding.text == "ledger 1: writer got ok for entry 0 before 2 bookies had acknowledged it"
     assert finding.proof == (
         "metadata: the ack quorum is 2",
-        "writer was told ok for entry 0 at 0.000000021 s (operation 1)",
+        "writer got ok for entry 0 at 0.000000021 s (operation 1)",
         "b1's acknowledgement was passed on to it at 0.000000012 s",
         "b2's acknowledgement was passed on to it not before 0.000000022 s, too late",
     )
@@ -275,7 +275,7 @@ def test_where_the_log_is_not_whole_nobody_is_told_too_soon(run):
 def test_without_a_whole_wire_log_the_other_rules_are_judged_as_ever(run):
     judgement = lac(created(), acked(0), **run)
     assert judgement.verdict is Verdict.VALID
-    assert judgement.notes[0].endswith("whether adds were told ok too soon was not judged")
+    assert judgement.notes[0].endswith("whether adds were acknowledged too soon was not judged")
     assert kinds(judged(told(3, lac_before=5), **run), "lac") == [("went_back", 3, 3)]
 
 

@@ -133,7 +133,7 @@ def _verdict(scenario: str, mode: str, entries: int, hostile: str, *, lost: bool
         "count": 1,
         "loss": "unexplained",
         "text": f"lost{hostile}",
-        "proof": [f"writer was told ok for entry {entries - 1}{hostile}"],
+        "proof": [f"writer got ok for entry {entries - 1}{hostile}"],
     }
     judgement = {
         "property": "durability",

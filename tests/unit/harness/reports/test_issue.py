@@ -23,7 +23,7 @@ def test_the_worst_mode_is_told_with_its_proof(tmp_path: Path) -> None:
         "Settings that matter",
         "Repeat",
     ]
-    assert "  - writer was told ok for entry 49" in text
+    assert "  - writer got ok for entry 49" in text
     assert "recovery read: ENOENTRY" in text
     assert "journalWriteData=false" in text
     assert "--mode unprotected" in text

@@ -76,7 +76,7 @@ def test_findings_are_told_also_where_the_tables_are_gone(tmp_path: Path) -> Non
     found = stored_run(tmp_path, modes=["unprotected"])
     shutil.rmtree(found.modes[0].tables)
     text = page(stored_modes(found))
-    assert "writer was told ok for entry 49" in text
+    assert "writer got ok for entry 49" in text
     assert "No pictures" in text
 
 
