@@ -98,7 +98,7 @@ class Answers:
             denied=denied.num_rows,
         )
 
-    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # as agreed
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # by contract
         """Needs an answer to a read from a known boot of a bookie."""
         judged = {kind for kind, rule in RULES.items() if run.wire and not rule.doubts(run)}
         rows = {kind: found.firsts(kind, 1) if kind in judged else [] for kind in RULES}

@@ -108,7 +108,7 @@ class Closing:
     kinds: tuple[str, ...] = ("closed_below", "two_ends", "closed_unwritten")
     facts: tuple[LedgerFact, ...] = (*PROMISES, CREATED, CLOSED, RECOVERED)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Promised entries above the lowest close of their ledger; how many others are above its LAC."""
         promised = promised_in(batch, facts)
         below = promised.above(lowest_ends(facts, promised.ledger))

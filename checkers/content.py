@@ -46,7 +46,7 @@ class Content:
     kinds: tuple[str, ...] = (*_BAD, "two_writings")
     facts: tuple[LedgerFact, ...] = (LAST_PASS,)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """What the delivered entries prove, and entries that are known with different bytes."""
         rows = batch.operations
         read, tried = rows.once(delivered), rows.of(kind=Kind.ADD).once(identified)

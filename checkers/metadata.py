@@ -34,7 +34,7 @@ class Metadata:
     kinds: tuple[str, ...] = ("malformed", "illegal_move", "two_versions")
     facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Nothing: versions are in no block."""
         return Found()
 

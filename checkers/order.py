@@ -43,7 +43,7 @@ class Order:
     kinds: tuple[str, ...] = (*_SAID, "acked_twice", "ended_short")
     facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Row by row the id recorded against the id that was due, and what is there twice or not at all.
 
         ``delivered`` counts entries of all reads, ``followed`` those of the plan's own clients, of which

@@ -44,7 +44,7 @@ class Placement:
     kinds: tuple[str, ...] = ("too_few_racks",)
     facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Nothing: ensembles are in no block."""
         return Found()
 

@@ -33,7 +33,7 @@ class Sufficiency:
     kinds: tuple[str, ...] = ()
     facts: tuple[LedgerFact, ...] = ()
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """How much was seen, and in which census passes a bookie said whether it has an entry."""
         rows, census = batch.operations, batch.census
         answered = census.where(census["holding"] != Holding.UNKNOWN)

@@ -71,7 +71,7 @@ def collect_segments(task: SegmentTask) -> SegmentsDone:
 
 
 def _decoded(file: SegmentFile, task: SegmentTask) -> Segment:
-    """What a file holds; in another's place it gives no rows: what it tells may have been told already."""
+    """What a file holds; under another's name it gives no rows: they may be in the tables already."""
     segment = decode_segment(file.path, run_id=task.run_id)
     wrong = misplaced(file, segment, task.number)
     if wrong:

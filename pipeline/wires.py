@@ -59,7 +59,7 @@ def collect_wires(task: WireTask) -> WireDone:
 
 
 def _decoded(file: WireFile, task: WireTask) -> tuple[pa.Table, WireCounts]:
-    """The rows of one segment; in another's place it gives none: what it tells may have been told already."""
+    """The rows of one segment; under another's name it gives none: they may be in the tables already."""
     segment = decode_segment(file.path, run_id=task.run_id)
     records = segment.records if segment.number == file.number else segment.records[:0]
     gaps = records["seq"][(records["flags"] & FrameFlag.GAP) != 0]

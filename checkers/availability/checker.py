@@ -41,7 +41,7 @@ class Availability:
     kinds: tuple[str, ...] = ("stuck", "key_lost", "unreadable")
     facts: tuple[LedgerFact, ...] = (OPENED, REFUSED, READING, RELEASED, PASS_TIMES)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Entries that final reads did not get, and the copies that bookies showed of those denied."""
         rows = batch.operations
         got, reads = rows.once(delivered).once(final).once(entries_of), rows.once(unsuccessful)

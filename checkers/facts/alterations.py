@@ -1,7 +1,7 @@
 """What may have changed a bookie's disk otherwise than the bookie itself: who it was, whose disk, and when.
 
 A fault, or an operator's command that works on the bookie's own files. An end takes what was not written, and
-a power loss what was not synced: that is told by the boots and by the copies of disks. Read from the
+a power loss what was not synced: that the boots and the copies of disks show. Read from the
 ``faults`` and ``servers`` tables of :class:`checkers.contract.RunFacts`.
 """
 

@@ -2,7 +2,7 @@
 
 Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; independent of faults, operations and
 frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
-A *life* is a bookie and its boot as one number, the form in which tables have it.
+A *life* is a bookie and its boot as one number, as in the tables.
 """
 
 from __future__ import annotations

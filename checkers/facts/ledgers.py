@@ -53,7 +53,7 @@ def operations_fact(
     key: tuple[str, ...] = ("ledger",),
     values: Mapping[str, str] = MappingProxyType({}),
 ) -> LedgerFact:
-    """A fact of some operations: those that ``pick`` takes; it may ask for ``_OPERATION`` and the flags."""
+    """A fact of the operations that ``pick`` takes; it may ask for ``_OPERATION`` and the flags."""
     names = (*key, *values)
     reads = (*dict.fromkeys((*_OPERATION, "flags", *names)),)
 

@@ -1,7 +1,7 @@
-"""Rows of ``frames`` as checkers pick them: what a bookie said, and what a client was told.
+"""Rows of ``frames`` as checkers pick them: what a bookie said, and what a client received.
 
-A bookie is accused or credited by ``status``, what it gave itself; a client decides by ``delivered``,
-what reached it. Made answers, answers to nobody and headers that nobody could read prove nothing. An
+A bookie is judged by ``status``, what it answered itself; a client decides by ``delivered``,
+what reached it. Made answers, answers without a request and unreadable headers prove nothing. An
 answer of protocol V2 that fits more than one request is a bound: it may speak for its look-alike.
 """
 
@@ -26,7 +26,7 @@ LOOK_ALIKE: Mapping[Message, Message] = {
     Message.RECOVERY_READ: Message.READ,
     Message.FENCING_LAC_READ: Message.LAC_READ,
 }
-"""Requests whose answers cannot be told apart where two of one key are in flight (protocol V2)."""
+"""Requests whose answers cannot be distinguished where two of one key are in flight (protocol V2)."""
 
 
 def answers(rows: Rows, kind: Message) -> Rows:
@@ -46,7 +46,7 @@ def said(rows: Rows, kind: Message) -> Rows:
 
 
 def said_of_entries(rows: Rows, kind: Message) -> Rows:
-    """Those that are about an entry."""
+    """The answers that are about an entry."""
     return said(rows, kind).once(_about)
 
 

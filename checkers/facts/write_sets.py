@@ -19,8 +19,8 @@ def holders(
 ) -> Iterator[tuple[int, Bools]]:
     """(bookie number, mask of ``entries``) for every bookie whose duty an entry was in any version.
 
-    The write set is that of the version's own fragment; a bookie may come up more than once, and
-    one that the run does not know comes up as ``NOBODY``.
+    The write set is that of the version's own fragment; a bookie may appear more than once, and
+    a bookie that is not of the run appears as ``NOBODY``.
     """
     for first, last, bookies, (ensemble, write, _) in sorted(_fragments(chain)):
         inside = (entries >= first) & (entries <= last)

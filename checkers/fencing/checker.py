@@ -60,7 +60,7 @@ class Fencing:
     kinds: tuple[str, ...] = (_AFTER, _TAKEN)
     facts: tuple[LedgerFact, ...] = (ANSWERED, RECOVERED, RELEASED)
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
         added = batch.operations.once(acked)
         taken = said(batch.frames, Message.ADD).of(status=Status.EOK)

@@ -3,7 +3,7 @@
 The analysis of Jepsen's ``checker/set-full``: an element is known from the acknowledgement of its add, or
 from the end of the first read that shows it. From then on reads have to show it in the end: an element
 whose latest reads lack it is lost; one that a read lacked and a later one showed was stale, which only a
-linearizable set forbids. Beyond Jepsen's, an element of a failed add that is read convicts.
+linearizable set forbids. Stricter than Jepsen's: an element of a failed add that is read is an anomaly.
 
 Source: Jepsen, ``jepsen/src/jepsen/checker.clj`` (``set-full``).
 """
@@ -47,7 +47,7 @@ class _Reading:
 def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) -> Judgement:
     """Judge a history of ``add`` and ``read``.
 
-    ``unknown`` when nothing convicts and no acknowledged element was seen by a read that began later.
+    ``unknown`` when there is no anomaly and no acknowledged element was seen by a read that began later.
     ``EvidenceError`` for another function, or a read that shows no collection.
     """
     reading = _read(operations)

@@ -1,9 +1,9 @@
 """The log model: messages are sent to logs and get offsets there; polls return messages with their offsets.
 
 The analysis of Jepsen's Kafka workload, as far as it rests on single messages: one offset of a log has one
-message, one message one offset; what was acknowledged is polled by somebody once a poll has passed its
+message, one message one offset; what was acknowledged is polled by some consumer once a poll has passed its
 offset; polls of one consumer go forward without leaving a known message out, and so do the offsets that one
-producer is told. Offsets may have gaps (Kafka's own records), so that order is that of the known messages.
+producer receives. Offsets may have gaps (Kafka's own records), so that order is that of the known messages.
 
 Source: Jepsen, ``jepsen/src/jepsen/tests/kafka.clj``.
 """
@@ -34,7 +34,7 @@ Message = Hashable
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """One message at one place, as one operation was told."""
+    """One message at one place, as one operation received it."""
 
     key: Key
     offset: int
@@ -44,7 +44,7 @@ class _Told:
 
 @dataclass
 class _Seen:
-    """All that a history says of offsets; ``asked`` are the sends of each message, whatever came of them."""
+    """All that a history says of offsets; ``asked`` are the sends of each message, of any outcome."""
 
     sent: list[_Told] = field(default_factory=list)
     polls: list[tuple[Operation, list[_Told]]] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Seen:
 def judge_offsets(operations: Sequence[Operation]) -> Judgement:
     """Judge a history of ``send``, ``poll`` and ``txn``, with ``assign`` and ``subscribe``.
 
-    ``unknown`` when nothing convicts and no acknowledged message was polled. ``EvidenceError`` for another
+    ``unknown`` when there is no anomaly and no acknowledged message was polled. ``EvidenceError`` for another
     function, or a value that is no list of sends and polls.
     """
     seen = _see(operations)

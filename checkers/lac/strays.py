@@ -2,7 +2,7 @@
 
 A client sends an add to the write set of its entry, by the ensemble of the entry's fragment, and it writes a
 new ensemble to the metadata before it sends an add there (the replication protocol, "Writing to the ledger"
-and "Ensemble changes"). A copy elsewhere is one that no reader asks for, so it must not count. Recovery's
+and "Ensemble changes"). No reader asks for a copy elsewhere, so it must not count. Recovery's
 adds are left out: recovery keeps a new ensemble to itself until it closes the ledger.
 """
 
@@ -62,7 +62,7 @@ def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tupl
 
 
 def stray_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[list[Finding], int]:
-    """The anomalies that are shown, and the number of acknowledgements of this kind."""
+    """The anomalies that are shown, and the number of such acknowledgements."""
     rows = found.firsts(OUTSIDE, 1)
     return [_finding(row, facts, run) for row in kept(rows)], sum(row.number for row in rows)
 

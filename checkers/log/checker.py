@@ -32,7 +32,7 @@ __all__ = ("Limits", "judge_log")
 def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | None = None) -> Judgement:
     """Judge transactions over logs against a consistency model (a name of ``models.MODELS``).
 
-    The findings are those that the model forbids, ``anomaly`` if there is one; others are notes. ``counts``
+    The findings are what the model forbids, ``anomaly`` if there is one; others are notes. ``counts``
     are exact for every class found: reads, transactions or components with a cycle. ``unknown`` without a
     finding when too little was seen or a search reached its limit (``limits``: work, not time).
 

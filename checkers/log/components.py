@@ -44,7 +44,7 @@ def apart(source: Ints, target: Ints, inner: Mask, rw: Mask, nodes: int) -> tupl
 
 @dataclass(frozen=True, eq=False)
 class Knots:
-    """What can have cycles: the components with two transactions or more, numbered anew.
+    """What can have cycles: the components with two transactions or more, renumbered.
 
     ``edges`` join nodes of one component; ``rows`` are the transactions behind the first nodes, ascending.
     """

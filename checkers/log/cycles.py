@@ -1,9 +1,9 @@
 """Which classes of cycles a history has, each with a shortest witness for each component.
 
-A class is looked for in every strongly connected component of its own edges. A component that has shown a
-class that implies it is not searched again: the strongest is reported. Then theory does the most:
-where no stronger class is, every cycle of the component is one of the class sought, so that only G-single
-and G-nonadjacent need a search to exist, and the others only for their witness.
+A class is looked for in every strongly connected component of the edges of that class. A component that has
+shown a class that implies it is not searched again: the strongest is reported. Where there is no stronger
+class, every cycle of the component is of the class sought, so only G-single and G-nonadjacent need a search
+to exist, and the others only for their witness.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Found:
 
 @dataclass
 class Result:
-    """What was found; exact ``counts`` of components by class; classes whose search came to its limit."""
+    """What was found; exact ``counts`` of components by class; classes whose search reached its limit."""
 
     found: list[Found] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)

@@ -23,7 +23,7 @@ from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Transactions
 
 FEW_PAIRS = 10_000
-"""So many pairs at one log are edges of their own."""
+"""Up to this number of pairs at one log are separate edges."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Nodes:
     number: int
 
     def take(self, many: int) -> int:
-        """The first of so many new inner nodes."""
+        """The first of this number of new inner nodes."""
         first = self.number
         self.number += many
         return first

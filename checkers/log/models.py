@@ -66,7 +66,7 @@ CLASSES: Sequence[CycleClass] = tuple(
     for suffix, more in _SUFFIXES.items()
     for base, edges, shape in _BASES
 )
-"""In the order in which they are looked for: a class comes after those that imply it."""
+"""In the order in which they are looked for: a class comes after the classes that imply it."""
 
 _WEAKER = {"G0": "G1c", "G-single": "G-nonadjacent", "G-nonadjacent": "G2-item"}
 

@@ -37,7 +37,7 @@ class Log:
         *("G0-realtime", "G1c-realtime", "G-single-realtime"),
     )
 
-    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # as agreed
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """The rows of a run's logs; nothing of a run without one."""
         if not run.chains:
             return Found()

@@ -180,5 +180,5 @@ def _writer_proof(versions: Versions) -> Callable[[Transactions, int, int], Sequ
     return proof
 
 
-def _alone(given: Transactions, read: int, element: int) -> Sequence[str]:  # noqa: ARG001  # as agreed
+def _alone(given: Transactions, read: int, element: int) -> Sequence[str]:  # noqa: ARG001  # by contract
     return ()

@@ -24,7 +24,7 @@ _NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """A sorted table of the pairs that were appended or stand in a version order.
+    """A sorted table of the pairs that were appended or are in a version order.
 
     ``elements``: every element there is, sorted. ``pair``: sorted codes; of the same length ``append`` (the
     micro-operation, -1 for none, -2 for several) and ``row`` (the first in the version orders, -1 for none).
@@ -73,7 +73,7 @@ class Pairs:
         return np.where(at >= 0, self.append[at], _NONE) if len(self.pair) else np.full(len(key), _NONE)
 
     def rows_of(self, key: Ints, element: Ints) -> Ints:
-        """The first row of each pair in the version orders, -2 for one that stands in none."""
+        """The first row of each pair in the version orders, -2 for a pair in none."""
         if not len(self.pair):
             return np.full(len(key), -2)
         at = self._find(key, element)

@@ -125,7 +125,7 @@ def _longest_before(given: Transactions, groups: Groups) -> Ints:
 
 
 def _foreign_before(groups: Groups) -> NDArray[np.bool_]:
-    """Whether a read that is no prefix stands in the group up to each position."""
+    """Whether a read that is no prefix is in the group up to each position."""
     own = groups.is_read & ~groups.is_prefix
     number = np.cumsum(own)
     return np.greater(number, (number - own)[groups.begin])

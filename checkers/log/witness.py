@@ -33,7 +33,7 @@ class Work:
     left: int
 
     def take(self, edges: int) -> bool:
-        """Whether so much work may be done; counts it."""
+        """Whether this amount of work may be done; counts it."""
         if edges > self.left:
             return False
         self.left -= edges
@@ -79,7 +79,7 @@ class Search:
         return int(self._back.nnz + self._back.shape[0])
 
     def shortest(self, work: Work) -> tuple[Cycle | None, bool]:
-        """The shortest cycle seen, and whether all was looked at before the work came to its limit."""
+        """The shortest cycle seen, and whether all was looked at before the work reached its limit."""
         best, found = np.inf, None
         for begin in np.unique(self._source[self._starts]):
             if best <= _SHORTEST + 0.5:

@@ -1,7 +1,7 @@
 """``scripts/bench calm``: live runs in which nothing is broken; whatever is found there is a false alarm.
 
 The soaks with all their faults left out: the same clusters and loads, for some seconds, in every mode by
-turns. The checkers' trial on histories that share nothing with their theory, for nobody made them up.
+turns. The checkers' trial on recorded histories, which share no assumptions with the checkers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DuckDB beside us: an environment of its own from ``locks/bench.txt``, and its answers."""
+"""DuckDB for comparison: a separate environment from ``locks/bench.txt``, and its answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def python() -> Path:
 
 
 def ask(command: Path, tables: Path) -> dict[str, Any]:
-    """What DuckDB found in the tables of a run and what that took, as ``harness/bench/sql.py`` tells it."""
+    """What DuckDB found in the tables of a run and what that took, as ``harness/bench/sql.py`` prints it."""
     script = Path(__file__).with_name("sql.py")
     done = subprocess.run([command, script, tables], capture_output=True, text=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)

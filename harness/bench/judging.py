@@ -1,9 +1,9 @@
 """What judging costs at size: raw to tables, tables to verdict, against a plain decode of the same files.
 
 Each run is made by :mod:`harness.bench.raw`, so its truth is known and every judge must find it. Each is
-measured in a process of its own with a session that was warmed up on a small one, so peaks of memory are
+measured in a separate process with a session that was warmed up on a small one, so peaks of memory are
 its own; the rounds of decode, judging, the kernel without Spark and DuckDB go in turns. Processor time is
-told beside wall time and the ratios are of both, because a busy machine disturbs it less.
+printed beside wall time and the ratios are of both, because a busy machine disturbs it less.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WARM = Shape(8, 1_000, together=8, census=True, frames=True)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to measure: ``extras`` are those of ``census`` and ``frames`` that the runs have."""
+    """What to measure: ``extras`` says which of ``census`` and ``frames`` the runs have."""
 
     sizes: Sequence[int]
     shapes: Sequence[str]

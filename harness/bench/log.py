@@ -1,6 +1,6 @@
 """What judging logs costs: reading a history, judging it, and both against a plain pass over the data.
 
-Each size runs in a process of its own, so that peaks of memory are its own. Processor time is told beside
+Each size runs in a separate process, so that peaks of memory are its own. Processor time is printed beside
 wall time, because a busy machine disturbs it less. The plain passes are a count of the file's lines, and
 the sum of all elements that were read.
 """
@@ -42,7 +42,7 @@ def log_bench(sizes: Sequence[int]) -> Iterator[str]:
 
 
 def _columns(size: int) -> Iterator[str]:
-    """Judge columns whose lists all have storage of their own; then the same with one append lost."""
+    """Judge columns whose lists all have separate storage; then the same with one append lost."""
     given = serial(Shape(size), _SEED)
     before = _peak_gb()
     _, plain = _timed(lambda: int(given.elements.sum()))

@@ -1,9 +1,9 @@
-"""Histories over logs of any size whose truth is known: made in a serial order, then told with overlaps.
+"""Histories over logs of any size whose truth is known: made in a serial order, then overlapped.
 
-A store that carries out one transaction after the other, in the order of their rows; each is invoked
+A store that runs one transaction after the other, in the order of their rows; each is invoked
 somewhat before and completed somewhat after its turn, one at a time by each of its processes. So the
 history is strictly serializable, and what is planted into it is its only anomaly. Source of the shape:
-Elle's generator (a few logs at a time, each retired after so many appends, one to four operations each).
+Elle's generator (a few logs at a time, each retired after a number of appends, one to four operations each).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Shape:
 def serial(shape: Shape, seed: int) -> Transactions:
     """A strictly serializable history with failed and undecided transactions; same seed, same history.
 
-    What failed took no effect, of what is undecided half did. Every read has storage of its own.
+    What failed took no effect, of what is undecided half did. Every read has separate storage.
     """
     rng = np.random.default_rng(seed)
     rows = shape.transactions

@@ -21,7 +21,7 @@ Key = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True)
 class Row:
-    """What the runs of one scenario in one mode, protocol and release came to.
+    """The results of the runs of one scenario in one mode, protocol and release.
 
     ``settings`` are other values of the plan's parameters (``percentage=0``), empty for its own. Of ``of``
     trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated`` came out as the plan says, ``unknown``
@@ -56,7 +56,7 @@ def key_of(unit: Experiment) -> Key:
 
 
 def rows_of(measured: Iterable[tuple[Experiment, Trial]]) -> list[Row]:
-    """One row for all trials of a kind, in the order in which the first of each came."""
+    """One row for all trials alike, in the order in which the first of each was run."""
     groups: dict[tuple[Key, str], list[Trial]] = {}
     for unit, trial in measured:
         groups.setdefault((key_of(unit), unit.digest), []).append(trial)

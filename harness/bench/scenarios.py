@@ -1,7 +1,7 @@
 """``scripts/bench scenarios``: the series of all scenarios, one run after the other, until all are done.
 
 What is done is kept and never done again, also when it did not come out as stated: a run that is
-repeated until it fits proves nothing. A changed plan is another plan and is measured anew.
+repeated until it fits proves nothing. A changed plan is another plan and is measured again.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def run_units(
     kept: Kept,
     carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
 ) -> Iterator[str]:
-    """Carry out what is not kept yet, scenario by scenario; a line for each run."""
+    """Run what is not kept yet, scenario by scenario; a line for each run."""
     waiting = [unit for unit in units if not kept.has(unit)]
     yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
     done = 0

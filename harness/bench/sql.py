@@ -1,4 +1,4 @@
-"""The same questions to DuckDB: a script of its own, for it runs where only DuckDB is installed.
+"""The same questions to DuckDB: a separate script, for it runs where only DuckDB is installed.
 
 ``python sql.py TABLES``: asks the tables of a run what was lost, delivered out of order, damaged, told
 back or acknowledged twice, and prints what it found and what that took, as JSON. Judges less than the
@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-import duckdb  # type: ignore[import-not-found,unused-ignore]  # lives in an environment of its own
+import duckdb  # type: ignore[import-not-found,unused-ignore]  # is in a separate environment
 
 _OPERATIONS = """
 with each as (

@@ -1,6 +1,6 @@
 """``scripts/bench mutation`` and ``valid``: the trial of the checkers, which lives with their tests.
 
-No room may import from ``tests``, so the trial is a program of its own (``tests/histories/trial``), and
+No room may import from ``tests``, so the trial is a separate program (``tests/histories/trial``), and
 this hands it the words of the command line.
 """
 
@@ -31,5 +31,5 @@ def mutation(words: tuple[str, ...]) -> None:
 @click.command(context_settings=_HANDED_ON)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def valid(words: tuple[str, ...]) -> None:
-    """Judge 10,000 generated and simulated valid histories: nobody may be accused (else exit code 1)."""
+    """Judge 10,000 generated and simulated valid histories: none may have an anomaly (else exit code 1)."""
     raise SystemExit(_run("valid", words))

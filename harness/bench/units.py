@@ -1,4 +1,4 @@
-"""What a series consists of: for each scenario so many runs in each mode, and with each wire protocol."""
+"""What a series consists of: for each scenario a number of runs in each mode, and with each wire protocol."""
 
 from __future__ import annotations
 

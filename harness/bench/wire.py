@@ -4,7 +4,7 @@ Three clusters alike stand side by side, one without links, one whose links unde
 keep the wire log, as every run has them, and one with plain links for comparison. The same work goes to
 them in turns: 1 KiB entries, E3 WQ3 AQ2, unprotected mode (no journal), 1,000 adds outstanding. Where
 all processors are busy, throughput goes with the processor time of one add over all processes, and
-that time a busy machine disturbs less; so both are told.
+that time a busy machine disturbs less; so both are printed.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _open(stack: ExitStack, way: str, scratch: Path) -> RunningCluster:
 def _written_per_byte(
     cluster: RunningCluster, handle: str, entries: int, outstanding: int
 ) -> Sequence[float]:
-    """For each bookie, bytes written for each byte of a ledger of so many adds."""
+    """For each bookie, bytes written for each byte of a ledger with this number of adds."""
     before = _write_bytes(cluster)
     turn(cluster, _CLIENT, handle, entries, outstanding)
     _await_checkpoints(cluster)

@@ -94,7 +94,7 @@ def losses(judgement: Judgement) -> Things:
 def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
     """The twin of a property that needs nothing of the run."""
 
-    def twin(history: list[Fact], run: RunFacts) -> Said:  # as agreed
+    def twin(history: list[Fact], run: RunFacts) -> Said:  # by contract
         said = twins.TWINS[name](history)
         found: Things = Counter()
         for kind, ledger, number in said.things:

@@ -1,7 +1,7 @@
 """Raw run folders made with NumPy: real history files of a run whose losses are known.
 
 One writer creates each ledger, adds its entries and closes it; the observer watches, asks every
-bookie twice and reads all back. What was lost is missing where it would be missing.
+bookie twice and reads all back. What was lost is missing in the same tables as in a real run.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def make(
 ) -> RunFolder:
     """A closed run folder that tells ``story``; ``silent`` clients left no history.
 
-    ``resolved`` is what was carried out (:meth:`plans.resolve.ResolvedPlan.as_json`), with the mode; else the
+    ``resolved`` is the plan (:meth:`plans.resolve.ResolvedPlan.as_json`), with the mode; else the
     mode is ``protected``.
 
     ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
@@ -148,7 +148,7 @@ def make(
         }
     )
     write_history(folder, "writer", WRITER, writer_slots(story))
-    # Whoever sees a ledger closed sees it after the writer's last add.
+    # A reader sees a ledger closed only after the writer's last add.
     write_history(folder, "observer", OBSERVER, observer_slots(story), began_ns=200_000 * MS)
     folder.transactions.write_text("".join(json.dumps(line) + "\n" for line in transactions(story)))
     folder.steps.write_text(
@@ -179,7 +179,7 @@ def make(
 
 
 def writer_slots(story: Story) -> Slots:
-    """Create, adds in order, close: for each ledger on a handle of its own."""
+    """Create, adds by ascending id, close: for each ledger on a separate handle."""
     parts = []
     for handle, (ledger, count) in enumerate(story.ledgers.items(), start=1):
         create, close = _rows(1, Kind.CREATE, -1), _rows(1, Kind.CLOSE, ledger)

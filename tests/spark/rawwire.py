@@ -1,6 +1,6 @@
 """Wire logs made with NumPy: the frames of a writer's adds, in segments as the proxy leaves them.
 
-Says the layout once more, by offsets, so that the decoder is not tested by itself.
+Says the layout once more, by offsets, so that the decoder is not its own test.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def standalone(place: Path) -> Iterator[Standalone]:
 
 
 def _start(what: str, folder: Path, options: Sequence[str], started: list[subprocess.Popen[bytes]]) -> Path:
-    """Start one in a folder of its own; return its log."""
+    """Start one in a separate folder; return its log."""
     folder.mkdir(parents=True)
     log = folder / "log"
     home = Path(_find_spark_home())

@@ -28,7 +28,7 @@ PROTECTED = {
 
 
 def stored(path: Path, simulation: Simulation, *, buckets: int = 5) -> RunFolder:
-    """The run in a folder of its own, with its tables and without raw evidence."""
+    """The run in a separate folder, with its tables and without raw evidence."""
     facts, history = simulation.facts(), simulation.history()
     folder = RunFolder.create(path, facts.mode)
     clock = {"wall_ns": 10**18, "monotonic_ns": 0}

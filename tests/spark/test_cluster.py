@@ -1,4 +1,4 @@
-"""A real standalone cluster whose workers know nothing of Fencepost gives the same verdict, byte for byte."""
+"""A real standalone cluster whose workers have no Fencepost gives the same verdict, byte for byte."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_a_ledger_that_could_not_be_read_meets_nothing_beside_the_expected_loss(
     comparison = compared(tmp_path, story, required=sorted({"durability", required}))
     assert not comparison.met
     assert f"{required} is unknown on l{MAIN}, which meets no expectation" in comparison.reasons
-    # No bookie lost anything, so a recovery that never comes to its end is an anomaly of its own.
+    # No bookie lost anything, so a recovery that never ends is an anomaly in itself.
     assert f"an anomaly that was not expected: availability (stuck) on l{MAIN}" in comparison.reasons
 
 

@@ -1,4 +1,4 @@
-"""The life of an entry and of a ledger, told from the tables of a run with a wire log."""
+"""The life of an entry and of a ledger, from the tables of a run with a wire log."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def logged(
     change: Callable[[dict[str, Any]], None] = lambda _: None,
     names: dict[int, str] = NAMES,
 ) -> RunFolder:
-    """A run with a wire log of all its adds; ``change`` alters what the proxy told at the end."""
+    """A run with a wire log of all its adds; ``change`` alters what the proxy reported at the end."""
 
     def write(folder: RunFolder) -> dict[str, Any]:
         rows = adds(story.ledgers) if records is None else records

@@ -1,4 +1,4 @@
-"""The session: tasks in order, errors in one sentence, and nothing left of it, however it ends."""
+"""The session: results by task, errors in one sentence, and nothing left of it, however it ends."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_a_results_folder_without_runs_is_an_error_with_the_next_step(tmp_path: 
 
 
 def told(*history: tuple[str, dict[str, int]]) -> dict[str, float]:
-    """What the adds of a story come to; the run began at 0."""
+    """The figures of a story's adds; the run began at 0."""
     adds = _Adds(0)
     for fact in history:
         adds.count(chunk([fact]).operations)

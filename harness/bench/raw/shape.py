@@ -61,10 +61,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Wounds:
-    """The entries of one ledger that suffer, each of its own read of ``BATCH`` entries.
+    """The entries of one ledger that suffer, each in a separate read of ``BATCH`` entries.
 
     ``lost`` to ``lost_last`` are on no bookie at the end; ``swapped`` is delivered after the next one;
-    ``damaged`` comes back with other bytes in the final read; with the add of ``back`` a lower LAC was told.
+    ``damaged`` comes back with other bytes in the final read; the add of ``back`` returned a lower LAC.
     """
 
     ledger: int

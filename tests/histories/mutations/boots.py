@@ -79,7 +79,7 @@ def run_of(steps: tuple[tuple[str, int], ...] = STEPS, *, ends: str = "killed") 
     return run_facts(servers=tuple(rows), guarded=frozenset({"b1"}), wire=True)
 
 
-def lawful_boot(dice: Random) -> Boots:  # as agreed
+def lawful_boot(dice: Random) -> Boots:  # by contract
     return Boots(HISTORY, run_of())
 
 
@@ -112,7 +112,7 @@ def a_boot_without_a_check(case, dice):
 
 
 @operator("always", of=lawful_boot, only=OURS)
-def the_boot_before_ended_in_order(case, dice):  # as agreed
+def the_boot_before_ended_in_order(case, dice):  # by contract
     """The boot before was shut down cleanly, and yet an unclean shutdown is seen."""
     return case.history, ours({"clean_seen_unclean"}), run_of(ends="stopped")
 

@@ -138,7 +138,7 @@ def test_a_bookie_whose_files_an_operator_worked_on_may_have_lost_state():
 
 
 class Read(tuple):
-    """Rows that count how often somebody walks over them."""
+    """Rows that count how often they are iterated over."""
 
     __slots__ = ()
     walks = 0

@@ -29,7 +29,7 @@ CENSUS = {"asked_ns": 1_000, "answered_ns": 1_010}
 
 
 def gone(entry, **columns):
-    """Everybody denied it in the last census pass."""
+    """Every bookie denied it in the last census pass."""
     return [answered(entry, bookie, Holding.ABSENT, **CENSUS, **columns) for bookie in (1, 2, 3)]
 
 

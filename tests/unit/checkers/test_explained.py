@@ -205,7 +205,7 @@ def test_a_repair_before_the_last_wipe_may_have_given_it_back():
 
 
 def test_a_disk_that_held_it_makes_a_holder_of_one_that_never_acknowledged_it():
-    """b2 had it by a repair that nobody saw; its disk was copied, and not wiped."""
+    """b2 got the entry by an unseen repair; its disk was copied, and not wiped."""
     down = [row for row in (*LIVES, *READ) if row["server"] != "b2"] + [
         *boot(2, killed=650),
         *boot(2, 2, began=900),

@@ -1,4 +1,4 @@
-"""Nobody adds to a ledger that is closed, nor to a bookie that was fenced."""
+"""No client adds to a ledger that is closed, nor to a bookie that was fenced."""
 
 import pytest
 
@@ -102,7 +102,7 @@ def test_a_later_close_does_not_excuse_what_an_earlier_one_forbade():
 
 
 def test_the_proof_shows_that_a_restart_forgot_the_fence():
-    """BP-46, scenario 1: b2 said that it was fenced, b3 never heard of it."""
+    """BP-46, scenario 1: b2 said that it was fenced, b3 never received the request."""
     lives = (*boot(1), *boot(2, killed=60), *boot(2, 2, began=70), *boot(3))
     wire = [
         fenced(1, 20, status=Status.ENOENTRY),
@@ -148,7 +148,7 @@ UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, Frame
     "add",
     [
         took(5, 2, 21),  # asked before the answer to fencing was there
-        took(5, 2, 22, boot=2),  # another boot: that it forgot is told, not convicted of
+        took(5, 2, 22, boot=2),  # another boot: that it forgot is noted, and no anomaly
         took(5, 3, 22),  # another bookie
         took(5, 2, 22, ledger=2),
         took(5, 2, 22, status=Status.EFENCED),
@@ -222,7 +222,7 @@ def test_without_a_wire_log_only_the_first_rule_is_seen():
 
 
 def flood(number):
-    """So many adds, one each nanosecond, of which one bookie took every one."""
+    """``number`` adds, one each nanosecond; one bookie took every one."""
     return facts([[late(entry, entry), took(entry, 2, entry)] for entry in range(number)])
 
 

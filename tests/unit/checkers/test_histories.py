@@ -1,4 +1,4 @@
-"""Metadata by ledger: of plain ledgers from columns, of others one by one, and nobody sees the difference."""
+"""Metadata by ledger: of plain ledgers from columns, of others one by one, with the same results."""
 
 import numpy as np
 import pyarrow as pa

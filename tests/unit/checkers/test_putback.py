@@ -1,4 +1,4 @@
-"""Metadata that a fault of ours put back in time: named, and nobody's anomaly for that alone."""
+"""Metadata that a fault of the run put back in time: named, and no anomaly for that alone."""
 
 from __future__ import annotations
 

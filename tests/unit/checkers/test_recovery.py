@@ -1,4 +1,4 @@
-"""Whoever closed a ledger for its writer had the answers that allow it."""
+"""A client that closed a ledger for its writer had the answers that allow it."""
 
 import pytest
 

@@ -182,7 +182,7 @@ def lacking_copies():
 
 
 def assert_unrest(servers, note, **run):
-    """Nobody is convicted; a plan that requires the property learns that it is unknown."""
+    """No anomaly; for a plan that requires the property it is unknown."""
     judgement = judged(lacking_copies(), servers=servers, **run)
     assert (judgement.verdict, told_of(judgement)) == ("not judged", [])
     assert judgement.notes == (note,)

@@ -1,4 +1,4 @@
-"""BP-46's order of events at boot: each rule as a story, and how it does not convict."""
+"""BP-46's order of events at boot: each rule as a story, and when it reports no anomaly."""
 
 import pytest
 

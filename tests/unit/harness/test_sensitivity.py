@@ -31,7 +31,7 @@ def came(came: Came, acted: int = 1, **told: object) -> Carry:
 
 
 def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, list[str]]:
-    """The store after all that was pending was carried out, and what was run."""
+    """The store after everything pending was run, and what was run."""
     store, run = begin(tmp_path, "sensitivity", EXPERIMENTS), []
 
     def one(unit: Experiment) -> Outcome:
