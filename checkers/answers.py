@@ -108,7 +108,7 @@ class Answers:
         verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
         if not (run.wire and (read or lacking)) and self.name not in run.required:
             verdict = Verdict.NOT_JUDGED
-        no_log = "the run kept no wire log, so nobody knows what bookies answered"
+        no_log = "the run kept no wire log, so what bookies answered is unknown"
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else verdict,
@@ -306,12 +306,12 @@ def _why_own(row: Row, why: Sequence[int], run: RunFacts) -> str:
 
 
 def _why_held(row: Row, why: Sequence[int], run: RunFacts) -> str:
-    return f"its disk held entry {row.first} when {life_name(run, why[0])} died, and nobody changed it since"
+    return f"its disk held entry {row.first} when {life_name(run, why[0])} died, and nothing changed it since"
 
 
 def _why_limbo(row: Row, why: Sequence[int], run: RunFacts) -> str:
     return (
-        f"boot {why[1]} had not ended in order; {ledger_text(run, row.ledger)} was not closed and had "
+        f"boot {why[1]} had not shut down cleanly; {ledger_text(run, row.ledger)} was not closed and had "
         f"{bookie_name(run, bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
         "limbo was due"
     )

@@ -2,7 +2,7 @@
 
 Sources: *Closing Ledgers Safely*, the replication protocol ("Closing a ledger"), the fencing
 document ("persistence"). Loss itself is :mod:`checkers.durability.checker`; this property speaks of the
-decision that was written to the metadata. A close that was made upon metadata which a fault of ours had
+decision that was written to the metadata. A close that was made upon metadata which a fault of the run had
 put back in time is no anomaly; such ledgers are named.
 """
 
@@ -156,7 +156,7 @@ class Closing:
 
 
 def _is_open(ledger: int, metadata: Histories, facts: LedgerFacts) -> bool:
-    """Whether a ledger was neither seen CLOSED nor deleted by a client or by a fault of ours."""
+    """Whether a ledger was neither seen CLOSED nor deleted by a client or by a fault of the run."""
     removed = ledger in metadata.gone and metadata.gone[ledger].put_back
     return ledger not in metadata.ends and not facts.of(RELEASED, ledger) and not removed
 
@@ -226,7 +226,7 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
 
 
 def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
-    """The versions that were not made upon metadata which a fault of ours had put back."""
+    """The versions that were not made upon metadata which a fault of the run had put back."""
     chain = histories.of.get(ledger, ())
     if not histories.behind:
         return chain

@@ -2,7 +2,7 @@
 
 Payloads prove themselves: a reader recomputes the checksum and compares run, ledger and entry
 with the header, so no list of writes is needed. An entry that proves itself was written, whether
-its add was recorded or not; such entries are counted and convict nobody. Up to the last entry of a closed
+its add was recorded or not; such entries are counted and are no anomaly. Up to the last entry of a closed
 ledger all proven copies that the last census pass found must be the same writing, too.
 """
 
@@ -75,7 +75,7 @@ class Content:
         enough = delivered > 0 and not lacking
         notes = [*lacking]
         if unrecorded:
-            notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add nobody recorded")
+            notes.append(f"{counted(unrecorded, 'entry', 'entries')} read whose add was not recorded")
         if damaged:
             notes.append(f"{counted(damaged, 'census answer')} held other bytes than the entry's")
         return Judgement(

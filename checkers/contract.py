@@ -39,19 +39,19 @@ class RunFacts:
 
     ``bookies`` maps a bookie's name to its number, ``clients`` a client's name to its number;
     ``faults`` and ``servers`` are those two tables as rows; ``complete`` says that the evidence was
-    closed in order, ``left_out`` why steps of the plan were not carried out; ``damage`` names what
+    closed in order, ``left_out`` why steps of the plan were not run; ``damage`` names what
     is torn or missing, by table; ``required`` are the properties without which the plan accepts no
     ``valid``; ``allowance`` is how many explained losses of a ledger the plan accepts in this mode, by
-    ledger id, or ``EVERY_LEDGER`` for those that it does not name. ``wire`` says that
+    ledger id, or ``EVERY_LEDGER`` for those it does not name. ``wire`` says that
     a wire log was kept; ``least_loss`` is the least that a fault must take to take what a bookie has
     acknowledged, for bookies without another setting in any boot, unless a boot's own record says
     so (:func:`protocol.modes.least_loss`). ``guarded`` names the bookies that run under BP-46's protection
-    (no journaled data, integrity checking on, a release and a storage that have it), so that limbo is
+    (no journaled data, integrity checking on, a release and a storage with that feature), so that limbo is
     due after an unclean end. ``began_ns`` is when the run began; findings count their times from
     it. ``racks`` maps bookies to their failure domains, of which the plan wants ``min_racks`` in
     every write set; none where it gives none.
     ``chains`` are the logs made of ledgers. ``most_acks`` is the largest ack quorum of any ledger, 0 where
-    nobody looked: a check may drop what no ledger can need.
+    the table was not read: a check may drop what no ledger can need.
     """
 
     scenario: str

@@ -6,8 +6,8 @@ the kind gives them: sentences are only made in the conclusion, of the few findi
 
 Three forms are enough for findings. :func:`span_rows` are sets of entries: neighbours join, and an
 entry that several rows name counts once. :func:`first_rows` are rows about single entries: neighbours
-join, counts add up, and the proof is that of the first. :func:`ledger_rows` are one row for each ledger:
-counts add up, and the proof is the one that sorts first. All are combined by the operation that made
+join, counts add up, and the proof is the first row's. :func:`ledger_rows` are one row for each ledger:
+counts add up, and the proof is the least one. All are combined by the operation that made
 them, so the number of batches is no matter. :func:`whole_rows` are rows of the evidence as they are,
 for a rule over the rows of many ledgers: only the conclusion has them all.
 """
@@ -88,7 +88,7 @@ class Found:
         return sorted(_as_rows(*rows))
 
     def firsts(self, kind: str, like: int = 0) -> list[Row]:
-        """Rows of :func:`first_rows` as they were made, with so many columns ``like``; sorted by these."""
+        """Rows of :func:`first_rows`; ``like`` is the number of columns that neighbours share."""
         ledger, first, last, count, proof = _columns(self._of(kind, ""))
         return sorted(
             _as_rows(*_columns(_firsts(kind, ledger, first, last, count, proof[:like], proof[like:]))),
@@ -178,7 +178,7 @@ def ledger_rows(
 
 
 def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
-    """Rows as they are, each by itself; the columns are their proof."""
+    """Rows as they are, never joined; the columns are their proof."""
     ledger = ints(ledger)
     none = np.full(len(ledger), -1, dtype=np.int64)
     return _table(kind, "", ledger, none, none, np.ones_like(none), tuple(map(ints, columns)))

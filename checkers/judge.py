@@ -72,7 +72,7 @@ def check_all(
 ) -> AllFound:
     """What every checker finds in one batch.
 
-    A checker that asks for a fact which is not among ``facts`` is one that raised.
+    A checker that asks for a fact which is not among ``facts`` counts as a checker that raised.
     """
     return {checker.name: _checked(checker, batch, run, facts) for checker in checkers}
 

@@ -2,7 +2,7 @@
 
 Each fact is one aggregate over rows, by ledger or by a key that begins with the ledger: the highest LAC that
 a client received, the first delete. Two partial tables are combined by the same aggregate over both, so
-no fact has a merge of its own.
+no fact has its own merge.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class LedgerFact:
 class LedgerFacts:
     """All facts of a run by name, and its table ``ledgers``: every version of every ledger's metadata.
 
-    A fact that could not be worked out is there as the text of its error, and whoever asks for it fails.
+    A fact that could not be worked out is there as the text of its error, and a checker that asks fails.
     """
 
     tables: Mapping[str, pa.Table | str] = field(default_factory=dict)

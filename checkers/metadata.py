@@ -119,7 +119,7 @@ def _move(old: Version, new: Version) -> str | None:
     try:
         return illegal_move(old.metadata(), new.metadata())
     except ValueError:
-        return None  # one of the two is malformed by itself, and that was said
+        return None  # one of the two is malformed, and that was reported
 
 
 def _sentence(version: Version) -> str:

@@ -4,7 +4,7 @@ Source: the replication protocol ("Guarantees": read in the order written, the s
 all). The recorder says beside each row which id was due; that two readers see the same bytes
 under one id is :mod:`checkers.content`. A read of a range delivers all of it or does not end ok
 (``LedgerHandle#readAsync``); the harness's clients issue no batch reads, which may deliver less.
-Each id is acknowledged once in one life of its ledger: where a fault of ours put the metadata back,
+Each id is acknowledged once in one life of its ledger: where a fault of the run put the metadata back,
 another ledger may have had the same id.
 """
 

@@ -40,11 +40,11 @@ CHECKERS: tuple[Checker, ...] = (
 SAFETY = (
     *("durability", "closing", "fencing", "recovery", "content", "order", "lac", "metadata"),
     "answers",
-    "availability",  # it reports only what stays out of reach for good
+    "availability",  # it reports only what stays out of reach permanently
 )
 """Properties that count whenever they are violated, required by the plan or not; the severest first."""
 
 
 def severity(name: str) -> int:
-    """The place of a property when the severest come first; those that are no safety share the last one."""
+    """The place of a property when the severest come first; other properties share the last one."""
     return SAFETY.index(name) if name in SAFETY else len(SAFETY)

@@ -127,7 +127,7 @@ class Batch:
         return Rows.of_table(self.table("holdings"))
 
     def table(self, name: str) -> pa.Table:
-        """One table as Arrow has it, empty when the batch has no rows of it."""
+        """One table in Arrow's form, empty when the batch has no rows of it."""
         table = self.tables.get(name)
         return TABLES[name].empty_table() if table is None else table
 

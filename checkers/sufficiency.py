@@ -89,7 +89,7 @@ def _faults(run: RunFacts) -> Iterator[str]:
         name = f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
         if fault["kind"] == UNPLANNED:
             if fault["target"] in (PROXY, OBSERVER):
-                yield f"the {fault['target']} died without a fault of ours"
+                yield f"the {fault['target']} died without a fault of the run"
         elif fault["injected_ns"] != NEVER and fault["confirmed_ns"] == NEVER and not _may_idle(fault):
             yield f"{name} was injected and never confirmed{_idle(fault)}"
         elif fault["injected_ns"] != NEVER and fault["healed_ns"] == NEVER:
@@ -102,7 +102,7 @@ def _may_idle(fault: Mapping[str, Any]) -> bool:
 
 
 def _idle(fault: Mapping[str, Any]) -> str:
-    """A fault of messages lies in wait: what it never did is why it was not confirmed."""
+    """A fault of messages waits for them: what it never did is why it was not confirmed."""
     healed = json.loads(fault["proof"] or "{}").get("healed") or {}
     if "acted" not in healed:
         return ""
@@ -117,4 +117,4 @@ def _unplanned(run: RunFacts) -> Iterator[str]:
         if fault["kind"] == UNPLANNED and fault["target"] not in (PROXY, OBSERVER)
     ]
     if others:
-        yield f"{counted(len(others), 'server')} died without a fault of ours: {', '.join(sorted(others))}"
+        yield f"{counted(len(others), 'server')} died without a fault of the run: {', '.join(sorted(others))}"

@@ -1,7 +1,7 @@
 """From the judgements of the properties to the verdict of the run.
 
 What counts: the run's evidence itself, the properties that the plan requires (all of them when
-it names none), and any safety property that convicts. Over what counts: anomaly, else unknown,
+it names none), and any safety property with an anomaly. Over what counts: anomaly, else unknown,
 else valid. The allowance excuses explained losses only, and nothing else.
 """
 
@@ -69,14 +69,14 @@ def undecided(required: Collection[str], judgements: Mapping[str, Judgement]) ->
 
 
 def effective(judgement: Judgement) -> Verdict:
-    """The judgement's verdict, or ``valid`` where the allowance covers all that it convicts of."""
+    """The judgement's verdict, or ``valid`` where the allowance covers all its anomalies."""
     return Verdict.VALID if within_allowance(judgement) else judgement.verdict
 
 
 def within_allowance(judgement: Judgement) -> bool:
-    """Whether durability convicts only of explained losses, of no ledger more than the plan accepts.
+    """Whether durability's anomalies are only explained losses, of no ledger more than the plan accepts.
 
-    Entries whose metadata a fault of ours removed are explained losses too.
+    Entries whose metadata a fault of the run removed are explained losses too.
     """
     if judgement.property != DURABILITY or judgement.verdict is not Verdict.ANOMALY:
         return False
@@ -86,7 +86,7 @@ def within_allowance(judgement: Judgement) -> bool:
 
 
 def headline(judgements: Mapping[str, Judgement], verdict: Verdict, run: RunFacts) -> str:
-    """One line: how many acknowledged entries were lost, what else convicts, what nobody can say."""
+    """One line: how many acknowledged entries were lost, other anomalies, what is unknown."""
     durability = judgements.get(DURABILITY)
     parts = [] if durability is None else list(_losses(durability))
     parts += [

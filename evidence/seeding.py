@@ -73,7 +73,7 @@ def _orders(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _reports(log: Path) -> Iterator[dict[str, Any]]:
-    """The agent's lines; one that was cut off or mixed with another is left out."""
+    """The agent's lines; a line that was cut off or mixed with another is left out."""
     with log.open("rb") as stream:
         for line in stream:
             if line.startswith(_MARK):

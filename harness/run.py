@@ -27,7 +27,7 @@ from harness.results import ModeResult, RunResult
 
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:
-    """Carry out one order: each mode has its own cluster, folder and verdict.
+    """Run one order: each mode has its own cluster, folder and verdict.
 
     ``path`` is the run's folder where the caller has made it; it also has what an error left there.
     """

@@ -1,4 +1,4 @@
-"""Seeded defects and cures of an order: added to the plan, and refused where they cannot be had."""
+"""Seeded defects and cures of an order: added to the plan, and refused where they are not available."""
 
 from __future__ import annotations
 

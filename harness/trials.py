@@ -115,7 +115,7 @@ class Tally:
         return [self._summed(*kind) for kind in kinds]
 
     def sometimes(self) -> list[Shown]:
-        """Those that are stated as ``sometimes``."""
+        """The statements marked ``sometimes``."""
         return [shown for shown in self.stated() if shown.rate == "sometimes"]
 
     def _summed(self, text: str, rate: str) -> Shown:

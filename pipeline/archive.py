@@ -1,7 +1,7 @@
 """A class-data archive for Spark's JVM: written once, it takes some seconds off every start.
 
 ``python -m pipeline.archive FOLDER`` writes it (about 160 MB, half a minute). Archives are bound
-to the JVM and to Spark's jars; one that does not fit any more is ignored by the JVM.
+to the JVM and to Spark's jars; an archive that does not fit any more is ignored by the JVM.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Bucket:
     number: int
 
     def file(self, name: str) -> Path:
-        """Where its rows of a table are; there is no file when it has none."""
+        """Where its rows of a table are; there is no file when it has no rows."""
         return self.tables / name / f"bucket={self.number}" / "blocks.parquet"
 
 
@@ -169,7 +169,7 @@ def largest_block(tables: Path, buckets: int) -> Block:
 
 
 def batches(bucket: Bucket, rows: int, columns: Columns = EVERY_COLUMN) -> Iterator[Batch]:
-    """The blocks of a bucket, in batches of at most so many ``rows``; a block that has more is one alone.
+    """The blocks of a bucket, in batches of at most ``rows`` rows; a block that has more is one alone.
 
     Raises ``EvidenceError`` when a file has fewer rows than its blocks.
     """
@@ -182,7 +182,7 @@ def batches(bucket: Bucket, rows: int, columns: Columns = EVERY_COLUMN) -> Itera
 
 
 def _grouped(sizes: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
-    """Places (begin, end) of neighbours that have at most so many rows together, or are one alone."""
+    """Places (begin, end) of neighbours with at most ``rows`` rows together, or of one alone."""
     begin, ends = 0, np.cumsum(sizes)
     while begin < len(sizes):
         before = ends[begin - 1] if begin else 0

@@ -20,7 +20,7 @@ _UNASKED_WITHOUT_LOGS: Columns = {**_UNASKED, "operations": ("digest",)}
 
 @dataclass(frozen=True, slots=True)
 class BucketTask:
-    """One bucket, to be read in batches of at most about so many ``rows``."""
+    """One bucket, to be read in batches of at most about ``rows`` rows."""
 
     bucket: Bucket
     rows: int
@@ -56,7 +56,7 @@ def _unpacked(known: bytes) -> tuple[RunFacts, LedgerFacts]:
 
 
 def asked(run: RunFacts) -> Columns:
-    """The columns that checkers ask for. One that asks for another fails by its name."""
+    """The columns that checkers ask for. A checker that asks for another fails by its name."""
     left_out = _UNASKED if run.chains else _UNASKED_WITHOUT_LOGS
     return {
         table: [name for name in TABLES[table].names if name not in left_out.get(table, ())]

@@ -49,7 +49,7 @@ Transactions = Callable[[RunFolder], None]
 
 
 def collect(session: Session, folder: RunFolder, *, transactions: Transactions | None = None) -> Collection:
-    """Build the tables of one mode's folder anew and say what they hold.
+    """Build the tables of one mode's folder again and say what they hold.
 
     ``transactions`` is called when the run did not leave ZooKeeper's transactions behind (its
     harness was killed). Damaged evidence is no error, it is named in the result. Raises

@@ -1,7 +1,7 @@
 """Judging: the tables of a run to its verdict, in two rounds of Spark tasks, one for each bucket.
 
-The first round works out the facts of ledgers, the second checks the blocks; the driver concludes. Knows no
-property: that is the checkers' affair. The same tables give the same verdict, byte for byte.
+The first round works out the facts of ledgers, the second checks the blocks; the driver concludes. What a
+property means is the checkers' part. The same tables give the same verdict, byte for byte.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The JVM reads its standard input and exits at its end, so a killed harness leaves none behind.
 Everything it writes (temporary files, logs, sockets' addresses) lies in one scratch folder.
-Knows nothing of sessions and jobs.
+Independent of sessions and jobs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class GatewayJvm:
         return self._process.pid
 
     def connect(self) -> Any:
-        """The Py4J gateway, once the JVM is up.
+        """The Py4J gateway, once the JVM is running.
 
         Raises ``JudgementError`` with the last line of its log when it does not come up.
         """
@@ -79,7 +79,7 @@ class GatewayJvm:
     def close(self, timeout_s: float) -> None:
         """End the JVM in order and return when it is gone; killed if that takes longer."""
         if self._gateway is not None:
-            # The JVM may be gone already; then there is nobody to tell.
+            # The JVM may be gone already.
             with suppress(Exception):
                 self._gateway.shutdown()
         if self._process.stdin is not None:

@@ -29,13 +29,13 @@ MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
 """Rows of a batch, where blocks are not larger: two of them, of which a task holds fewer, fit into the memory
 that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""
 BLOCK_ROWS = 500_000
-"""Rows that a block may well have, on every core at a time (0.3 GB). One that has more, because one entry was
-read a million times, is reckoned once."""
+"""Rows that a block may well have, on every core at a time (0.3 GB). A block that has more, because one entry
+was read a million times, is reckoned once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What judging takes with batches of so many rows on so many cores; ``largest`` is that of a block."""
+    """What judging takes with batches of ``rows`` on ``cores``; ``largest`` is a block's most rows."""
 
     cores: int
     rows: int
@@ -68,7 +68,7 @@ def batch_rows(
 ) -> int:
     """Rows of a batch with which judging fits into ``CORE`` bytes a core, and into what is free.
 
-    ``versions`` are those of the metadata of all ledgers. A block is never cut, however small batches are:
+    ``versions`` counts the versions of all metadata. A block is never cut, however small batches are:
     ``JudgementError`` names the ``largest`` block when it does not fit, and is raised too when not even
     small batches do.
     """

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 
 class Told(NamedTuple):
-    """One worker process: its host, its interpreter, and package -> version (empty: it has none)."""
+    """One worker process: its host, its interpreter, and package -> version (empty: not installed)."""
 
     host: str
     python: str
@@ -35,7 +35,7 @@ def about(packages: Iterable[str]) -> Told:
 def sees(folder: str, token: str, content: str) -> tuple[str, str]:
     """Host, and what is wrong with the way this process sees ``folder``; empty when nothing is.
 
-    The driver has put a file ``token`` there; this process reads it and puts one of its own beside it.
+    The driver has put a file ``token`` there; this process reads it and puts another beside it.
     """
     host, path = socket.gethostname(), Path(folder) / token
     try:

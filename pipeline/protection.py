@@ -2,7 +2,7 @@
 acknowledged, from ``run.json`` alone.
 
 After an unclean end such a bookie owes limbo (BP-46, "Limbo"): it must not deny what it may have
-lost. Whoever is named here is accused when it does, so a bookie is left out wherever the record
+lost. A bookie named here has an anomaly when it does, so a bookie is left out wherever the record
 leaves room for another setting.
 """
 
@@ -37,7 +37,7 @@ def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
 
 
 def least_losses(run: Mapping[str, Any]) -> dict[str, Loses]:
-    """:func:`protocol.modes.least_loss` of each bookie, but of those that the plan may start otherwise."""
+    """:func:`protocol.modes.least_loss` of each bookie, but not where the plan may start it otherwise."""
     conf = (run.get("conf") or {}).get("bookie")
     starts = _starts(run.get("plan"))
     changed = {target for target, start in starts if {*JOURNALING} & {*(start.get("conf") or ())}}

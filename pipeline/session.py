@@ -1,7 +1,7 @@
 """The one Spark session of this process: started in the background, used for tasks, really ended.
 
 A session runs a function over a list of small tasks, one Spark task each; what travels is paths
-and facts, never rows. Knows nothing of evidence and verdicts.
+and facts, never rows. Independent of evidence and verdicts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Session:
     """Owns a Spark session; at most one in a process at a time.
 
     Entering it begins the start in the background. ``folder`` is where its scratch folder
-    (``.spark-<pid>``) is made and removed again, with those that killed processes left there;
+    (``.spark-<pid>``) is made and removed again, with what killed processes left there;
     ``archive`` a class-data archive (:mod:`pipeline.archive`) that shortens the start when it
     exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small. ``master`` is
     any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before they get work.
@@ -93,7 +93,7 @@ class Session:
             raise self._failure
 
     def map(self, what: str, function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
-        """``function`` of each task, in the order of ``tasks``, each in a Spark task of its own.
+        """``function`` of each task, in the order of ``tasks``, each in a separate Spark task.
 
         ``function`` must be importable by name in a worker; tasks and results must pickle.
         Raises ``JudgementError`` beginning with ``what`` when any task fails or a worker dies.
@@ -128,7 +128,7 @@ class Session:
                 self._jvm.kill()
             self._warming.join()
         if self._context is not None:
-            # A JVM that died cannot be stopped in order; its process is ended below.
+            # A JVM that died cannot shut down gracefully; its process is ended below.
             with suppress(Exception):
                 self._context.stop()
         if self._jvm is not None:
@@ -164,7 +164,7 @@ class Session:
             self._map("warming up", _preload, [_PRELOADED] * self._context.defaultParallelism)
         except JudgementError as error:
             self._failure = error
-        except Exception as error:  # noqa: BLE001  # told to whoever waits, in another thread
+        except Exception as error:  # noqa: BLE001  # raised in the thread that waits
             self._failure = JudgementError(
                 f"Spark did not start: {cause_of(str(error))}",
                 remedy=""

@@ -97,7 +97,7 @@ def read_collection(folder: RunFolder) -> Collection:
     if tree.get("format") != FORMAT:
         raise EvidenceError(
             f"{path} has format {tree.get('format')!r}, not {FORMAT}",
-            remedy=f"`fencepost check {folder.path}` makes them anew",
+            remedy=f"`fencepost check {folder.path}` makes them again",
         )
     return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]))
 

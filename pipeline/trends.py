@@ -1,7 +1,7 @@
 """What stored runs say together: each mode of each run read by one Spark task, to one small row.
 
-Reads ``run.json``, the verdict and the collected operations; never judges anything anew. A folder that
-cannot be read is told with its reason and costs nothing but itself.
+Reads ``run.json``, the verdict and the collected operations; never judges anything again. A folder that
+cannot be read is listed with its reason, and the others are not affected.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LONGEST_S = 7 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One mode of one stored run. Entries are counted exactly, times are those of the adds' clients.
+    """One mode of one stored run. Entries are counted exactly, times are from the adds' clients.
 
     ``waiting_s`` are the seconds of the run in which a client waited for an add, ``served_s`` those of them
     in which one was acknowledged; ``stall_s`` the longest stretch of them in which none was. ``p50_ms`` and
@@ -156,7 +156,7 @@ class _Adds:
         """Count some rows; adds that failed before they were sent were never waited for."""
         sent = (rows["kind"] == Kind.ADD) & (rows["outcome"] != Outcome.FAIL)
         invoked, completed = rows["invoked_ns"][sent], rows["completed_ns"][sent]
-        # Of an add that never ended nobody knows how long its client waited: it counts where it began.
+        # How long the client of an add that never ended waited is unknown: the add counts where it began.
         ended = np.where(completed == NEVER, invoked, completed)
         first, last = self._second(invoked), self._second(ended)
         size = int(last.max(initial=0)) + 2

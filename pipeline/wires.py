@@ -32,7 +32,7 @@ _NAMED_GAPS = 20
 class WireTask:
     """Some segments of the log of run ``run_id``, and the folder and number of buckets for their rows.
 
-    ``unstamped`` are those that are not what they were when the evidence was closed.
+    ``unstamped`` are segments that changed since the evidence was closed.
     """
 
     files: tuple[WireFile, ...]

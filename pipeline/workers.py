@@ -1,7 +1,7 @@
 """Workers that are not ours: what travels to them, and what must be true of them before they get work.
 
 With a master other than ``local[...]`` tasks run in processes that a cluster manager started, on machines
-where nobody installed Fencepost. The code goes there as one zip; the interpreter, the packages and the
+where Fencepost is not installed. The code goes there as one zip; the interpreter, the packages and the
 run folder must be there already, at the same path. Each of these is looked at first and fails by name.
 """
 

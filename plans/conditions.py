@@ -1,7 +1,7 @@
 """Conditions that a plan waits for: by name, each with its own parameters.
 
 ``CONDITIONS`` is the vocabulary of ``wait_for`` and of ``when``; how a condition is observed is
-the harness's affair. Every condition but ``elapsed`` says how long waiting may take.
+the harness's task. Every condition but ``elapsed`` says how long waiting may take.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file systems that a plan gives its bookies, as data; knows no device and no mount."""
+"""The file systems that a plan gives its bookies, as data, without devices and mounts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST_XFS_MB = 300
 class Disks(Params):
     """A dedicated file system of ``size_mb`` for each bookie, and optionally another for its journal.
 
-    ``commit_s`` is how long an ext4 keeps names and sizes in memory when nobody syncs (its own default is 5).
+    ``commit_s`` is how long an ext4 keeps names and sizes in memory when no process syncs (its default is 5).
     ``settled`` says that all is synced once when the bookies are first ready, so that a power loss
     finds a cluster that was set up some time ago.
     """
@@ -36,5 +36,5 @@ class Disks(Params):
 
 
 def disk_names(journal: str) -> tuple[str, ...]:
-    """The names of a bookie's disks, by whether its journal has one of its own."""
+    """The names of a bookie's disks, by whether its journal has a separate one."""
     return ("ledgers", "journal") if journal == OWN else ("data",)

@@ -1,7 +1,7 @@
-"""What a plan says should come out, for each mode.
+"""What a plan expects as the result, for each mode.
 
 An expectation never changes a verdict; it only decides whether the run came out as stated, which
-is the affair of :mod:`plans.comparison`.
+is done by :mod:`plans.comparison`.
 """
 
 from __future__ import annotations

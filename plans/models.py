@@ -1,6 +1,6 @@
-"""A plan: what shall happen, as data.
+"""A plan: what should happen, as data.
 
-Frozen models without a word on how a step is carried out. A plan is read from YAML by
+Frozen models that do not say how a step is run. A plan is read from YAML by
 :mod:`plans.load` and from JSON by the same code; :mod:`plans.tree` turns it back.
 """
 
@@ -59,7 +59,7 @@ class ClusterSpec(Params):
     """The servers: how many bookies, which releases, which settings over the mode's own, which disks.
 
     ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
-    ``racks`` every write set shall spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
+    ``racks`` every write set should spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
     bookie takes with it (:mod:`plans.loss`). ``seed_defects`` are broken promises of BookKeeper, put into its
     processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings.
     """
@@ -155,7 +155,7 @@ class Timing(Params):
 class StepSpec(Timing):
     """One step: its name in the vocabulary and its parameters, an instance of that name's model.
 
-    ``outcome`` is what an act of a client must come to; steps of other kinds keep ``ok``.
+    ``outcome`` is how an act of a client must end; steps of other kinds keep ``ok``.
     """
 
     name: str
@@ -175,8 +175,8 @@ Step = StepSpec | Together
 class Plan(Params):
     """A whole plan. ``expect`` maps a mode to what is stated for it; a plan has one ``control`` at least.
 
-    ``rounds`` is how often the steps are carried out in one cluster, each time on fresh ledgers;
-    ``series`` how often the plan is carried out by ``scripts/bench scenarios``. ``allowance`` maps a mode to
+    ``rounds`` is how often the steps are run in one cluster, each time on fresh ledgers;
+    ``series`` how often the plan is run by ``scripts/bench scenarios``. ``allowance`` maps a mode to
     how many explained losses of which ledger are accepted there.
     """
 

@@ -1,7 +1,7 @@
 """The steps that every plan may use, whatever faults and workloads exist.
 
 Each is a name and a parameter model. Faults bring their own models through the vocabulary that
-the loader is given (:func:`vocabulary`); nothing here knows how a step is carried out.
+the loader is given (:func:`vocabulary`); nothing here says how a step is run.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class LongIds(Params):
 class Start(Params):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
-    A boot that is not expected to be ``ready`` may end by itself as long as it is not. Without
+    A boot that is not expected to be ``ready`` may end on its own as long as it is not. Without
     ``wait`` the step ends as soon as the process has begun; without ``checked`` it does not wait for the
     preboot check that a bookie begins after a crash under BP-46's protection and does not await itself.
     """
@@ -266,7 +266,7 @@ class Release(Params):
 
 
 class Load(Params):
-    """Start a workload in the background; its own parameters stand beside these two keys."""
+    """Start a workload in the background; its parameters are beside these two keys."""
 
     workload: str
     name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")

@@ -1,9 +1,9 @@
 """Availability: progress is made where the protocol promises it.
 
-Two promises can be held against the record once everything is healed. A recovery comes to its end if
+Two promises can be held against the record once everything is healed. A recovery ends if
 fewer than AQ bookies of every write set have lost state; where more have, it may be stalled, and that
 is as promised. And an entry that a bookie of its write set serves before and after can be read in
-between. How long an operation may take is promised nowhere, so slowness convicts nobody. Sources: *Closing
+between. How long an operation may take is promised nowhere, so slowness is no anomaly. Sources: *Closing
 Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
 """
 

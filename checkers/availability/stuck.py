@@ -1,7 +1,7 @@
-"""Recoveries that did not come to their end: stuck, stalled as promised, or not to be judged.
+"""Recoveries that did not end: stuck, stalled as promised, or not to be judged.
 
 Source: *Closing Ledgers Safely* ("Quorum Coverage"): fencing and each recovery read are decided as long
-as fewer than AQ bookies of a write set are unknown, and one that kept its state and is up is not.
+as fewer than AQ bookies of a write set are unknown, and a bookie that kept its state and runs is not.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts
     version = histories.of.get(ledger, (None,))[-1]
     doubt = _doubt(refusals, version, health)
     if ledger in histories.put_back:
-        doubt = "a fault of ours put its metadata back"
+        doubt = "a fault of the run put its metadata back"
     if doubt or version is None:
         return Refused(f"{name}: could not be opened at the end {_errors(refusals)}: {doubt}")
     lossy = health.lossy()
@@ -78,7 +78,7 @@ def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts
 
 
 def _doubt(refusals: Refusals, version: Version | None, health: Health) -> str:
-    """Why nobody can say whether progress was promised; empty when one can."""
+    """Why it is unknown whether progress was promised; empty when it is known."""
     if version is None:
         return "its metadata was not seen"
     if version.closed:
@@ -110,7 +110,7 @@ def _boot_number(health: Health, bookie: int) -> int:
 
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int, int]]:
-    """Ledger, bookie and boot wherever a bookie told that it keeps another key than the ledger's."""
+    """Ledger, bookie and boot wherever a bookie reported that it keeps another key than the ledger's."""
     told = (row for row in run.servers if row["event"] == KEY_REFUSED and row["server"] in run.bookies)
     return frozenset(
         (int(json.loads(row["detail"]).get("ledgerId", -1)), run.bookies[row["server"]], int(row["boot"]))

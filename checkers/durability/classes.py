@@ -79,7 +79,7 @@ def undetermined_because(run: RunFacts) -> str:
     """Why losses of a run have no class."""
     because = why_not(run)
     if because:
-        return f"{because}, so nobody can say which lives of which bookies had the entry"
+        return f"{because}, so which lives of which bookies had the entry is unknown"
     kept = "no life that acknowledged the entry provably kept it"
     if not copied_disks(run):
         return f"{kept}, and what disks held was not recorded"

@@ -39,7 +39,7 @@ class Repair:
 class Known:
     """What is known of the lives of bookies, by their numbers.
 
-    ``steady`` are those that never lost what they had. ``copied`` are the disks that were copied at an
+    ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
     unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
     ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
     has taken all since, and when (ns). ``repairs`` are the checks that were completed, all of them unless

@@ -1,6 +1,6 @@
 """Whether every holder of an entry lost it, and all of them before anybody gave it back to one.
 
-An entry is lost for good when its holders have lost it all at one time: each died by a recorded fault that
+An entry is lost permanently when all its holders have lost it at one time: each died by a recorded fault that
 may take what it had acknowledged, with a disk that lacked it, or a fault took all of its disk after its end,
 and between the first of these ends and the last of these losses no repair was completed by a bookie that
 should hold it. A repair before the first of them makes a holder as well, though nothing of it crossed the

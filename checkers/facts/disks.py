@@ -47,7 +47,7 @@ def readable(copies: Mapping[int, Copied]) -> frozenset[int]:
 
 
 def fallen(run: RunFacts) -> frozenset[int]:
-    """Lives that a recorded fault ended, uncleanly, of a kind that may take what they had acknowledged.
+    """Lives that a recorded fault ended, uncleanly, by a fault that may take what they had acknowledged.
 
     It was in course when they died. A kill takes no journaled add, a loss of power none that was synced.
     """

@@ -33,7 +33,7 @@ class Histories:
     """The versions by ledger, ascending in each chain, with what is asked of them again and again.
 
     ``plain`` are the ledgers that need no look at each; ``odd`` the versions of all others. ``of`` has every
-    ledger's versions, ``chains`` its chains in order, each ascending: one unless the content was put back.
+    ledger's versions, ``chains`` its chains by time, each ascending: one unless the content was put back.
     """
 
     def __init__(self, rows: pa.Table) -> None:

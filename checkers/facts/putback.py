@@ -48,7 +48,7 @@ def put_back_notes(histories: Histories, run: RunFacts) -> Iterator[str]:
     for row in rows[:_SHOWN]:
         yield put_back_text(row, histories, run)
     if len(rows) > _SHOWN:
-        yield f"{counted(len(rows) - _SHOWN, 'more change')} of ledgers' metadata by faults of ours"
+        yield f"{counted(len(rows) - _SHOWN, 'more change')} of ledgers' metadata by faults of the run"
 
 
 def _fault(zxid: int, run: RunFacts) -> str:
@@ -56,4 +56,4 @@ def _fault(zxid: int, run: RunFacts) -> str:
         injected = json.loads(fault["proof"] or "{}").get("injected") or {}
         if injected.get("zxid") == hex(zxid):
             return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
-    return f"a fault of ours (transaction 0x{zxid:x})"
+    return f"a fault of the run (transaction 0x{zxid:x})"

@@ -56,7 +56,7 @@ def asked(rows: Rows, kind: Message) -> Rows:
 
 
 def told(rows: Rows, kind: Message) -> Iterator[Rows]:
-    """Answers that reached their client and are, or may be, answers to requests of this kind."""
+    """Answers that reached their client and are, or may be, answers to such requests."""
     yield answers(rows, kind).once(_reached)
     if kind in LOOK_ALIKE:
         alike = answers(rows, LOOK_ALIKE[kind]).once(_reached)

@@ -19,7 +19,7 @@ def holders(
 ) -> Iterator[tuple[int, Bools]]:
     """(bookie number, mask of ``entries``) for every bookie whose duty an entry was in any version.
 
-    The write set is that of the version's own fragment; a bookie may appear more than once, and
+    The write set is the version's fragment's; a bookie may appear more than once, and
     a bookie that is not of the run appears as ``NOBODY``.
     """
     for first, last, bookies, (ensemble, write, _) in sorted(_fragments(chain)):

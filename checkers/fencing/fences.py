@@ -82,7 +82,7 @@ class Close(NamedTuple):
 def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     """(ledger, last entry, by when it was closed there first), sorted.
 
-    A ledger whose metadata a fault of the run put back may not have stayed closed: it has none.
+    A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
     metadata, told = facts.once(histories), facts.columns(RECOVERED)
     plain = metadata.plain

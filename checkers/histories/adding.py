@@ -2,8 +2,8 @@
 
 The analysis of Jepsen's ``checker/set-full``: an element is known from the acknowledgement of its add, or
 from the end of the first read that shows it. From then on reads have to show it in the end: an element
-whose latest reads lack it is lost; one that a read lacked and a later one showed was stale, which only a
-linearizable set forbids. Stricter than Jepsen's: an element of a failed add that is read is an anomaly.
+whose latest reads lack it is lost; an element that a read lacked and a later one showed was stale, which
+only a linearizable set forbids. Stricter than Jepsen's: to read an element of a failed add is an anomaly.
 
 Source: Jepsen, ``jepsen/src/jepsen/checker.clj`` (``set-full``).
 """

@@ -3,7 +3,7 @@
 The analysis of Jepsen's Kafka workload, as far as it rests on single messages: one offset of a log has one
 message, one message one offset; what was acknowledged is polled by some consumer once a poll has passed its
 offset; polls of one consumer go forward without leaving a known message out, and so do the offsets that one
-producer receives. Offsets may have gaps (Kafka's own records), so that order is that of the known messages.
+producer receives. Offsets may have gaps (Kafka's own records), so the known messages give the order.
 
 Source: Jepsen, ``jepsen/src/jepsen/tests/kafka.clj``.
 """
@@ -207,7 +207,7 @@ def _unsent(seen: _Seen) -> Iterator[Finding]:
                 yield _finding("aborted-read", f"{what} of a failed operation was polled", proof)
             else:
                 yield _finding(
-                    "garbage-read", f"{what} was polled, and nobody sent it", [f"operation {read.index}"]
+                    "garbage-read", f"{what} was polled, and was never sent", [f"operation {read.index}"]
                 )
 
 

@@ -118,4 +118,4 @@ def _notes(
             "who wrote it is not known, and no edge rests on it"
         )
     for kind in result.undecided:
-        yield f"{kind}: undecided, the search came to its limit of {limits.edges:,} edges"
+        yield f"{kind}: undecided, the search reached its limit of {limits.edges:,} edges"

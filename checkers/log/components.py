@@ -31,7 +31,7 @@ def apart(source: Ints, target: Ints, inner: Mask, rw: Mask, nodes: int) -> tupl
     """A graph of twice the nodes, in which no way takes two rw edges in a row.
 
     Nodes of the second layer, numbered from ``nodes`` on, were reached over an rw edge, and are left over
-    another one. An rw edge from an inner node (``inner``) continues the one that led there. Returns sources,
+    another one. An rw edge from an inner node (``inner``) continues the edge that led there. Returns sources,
     targets, and the position of the edge that each comes from.
     """
     plain, into, within = np.flatnonzero(~rw), np.flatnonzero(rw & ~inner), np.flatnonzero(rw & inner)

@@ -224,7 +224,7 @@ def _unread(
 
 
 def _writers(given: Transactions, append: Ints) -> Ints:
-    """The transaction of each append, -1 where it is not known to be one that may have happened."""
+    """The transaction of each append, -1 where it is not known to be a transaction that may have happened."""
     writer = np.full(len(append), -1, dtype=np.int64)
     known = append >= 0
     owner = given.owner[append[known]]

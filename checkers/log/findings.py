@@ -103,7 +103,7 @@ def cycle_findings(given: Transactions, versions: Versions, result: Result) -> I
 def _said(found: Found) -> str:
     among = f"among {counted(found.size, 'transaction')}"
     if found.cycle is None:
-        return f"{found.kind}: a cycle {among}, proven by their edges; its search came to its limit"
+        return f"{found.kind}: a cycle {among}, proven by their edges; its search reached its limit"
     short = "the shortest cycle" + ("" if found.cycle.shortest else " found within the limit of work")
     return f"{found.kind}: {short} {among} has {len(found.cycle.steps):,}"
 

@@ -49,7 +49,7 @@ class Log:
         required = self.name in run.required
         columns = dict(zip(NEEDED, found.columns("operation"), strict=False))
         if not run.chains or not columns:
-            missing = "no log of ledgers" if not run.chains else "nobody appended to a log or read it"
+            missing = "no log of ledgers" if not run.chains else "no client appended to a log or read it"
             judged = required or bool(run.chains)
             return Judgement(
                 property=self.name,

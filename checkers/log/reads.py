@@ -39,7 +39,7 @@ def read_findings(given: Transactions, versions: Versions) -> Iterator[tuple[str
     )
     yield from _intermediate(given, versions)
     garbage = _touching(given, versions, lambda append, _: append == NOBODY)
-    yield from _told(given, "garbage-read", "elements were read that nobody appended", garbage, _alone)
+    yield from _told(given, "garbage-read", "elements were read that were never appended", garbage, _alone)
     twice = _touching(given, versions, lambda _, repeated: repeated)
     yield from _told(given, "duplicate-elements", "lists were read with an element twice", twice, _alone)
     yield from _incompatible(given, versions)

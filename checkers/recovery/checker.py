@@ -268,7 +268,7 @@ def _closed(case: Case, run: RunFacts) -> Iterator[str]:
 
 def _notes(trial: _Trial, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
     if not run.wire:
-        yield "the run kept no wire log, so nobody knows what recoverers were told"
+        yield "the run kept no wire log, so what recoverers received is unknown"
         return
     unseen = [case.close.ledger for case in trial.cases if case.ruling is Ruling.UNSEEN]
     if unseen:

@@ -54,7 +54,7 @@ def _positions(ensemble: tuple[int, ...], bookies: Collection[int]) -> list[int]
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """A move from IN_RECOVERY to CLOSED, or one that may have been.
+    """A move from IN_RECOVERY to CLOSED, or what may have been such a move.
 
     ``began_ns`` is when the recovery's metadata was written at the earliest. ``ensembles`` is empty
     where a version that matters was not seen or is malformed: such a close cannot be judged.

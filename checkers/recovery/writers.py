@@ -2,7 +2,7 @@
 
 The client's close sets CLOSED whatever the state was, at the last entry acknowledged on the handle
 (``LedgerHandle#doAsyncCloseInternal``). It happens at the application's close and, unasked, when
-something goes wrong with an add: it fails, or a bookie answers EFENCED or not at all to one that is
+something goes wrong with an add: it fails, or a bookie answers EFENCED or not at all to an add that is
 acknowledged already (all releases from 4.14.0 to 4.18.0). So a writer that was alive may have made any
 close at that entry, unless it had not invoked a close, every add was ok, and every bookie of every
 write set said so. Judges nothing.

@@ -196,7 +196,7 @@ class Case:
         return self._finding(
             NOT_COPIED,
             (first, last),
-            f"{new} is named in the place of {old} and lacks a copy",
+            f"{new} is named instead of {old} and lacks a copy",
             (
                 f"metadata version {move.version} of {time_text(self.run, move.at_ns)} names {new} for the "
                 f"fragment from entry {move.first} on, where the version before names {old}",
@@ -277,7 +277,7 @@ def _repair(facts: LedgerFacts, run: RunFacts) -> Repair:
 
 
 def _moves(ledger: int, facts: LedgerFacts, run: RunFacts) -> tuple[Move, ...]:
-    """What repair may have changed in the ledger's metadata; nothing where nobody repairs."""
+    """What repair may have changed in the ledger's metadata; nothing where no daemon repairs."""
     repairs = bool(_repair(facts, run).elected)
     return moves(facts.once(histories).of.get(ledger, ()), run) if repairs else ()
 

@@ -2,7 +2,7 @@
 
 Repair copies the entries of such a fragment to the new bookie first, and names it in the metadata when every
 copy is confirmed (``LedgerFragmentReplicator``, ``UpdateEnsembleCb``). The last fragment of a ledger that is
-not closed is left out: there a writer or a recovery puts a new bookie in the place of one that failed, and
+not closed is left out: there a writer or a recovery replaces a bookie that failed, and
 sends it only what was not acknowledged.
 """
 

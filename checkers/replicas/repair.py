@@ -1,7 +1,7 @@
 """What repair did: who audited when, which ledgers were marked under-replicated, when the last mark vanished.
 
-Read from the ``servers`` and ``faults`` tables of :class:`checkers.contract.RunFacts` alone; knows no
-entry. ZooKeeper's order of transactions (zxid) decides which mark is the later one; times are intervals.
+Read from the ``servers`` and ``faults`` tables of :class:`checkers.contract.RunFacts` alone.
+ZooKeeper's order of transactions (zxid) decides which mark is the later one; times are intervals.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Repair:
     def unrest(self) -> Iterator[str]:
         """Why the auditor was not quiet by then; nothing when every copy was to be expected."""
         if not self.elected:
-            yield "no auditor was elected: nobody repaired"
+            yield "no auditor was elected: nothing was repaired"
             return
         switches = in_order(row for row in self._rows() if row["event"] in _SWITCHES)
         if switches and switches[-1]["event"] == "repair_disabled":
@@ -63,7 +63,7 @@ class Repair:
             yield f"no audit was begun and ended after {what}" if what else "no audit was begun and ended"
 
     def full_replication_ns(self) -> int | None:
-        """From the first death that was repaired until the last mark vanished (ns, at most so long).
+        """From the first death that was repaired until the last mark vanished (ns, an upper bound).
 
         BP-31's time to full replication. None where nothing was marked, or something still is.
         """

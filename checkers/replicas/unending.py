@@ -4,7 +4,7 @@ A worker holds a lock while it repairs a ledger, and removes the mark before the
 (``ReplicationWorker``, ``ZkLedgerUnderreplicationManager``). A lock that goes while the mark stays is a try
 that failed. How long a try takes is promised nowhere, so tries are counted, and only those in a row in which
 nothing changed and all was there that repair needs: no fault but dead bookies, a copy of every entry, and a
-bookie to put in the place of each that is gone.
+bookie to replace each that is gone.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Story:
 
 
 def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int, Tries]:
-    """Ledger -> the longest row of failed tries, of those that have :data:`ENOUGH`, before ``by_ns``."""
+    """Ledger -> the longest row of failed tries, of ledgers with :data:`ENOUGH` or more, before ``by_ns``."""
     changed, found = list(changes(run)), dict[int, Tries]()
     stories: dict[int, _Story] = {}
     told = (*("ledger_marked", "ledger_unmarked"), *("repair_locked", "repair_unlocked"))

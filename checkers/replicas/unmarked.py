@@ -26,7 +26,7 @@ NOT_MARKED, UNMARKED = "not_marked", "unmarked_unrepaired"
 
 
 class Absence(NamedTuple):
-    """A bookie that was gone during so many ``audits`` in a row, from the first to the last of them (ns)."""
+    """A bookie that was gone during ``audits`` audits in a row, from the first to the last of them (ns)."""
 
     bookie: str
     audits: int

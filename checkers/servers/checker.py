@@ -74,7 +74,7 @@ class Servers:
 
 
 def _unread(boots: list[LoggedBoot], run: RunFacts) -> list[str]:
-    """Boots that came to listen and whose log was not read: they may have done what it does not show.
+    """Boots that reached listening and whose log was not read: they may have done what it does not show.
 
     Releases before 4.15 have nothing of BP-46, and their logs none of our times: none of their logs is read.
     """

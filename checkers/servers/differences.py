@@ -2,7 +2,7 @@
 
 BP-46 ("Protection Mechanism", "The Full Boot-Up Sequence") puts all open ledgers in limbo, fences all
 ledgers of the cluster, and ends limbo after the repair. The bookie marks and fences the ledgers that are
-not closed and have it in their last ensemble, and ends limbo after the recovery, before the repair.
+not closed and name it in their last ensemble, and ends limbo after the recovery, before the repair.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def unclean_unseen(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
         [
             evidence.did(crashed, marker, "set its marker"),
             f"{crashed.name} {crashed.record.how} at {evidence.at(crashed.record.ended_ns)}",
-            f"the log of {boot.name} tells of no unclean shutdown",
+            f"the log of {boot.name} shows no unclean shutdown",
         ],
     )
 
@@ -64,7 +64,7 @@ def clean_seen_unclean(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]
         return
     yield _finding(
         "clean_seen_unclean",
-        f"{boot.name} took the orderly end of {last.name} for an unclean one",
+        f"{boot.name} took the clean shutdown of {last.name} for an unclean one",
         [
             f"{last.name} {last.record.how} at {evidence.at(last.record.ended_ns)}",
             evidence.did(boot, seen, "saw an unclean shutdown"),

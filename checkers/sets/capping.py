@@ -1,4 +1,4 @@
-"""At most so many findings whole; the counts beside them stay exact."""
+"""At most ``KEPT`` findings whole; the counts beside them stay exact."""
 
 from __future__ import annotations
 

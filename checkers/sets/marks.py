@@ -2,7 +2,7 @@
 
 A payload is decided by its run, ledger, entry, writer and size, so two payloads that prove
 themselves are the same bytes exactly when writer and size are equal: that pair is the mark.
-Built like :mod:`checkers.sets.spans`, with the mark as a second key; knows no operation either.
+Built like :mod:`checkers.sets.spans`, with the mark as a second key.
 """
 
 from __future__ import annotations

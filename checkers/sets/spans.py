@@ -3,7 +3,7 @@
 Every summary of a checker rests on these: a union does not care how the rows were cut or in
 which order the pieces came, so merging is associative. Columns are ``int64`` arrays ``ledger``,
 ``first``, ``last`` (inclusive), sorted by ledger and first, spans neither touching nor
-overlapping; equal sets are therefore equal arrays. Knows nothing of operations or findings.
+overlapping; equal sets are therefore equal arrays. Independent of operations and findings.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _run_begins(groups: Sequence[Ints], entry: Ints) -> Bools | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """A set of (ledger, entry), immutable. ``|``, ``&`` and ``-`` are those of sets."""
+    """A set of (ledger, entry), immutable. ``|``, ``&`` and ``-`` work as for sets."""
 
     ledger: Ints
     first: Ints
@@ -232,7 +232,7 @@ class Spans:
         return np.asarray(self.place(ledger, entry) >= 0)
 
     def place(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Ints:
-        """For each (ledger, entry), the number of the span that has it, -1 where there is none."""
+        """For each (ledger, entry), the number of the span that holds it, -1 where there is none."""
         if not len(self) or not len(entry):
             return np.full(len(entry), -1, dtype=np.int64)
         ledgers, number = np.unique(self.ledger, return_inverse=True)

@@ -58,7 +58,7 @@ def costing(act: Callable[[], Result]) -> tuple[Result, Cost]:
 def processor_times() -> dict[psutil.Process, float]:
     """Processor seconds of each process of the tree until now, without its children.
 
-    One that ends is known by when it was last seen: its parent need not count it (an idle worker of Spark's).
+    A process that ends counts as it was last seen: its parent need not count it (an idle worker of Spark's).
     """
     used = {}
     for process in _tree():

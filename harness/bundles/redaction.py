@@ -69,7 +69,7 @@ class Redactor:
         )
 
     def text(self, text: str) -> str:
-        """The text without private information; unchanged if it has none."""
+        """The text without private information; unchanged if there is none."""
         return self._plain(_ENCODED.sub(self._encoded, text))
 
     def _encoded(self, found: re.Match[str]) -> str:

@@ -23,7 +23,7 @@ def three_in_a_ring() -> tuple[Txn, ...]:
 def test_a_search_that_ended_early_is_unknown() -> None:
     judgement = judge_log(story(*three_in_a_ring()), limits=NOTHING)
     assert judgement.verdict is Verdict.UNKNOWN
-    assert "G-single: undecided, the search came to its limit of 0 edges" in judgement.notes
+    assert "G-single: undecided, the search reached its limit of 0 edges" in judgement.notes
 
 
 def test_with_work_enough_it_is_decided() -> None:
@@ -50,7 +50,7 @@ def test_what_theory_proves_is_told_without_a_witness() -> None:
     )
     judgement = judge_log(story(*ring), limits=NOTHING)
     assert judgement.counts == {"G1c": 1}
-    assert judgement.findings[0].text.endswith("proven by their edges; its search came to its limit")
+    assert judgement.findings[0].text.endswith("proven by their edges; its search reached its limit")
 
 
 def test_enough_is_seen_beside() -> None:

@@ -1,4 +1,4 @@
-"""Writes slots and frames as segments on disk: headers, sequence numbers, checksums. Knows no meaning."""
+"""Writes slots and frames as segments on disk: headers, sequence numbers, checksums."""
 
 from __future__ import annotations
 

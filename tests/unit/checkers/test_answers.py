@@ -199,7 +199,7 @@ def test_a_protected_bookie_that_denies_after_a_crash_is_convicted():
     assert in_limbo() == LIMBO
     judgement = told(OPEN, denied(boot=2), servers=CRASH, guarded=frozenset({"b1"}))
     assert judgement.findings[0].proof[0] == (
-        "boot 1 had not ended in order; ledger 1 was not closed and had b1 in its last ensemble "
+        "boot 1 had not shut down cleanly; ledger 1 was not closed and had b1 in its last ensemble "
         "since boot 2 began: limbo was due"
     )
 

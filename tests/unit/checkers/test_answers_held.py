@@ -39,7 +39,7 @@ def test_what_a_boot_replays_from_the_journal_was_held_as_well():
 def test_the_proof_names_the_death_and_the_denial():
     (finding,) = told(DISK, denied()).findings
     assert finding.text == "ledger 1: b1 (boot 2) denied entry 3 that its disk had held"
-    assert finding.proof[0] == "its disk held entry 3 when b1 boot 1 died, and nobody changed it since"
+    assert finding.proof[0] == "its disk held entry 3 when b1 boot 1 died, and nothing changed it since"
     assert finding.proof[1].startswith("b1 (boot 2) answered no such entry to reader's read of entry 3")
 
 

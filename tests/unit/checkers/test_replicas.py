@@ -190,7 +190,7 @@ def assert_unrest(servers, note, **run):
 
 
 def test_without_autorecovery_nothing_is_judged():
-    assert_unrest((), "no auditor was elected: nobody repaired")
+    assert_unrest((), "no auditor was elected: nothing was repaired")
 
 
 def test_an_audit_has_to_begin_after_the_last_death_and_end_before_the_census():

@@ -89,7 +89,7 @@ def test_a_bookie_named_by_a_repair_before_it_has_the_copies_convicts_though_the
     judgement = after_a_move()
     assert (judgement.verdict, told_of(judgement)) == ("anomaly", [("not_copied", 3, 9)])
     assert judgement.findings[0].text == (
-        "ledger 1: entries 3..9: b4 is named in the place of b3 and lacks a copy"
+        "ledger 1: entries 3..9: b4 is named instead of b3 and lacks a copy"
     )
     assert "metadata version 2 " in judgement.findings[0].proof[0]
 

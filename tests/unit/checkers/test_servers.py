@@ -93,7 +93,7 @@ def test_an_unclean_end_that_the_next_boot_does_not_see():
     assert judgement.findings[0].proof == (
         "b1 boot 1 set its marker at 0.000000004 s",
         "b1 boot 1 was killed at 0.000000010 s",
-        "the log of b1 boot 2 tells of no unclean shutdown",
+        "the log of b1 boot 2 shows no unclean shutdown",
     )
 
 

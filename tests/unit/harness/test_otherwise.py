@@ -107,7 +107,7 @@ def raising(error: FencepostError) -> Act:
     [
         NotReadyError("waited 9 s for condition 'replicated'"),
         UnplannedDeathError("b1 ended on its own after rung 'started'"),
-        StepError("b1 got ready"),
+        StepError("b1 became ready"),
     ],
 )
 def test_what_the_servers_do_otherwise_ends_the_steps_and_is_noted(
@@ -131,8 +131,8 @@ def test_a_step_with_another_outcome_ends_the_steps(stage: Stage, monkeypatch: p
 def test_a_server_decides_otherwise_when_it_was_seen_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, kind: type[StepError], who: str
 ) -> None:
-    played(stage, monkeypatch, (spec("start"),), start=raising(kind("b1 got ready")))
-    assert stage.otherwise == ["b1 got ready"]
+    played(stage, monkeypatch, (spec("start"),), start=raising(kind("b1 became ready")))
+    assert stage.otherwise == ["b1 became ready"]
     assert decided_otherwise(stage.folder) == who
 
 
@@ -244,8 +244,8 @@ def test_a_run_that_went_otherwise_meets_nothing_and_says_first_why() -> None:
     told = went_otherwise(unknown, ["append ended ok"], decided="client")
     assert told.contradicted
     assert told.reasons == ("the client decided otherwise: append ended ok", "the verdict is unknown")
-    served = went_otherwise(unknown, ["b1 got ready"], decided="server")
-    assert (served.contradicted, served.reasons[0]) == (True, "the server decided otherwise: b1 got ready")
+    served = went_otherwise(unknown, ["b1 became ready"], decided="server")
+    assert (served.contradicted, served.reasons[0]) == (True, "the server decided otherwise: b1 became ready")
     lost = went_otherwise(Comparison(False, ("lost",), unexpected=True), ["append ended ok"], decided="")
     assert lost.reasons == ("lost", "append ended ok")
     stated = went_otherwise(Comparison(False, ("torn",)), ["append ended ok"], decided="", anomaly="1 lost")

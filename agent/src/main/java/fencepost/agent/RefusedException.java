@@ -1,6 +1,6 @@
 package fencepost.agent;
 
-/** The order cannot be carried out in this process. */
+/** The order cannot be followed in this process. */
 final class RefusedException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
