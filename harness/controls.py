@@ -67,4 +67,4 @@ def _came(control: Control, plan: Plan, counted: Mapping[Any, tuple[int, int]]) 
     )
     if not found:
         return f"{named}, not run"
-    return f"{named}, {sum(one for one, _ in found)} of {sum(of for _, of in found)} as stated"
+    return f"{named}, {sum(one for one, _ in found)} of {sum(of for _, of in found)} as expected"

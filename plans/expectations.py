@@ -1,6 +1,6 @@
 """What a plan expects as the result, for each mode.
 
-An expectation never changes a verdict; it only decides whether the run came out as stated, which
+An expectation never changes a verdict; it only decides whether the run came out as expected, which
 is done by :mod:`plans.comparison`.
 """
 

@@ -71,7 +71,7 @@ def command(times: int, first_seed: int, for_s: float, results: Path | None) -> 
             told.append(calm)
             click.echo(f"{len(told)} of {times}  {calm}")
             for finding in calm.found:
-                click.echo(f"  accused: {finding}")
+                click.echo(f"  flagged: {finding}")
     except FencepostError as error:
         click.echo(summary(told))
         raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
@@ -130,8 +130,8 @@ def injected(folder: RunFolder) -> list[str]:
 
 
 def summary(told: Sequence[Calm]) -> str:
-    """``0 of 50 live runs without faults were accused; 50 valid, 0 unknown``."""
-    accused = sum(bool(calm.found) for calm in told)
+    """``0 of 50 live runs without faults were flagged; 50 valid, 0 unknown``."""
+    flagged = sum(bool(calm.found) for calm in told)
     valid = sum(calm.verdict.verdict is Verdict.VALID for calm in told)
     unknown = sum(calm.verdict.verdict is Verdict.UNKNOWN for calm in told)
-    return f"{accused} of {len(told)} live runs without faults were accused; {valid} valid, {unknown} unknown"
+    return f"{flagged} of {len(told)} live runs without faults were flagged; {valid} valid, {unknown} unknown"

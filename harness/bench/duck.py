@@ -26,7 +26,7 @@ def python() -> Path:
         if done.returncode:
             raise PrerequisiteError(
                 f"DuckDB cannot be installed: {done.stderr.strip().splitlines()[-1:]}",
-                remedy="give pip an index that has it, or leave it out with --no-duckdb",
+                remedy="give pip an index with DuckDB, or leave it out with --no-duckdb",
             )
     return command
 

@@ -24,9 +24,9 @@ class Row:
     """The results of the runs of one scenario in one mode, protocol and release.
 
     ``settings`` are other values of the plan's parameters (``percentage=0``), empty for its own. Of ``of``
-    trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated`` came out as the plan says, ``unknown``
-    say nothing; ``wrong`` has a line for each run that was not as stated. ``median_s`` is the wall time of a
-    run. ``plan`` is the digest of the plan that was measured, empty where it was not recorded.
+    trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated`` had the plan's result, ``unknown``
+    say nothing; ``wrong`` has a line for each run that was not as expected. ``median_s`` is the wall time of
+    a run. ``plan`` is the digest of the plan that was measured, empty where it was not recorded.
     """
 
     scenario: str
@@ -100,7 +100,7 @@ def _row(key: Key, digest: str, tally: Tally) -> Row:
 def _wrong(tally: Tally) -> Iterator[str]:
     for one in tally.trials:
         if one.as_stated < one.rounds:
-            rounds = f", {one.as_stated} of {one.rounds} rounds as stated" if one.rounds > 1 else ""
+            rounds = f", {one.as_stated} of {one.rounds} rounds as expected" if one.rounds > 1 else ""
             yield f"{one.verdict}{rounds}: {one.why}"
 
 

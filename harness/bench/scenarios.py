@@ -1,6 +1,6 @@
 """``scripts/bench scenarios``: the series of all scenarios, one run after the other, until all are done.
 
-What is done is kept and never done again, also when it did not come out as stated: a run that is
+What is done is kept and never done again, also when its result was not as expected: a run that is
 repeated until it fits proves nothing. A changed plan is another plan and is measured again.
 """
 
@@ -102,7 +102,7 @@ def _plans(names: Iterable[str]) -> Iterator[Plan]:
 
 
 def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
-    """Trials as stated and trials in all, both protocols together."""
+    """Trials as expected and trials in all, both protocols together."""
     counted: dict[tuple[str, ...], tuple[int, int]] = {}
     for row in rows:
         key = (row.scenario, row.mode, row.release, row.settings)
@@ -124,14 +124,14 @@ def run_units(
         for unit, trial in carrying(list(group)):
             kept.add(unit, trial)
             done += 1
-            stated = "as stated" if trial.as_stated == trial.rounds else f"NOT as stated: {trial.why}"
+            stated = "as expected" if trial.as_stated == trial.rounds else f"NOT as expected: {trial.why}"
             yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
 
 
 def carrying_out(units: Sequence[Experiment], results: Path) -> Iterator[tuple[Experiment, Trial]]:
     """Run and judge units one after the other on one Spark session; an error of a run is its result.
 
-    Of runs that came out as stated only the first of each kind keeps its folder.
+    Of runs with the expected result only the first of each kind keeps its folder.
     """
     narrator = Narrator(quiet=True)
     results.mkdir(parents=True, exist_ok=True)

@@ -9,14 +9,14 @@ from harness.experiments.experiment import Experiment
 from harness.reports.series import bound, rate
 
 PART = "series"
-_HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as stated", "bound or rate", "median s")
+_HEADINGS = ("scenario", "mode", "protocol", "release", "tried", "as expected", "bound or rate", "median s")
 EARLIER = "earlier plan"
 
 
 def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]:
     """The lines of the table, then what went wrong, then what of the ``stated`` units has no row.
 
-    A row is marked where its plan is not the one that is stated now: what was measured is another plan.
+    A row is marked where its plan has changed since: another plan was measured.
     """
     rows = sorted(rows, key=lambda row: row.scenario)
     wanted = {key_of(unit): unit.digest for unit in stated}
@@ -27,7 +27,7 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
     missing = _missing(key for key in wanted if key not in {row.key for row in rows})
     return [
         *lines,
-        *(["", "Not as stated:", "", *wrong] if wrong else []),
+        *(["", "Not as expected:", "", *wrong] if wrong else []),
         *(["", "Not measured yet:", "", *missing] if missing else []),
     ]
 

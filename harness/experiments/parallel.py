@@ -26,7 +26,7 @@ from protocol.exit_codes import ExitCode
 
 @dataclass
 class _Run:
-    """One of the runs (``number`` counts from 1), and the results of its modes so far."""
+    """One of the runs (``number`` counts from 1), and the results of its modes until now."""
 
     number: int
     prepared: Prepared

@@ -175,7 +175,7 @@ class Recorders:
             recorder.end()
 
     def close(self) -> None:
-        """Let all processes shut down gracefully; kill those that do not."""
+        """Let all processes shut down gracefully; kill the others."""
         self.stop()
         for recorder in self._all:
             recorder.close()
@@ -222,7 +222,7 @@ class Crew:
         self._judge.end()
 
     def close(self) -> None:
-        """Let all processes shut down gracefully; kill those that do not."""
+        """Let all processes shut down gracefully; kill the others."""
         self.stop()
         self._recorders.close()
         self._judge.close()

@@ -30,7 +30,7 @@ def decision_lines(decisions: Sequence[Decided]) -> Iterator[tuple[str, str]]:
 
 def decision_table(decisions: Sequence[Decided]) -> list[str]:
     """The table in Markdown, with a column that says whether the plan stated it so."""
-    lines = [f"| {' | '.join(HEADINGS)} | as stated |", "|" + "---|" * (len(HEADINGS) + 1)]
+    lines = [f"| {' | '.join(HEADINGS)} | as expected |", "|" + "---|" * (len(HEADINGS) + 1)]
     for one in decisions:
         cells = [cell.replace("|", "\\|") for cell in _cells(one)]
         lines.append(f"| {' | '.join(cells)} | {'yes' if one.met else 'NO'} |")

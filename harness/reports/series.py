@@ -26,10 +26,10 @@ def series_lines(counted: Iterable[Tally]) -> Iterator[Line]:
 
 
 def quoted(tally: Tally) -> str:
-    """``20 of 20 rounds as stated; bound: below 14 % with 95 % confidence``."""
+    """``20 of 20 rounds as expected; bound: below 14 % with 95 % confidence``."""
     unknown = f" ({tally.unknown} unknown)" if tally.unknown else ""
     otherwise = bound(tally.as_stated, tally.of)
-    return f"{tally.as_stated} of {tally.of} {tally.unit} as stated{unknown}; {otherwise} {_SURE}"
+    return f"{tally.as_stated} of {tally.of} {tally.unit} as expected{unknown}; {otherwise} {_SURE}"
 
 
 def bound(as_stated: int, of: int) -> str:

@@ -93,7 +93,7 @@ def test_a_checker_that_accuses_everybody_is_shown_as_well(monkeypatch):
         trial, ["mutation", "--mutants", "2", "--operator", "a_final_read_is_missing"]
     )
     assert result.exit_code == 1
-    assert "was accused: --operator a_final_read_is_missing --seed 0" in result.output
+    assert "was flagged: --operator a_final_read_is_missing --seed 0" in result.output
 
 
 class Eager(Order):

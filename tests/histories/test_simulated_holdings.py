@@ -191,7 +191,7 @@ def test_a_bookie_that_denies_what_its_disk_held_is_convicted_of_each_entry(vari
 
 
 @pytest.mark.parametrize("variant", RUNS)
-def test_bookies_that_deny_nothing_wrongly_are_not_accused(variant):
+def test_bookies_that_deny_nothing_wrongly_are_not_flagged(variant):
     for seed in range(3300, 3315):
         simulation = simulated(seed, **{**RUNS[variant], "flushes": True})
         judgement = judge([chunk(simulation.history())], facts_of(simulation), checkers=CHECKERS)

@@ -8,7 +8,7 @@ from tests.histories.trial.valid import RUNS, SOURCES
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_nobody_is_accused(source):
+def test_none_is_flagged(source):
     one, _ = SOURCES[source]
     verdicts = set()
     for seed in range(50_000, 50_000 + 3 * len(RUNS)):
@@ -22,4 +22,4 @@ def test_nobody_is_accused(source):
 def test_the_command_line_counts_them():
     result = CliRunner().invoke(trial, ["valid", "--histories", "10", "--first-seed", "5"])
     assert result.exit_code == 0, result.output
-    assert "0 of 10 valid histories were accused" in result.output
+    assert "0 of 10 valid histories were flagged" in result.output

@@ -125,7 +125,7 @@ def make(
     mode is ``protected``.
 
     ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
-    before the evidence is closed, and tells ``wire`` of ``end.json``; ``logs`` are those of servers' first
+    before the evidence is closed, and passes ``end.json`` to ``wire``; ``logs`` are those of servers' first
     boots, ``events`` more of theirs. ``doctored`` changes the raw evidence before it is closed.
     """
     folder = RunFolder.create(path, (resolved or {}).get("mode", "protected"))

@@ -73,7 +73,7 @@ class Lanes {
     drawn.push(shape("line", { x1: left, x2: width, y1: y + LANE - 1, y2: y + LANE - 1, class: "rule" }));
     const most = Math.max(4, Math.floor(left / 6.4));
     const name = lane.name.length > most ? lane.name.slice(0, most - 1) + "…" : lane.name;
-    drawn.push(shape("text", { x: 0, y: y + 14, class: lane.accused ? "odd-name" : "" }, name));
+    drawn.push(shape("text", { x: 0, y: y + 14, class: lane.flagged ? "odd-name" : "" }, name));
     for (const [began, ended, kind, label, detail] of lane.bars) {
       const until = ended === null ? this.end : ended;
       if (began === null || until < from || began > to) continue;

@@ -89,7 +89,7 @@ def decisions_section(decisions: Sequence[Tree]) -> Markup | None:
     """What clients decided beside what the document demands; None without decisions."""
     if not decisions:
         return None
-    heads = ("case", "document", "decision", "difference", "as stated")
+    heads = ("case", "document", "decision", "difference", "as expected")
     rows = [
         [
             *(str(one[name]) for name in heads[:4]),

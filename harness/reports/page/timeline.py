@@ -35,7 +35,7 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
     servers = tables.rows("servers")
     end = mode.folder.end() or {}
     last_s = clock(end.get("closed_ns")) or max((clock(row["latest_ns"]) or 0 for row in servers), default=1)
-    accused = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
+    flagged = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
     ledgers = tables.rows("ledgers")
     faults = sorted(tables.rows("faults"), key=lambda row: row["planned_ns"])
     return {
@@ -44,7 +44,7 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
         "steps": [_step(one, clock) for one in steps[:MOST_STEPS]],
         "faults": [_fault(row, clock) for row in faults[:MOST_FAULTS]],
         "servers": _boots(servers, clock, [*mode.run["bookies"], *mode.run["clients"]]),
-        "ledgers": _lives(ledgers, clock, tables.ledgers, set(accused)),
+        "ledgers": _lives(ledgers, clock, tables.ledgers, set(flagged)),
         "hidden": {
             "steps": max(0, len(steps) - MOST_STEPS),
             "faults": max(0, len(faults) - MOST_FAULTS),
@@ -131,17 +131,17 @@ def _marks(rows: Iterable[Row], clock: _Clock) -> Iterator[Bar]:
 
 
 def _lives(
-    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], accused: Collection[int]
+    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], flagged: Collection[int]
 ) -> list[dict[str, Any]]:
     """A lane for each ledger, those with findings first, in the order of their numbers."""
     groups: dict[int, list[Row]] = {}
     for row in versions:
         groups.setdefault(row["ledger"], []).append(row)
-    chosen = sorted(sorted(groups, key=lambda one: (one not in accused, one))[:MOST_LEDGERS])
+    chosen = sorted(sorted(groups, key=lambda one: (one not in flagged, one))[:MOST_LEDGERS])
     return [
         {
             "name": names.get(ledger, f"ledger {ledger}"),
-            "accused": ledger in accused,
+            "flagged": ledger in flagged,
             "bars": list(_states(sorted(groups[ledger], key=lambda row: row["earliest_ns"]), clock)),
             "marks": [],
         }

@@ -57,12 +57,12 @@ class Tally:
         return sum(mutant.illegal for _, mutant in self.wrong)
 
     @property
-    def accused(self) -> int:
+    def flagged(self) -> int:
         return len(self.wrong) - self.survivors
 
     @property
     def caught_exactly(self) -> int:
-        """Illegal mutants that state everything and were judged as stated."""
+        """Illegal mutants that state everything and were judged as expected."""
         return self.exact - sum(mutant.illegal and mutant.exact for _, mutant in self.wrong)
 
     @property
@@ -92,7 +92,7 @@ def unreached(tried: Iterable[Tally]) -> list[str]:
 def lines(tried: list[Tally]) -> Iterator[str]:
     """The table, then the survivors, then the score."""
     heads = ("operator", "what it does", "illegal when", "illegal", "shapes", "exact", "caught by", "legal")
-    yield f"| {' | '.join((*heads, 'accused'))} |"
+    yield f"| {' | '.join((*heads, 'flagged'))} |"
     yield "|---|---|---|---:|---:|---:|---|---:|---:|"
     for tally in tried:
         one = tally.operator
@@ -100,12 +100,12 @@ def lines(tried: list[Tally]) -> Iterator[str]:
         yield (
             f"| `{one.name}` | {one.does} | {one.illegal} | {tally.illegal} | {len(tally.shapes)} | "
             f"{tally.exact} | {caught} | "
-            f"{tally.legal} | {tally.accused} |"
+            f"{tally.legal} | {tally.flagged} |"
         )
     yield ""
     for tally in tried:
         for seed, mutant in tally.wrong:
-            fate = "survived" if mutant.illegal else "was accused"
+            fate = "survived" if mutant.illegal else "was flagged"
             yield (
                 f"{fate}: --operator {tally.operator.name} --seed {seed}: found {told(mutant.found)} "
                 f"({mutant.verdict}), had to be {told(mutant.must)} ({mutant.ends})"
@@ -123,12 +123,12 @@ def score(tried: list[Tally]) -> Iterator[str]:
     """The share of illegal mutants that were caught with every number right, then what it is made of."""
     illegal, legal = sum(one.illegal for one in tried), sum(one.legal for one in tried)
     exact, survived = sum(one.caught_exactly for one in tried), sum(one.survivors for one in tried)
-    accused, shapes = sum(one.accused for one in tried), sum(len(one.shapes) for one in tried)
+    flagged, shapes = sum(one.flagged for one in tried), sum(len(one.shapes) for one in tried)
     share = f"{int(1000 * exact / illegal) / 10:g} %" if illegal else "undefined"
     yield (
         f"mutation score {share}: {exact:,} of {illegal:,} illegal mutants caught with ledger, entries, "
         f"count, class and verdict; {illegal - exact - survived:,} caught by kind and verdict only, "
-        f"{survived:,} survived; {accused:,} of {legal:,} legal ones accused"
+        f"{survived:,} survived; {flagged:,} of {legal:,} legal ones flagged"
     )
     yield f"the illegal mutants have {shapes:,} shapes (kinds, classes, verdict), of {len(tried)} operators"
 

@@ -95,13 +95,13 @@ SOURCES: Mapping[str, tuple[Callable[[int], Judged], float]] = {
 
 @dataclass
 class Clean:
-    """The results of one source's histories; ``accused`` are (seed, findings)."""
+    """The results of one source's histories; ``flagged`` are (seed, findings)."""
 
     source: str
     histories: int = 0
     rows: int = 0
     valid: int = 0
-    accused: list[tuple[int, frozenset[str]]] = field(default_factory=list)
+    flagged: list[tuple[int, frozenset[str]]] = field(default_factory=list)
 
     def add(self, seed: int, judged: Judged) -> None:
         """Count one history."""
@@ -110,7 +110,7 @@ class Clean:
         self.rows += rows
         self.valid += verdict == "valid"
         if found:
-            self.accused.append((seed, found))
+            self.flagged.append((seed, found))
 
 
 def clean(number: int, *, first_seed: int = 0) -> Iterator[Clean]:
@@ -124,17 +124,17 @@ def clean(number: int, *, first_seed: int = 0) -> Iterator[Clean]:
 
 def lines(told: list[Clean]) -> Iterator[str]:
     """The table, then each false anomaly with its seed, then the sum."""
-    yield "| source | histories | rows | accused | verdict valid | verdict unknown |"
+    yield "| source | histories | rows | flagged | verdict valid | verdict unknown |"
     yield "|---|---:|---:|---:|---:|---:|"
     for one in told:
-        unknown = one.histories - one.valid - len(one.accused)
+        unknown = one.histories - one.valid - len(one.flagged)
         yield (
-            f"| {one.source} | {one.histories:,} | {one.rows:,} | {len(one.accused)} | "
+            f"| {one.source} | {one.histories:,} | {one.rows:,} | {len(one.flagged)} | "
             f"{one.valid:,} | {unknown:,} |"
         )
     yield ""
     for one in told:
-        for seed, found in one.accused:
-            yield f"accused: {one.source}, seed {seed}: {', '.join(sorted(found))}"
-    accused, histories = sum(len(one.accused) for one in told), sum(one.histories for one in told)
-    yield f"{accused:,} of {histories:,} valid histories were accused"
+        for seed, found in one.flagged:
+            yield f"flagged: {one.source}, seed {seed}: {', '.join(sorted(found))}"
+    flagged, histories = sum(len(one.flagged) for one in told), sum(one.histories for one in told)
+    yield f"{flagged:,} of {histories:,} valid histories were flagged"

@@ -15,7 +15,7 @@ TWO = ("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--tim
 
 
 def wait_for_both(run: Fencepost) -> None:
-    """Wait until two clusters are up at the same time."""
+    """Wait until two clusters run at the same time."""
 
     def both() -> bool:
         run.look()

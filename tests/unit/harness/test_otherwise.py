@@ -201,7 +201,7 @@ def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: 
     cluster: Any = stage.cluster
     stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
     cluster.process("b1").refusing = True
-    cluster.process("b2").kill()  # as if by itself
+    cluster.process("b2").kill()  # as if it had ended on its own
     stage.loads["stuck"] = Load(
         "stuck", threading.Event(), threading.Thread(), error=NotReadyError("no reply")
     )

@@ -294,7 +294,7 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     plan = load(root / "try" / "controlled.yaml", words(), workloads={})
     assert list(control_lines([plan], scenarios.counted(rows))) == [
         "control, try/controlled: BookKeeper 4.15.0, not run",
-        "control, try/controlled: wide=true, 3 of 3 as stated",
+        "control, try/controlled: wide=true, 3 of 3 as expected",
     ]
 
 

@@ -143,7 +143,7 @@ def test_an_unknown_verdict_is_not_met_and_a_proven_decision_still_contradicts()
     assert "the client decided unknown" in contradicted.reasons[0]
 
 
-def test_nobody_is_accused_of_a_decision_in_a_run_that_proves_too_little() -> None:
+def test_none_is_flagged_of_a_decision_in_a_run_that_proves_too_little() -> None:
     for verdict in ("unknown", "valid"):
         comparison = compared(decides(), REFUSED, verdict=verdict, whole=False)
         assert (comparison.met, comparison.contradicted) == (False, False)

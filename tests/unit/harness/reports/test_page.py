@@ -118,13 +118,13 @@ def test_an_arrow_goes_to_each_receiver_and_a_fault_lies_between_its_ends() -> N
     assert 'x1="12.50%" x2="87.50%"' in drawn
 
 
-def test_the_timeline_has_boots_faults_and_the_accused_ledger(tmp_path: Path) -> None:
+def test_the_timeline_has_boots_faults_and_the_flagged_ledger(tmp_path: Path) -> None:
     (mode, _) = stored_modes(stored_run(tmp_path))
     tree = timeline(mode)
     lanes = {lane["name"]: lane for lane in tree["servers"]}
     assert [bar[3] for bar in lanes["b1"]["bars"] if bar[3]] == ["boot 1", "boot 2"]
     assert tree["faults"] == [[3.0, 4.0, "fault", "kill b1", "fault 1 (kill b1)"]]
-    assert [lane["name"] for lane in tree["ledgers"] if lane["accused"]] == ["main"]
+    assert [lane["name"] for lane in tree["ledgers"] if lane["flagged"]] == ["main"]
     assert tree["ledgers"][0]["bars"][-1][3] == "closed at 48"
     assert tree["end"] == 9.0
     assert NEVER > BEGAN
