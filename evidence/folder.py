@@ -22,6 +22,8 @@ from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import EvidenceError
 
 LATEST = "latest"
+DEFAULT_BACKEND = "local"
+"""What ran the servers of a run whose ``run.json`` names no backend."""
 FORMAT = 1
 _RUN_NAME = re.compile(r"\d{8}T\d{6}Z(\.\d+)?-\d+")
 _RAW = ("operations", "faults", "servers", "ledgers", "steps")

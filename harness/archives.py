@@ -9,8 +9,10 @@ from __future__ import annotations
 import sys
 
 from cluster.artifacts import cache_root
-from cluster.local.training import train_missing
+from cluster.backends import backend
 from cluster.versions import DEFAULT_VERSION
+from evidence.folder import DEFAULT_BACKEND
+from harness.order import default_results
 from pipeline.archive import write_archive
 from protocol.errors import FencepostError
 
@@ -18,7 +20,7 @@ from protocol.errors import FencepostError
 def main() -> int:
     """Write the archives that are missing; always 0."""
     try:
-        train_missing(DEFAULT_VERSION)
+        backend(DEFAULT_BACKEND).prepare((DEFAULT_VERSION,), default_results())
         write_archive(cache_root() / "class-data")
     except FencepostError as error:
         print(f"starts will be slower: {error}", file=sys.stderr)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DEFAULT_BACKEND = "local"
+from evidence.folder import DEFAULT_BACKEND
 
 
 @dataclass(frozen=True)

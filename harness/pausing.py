@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from cluster import artifacts
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from harness.cli import Interrupted
 from harness.judging import Judge
 from harness.stage import Stage
 from protocol.addresses import ZOOKEEPER
-from protocol.errors import UsageError
+from protocol.errors import Interrupted, UsageError
 from protocol.java import java
 
 ANOMALY, ALWAYS = "anomaly", "end"

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from cluster import artifacts, builds, disks
 from cluster.backends import backend
@@ -18,6 +19,7 @@ from harness.order import Order, properties_of
 from harness.seeding import require_seedable, with_changes
 from harness.space import require_space
 from harness.vocabulary import loads, words
+from plans.defects import ordered
 from plans.load import find, load
 from plans.models import Plan
 from plans.nearest import unknown
@@ -25,8 +27,10 @@ from plans.resolve import ResolvedPlan, resolve, with_rounds
 from plans.rounds import every
 from protocol.errors import IncapableError, PrerequisiteError, UsageError
 from protocol.modes import MODES
+from reports.seeded import MODIFIED
 
 _SEED_LIMIT = 2**31
+_WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -109,3 +113,21 @@ def _examine_machine(results: Path) -> None:
         if check.state == "fail":
             raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
     require_space(results)
+
+
+def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:
+    """Lines of (text, style): what is about to run, and the command that repeats it."""
+    plan = prepared.plan
+    source = ", ".join(part for part in (plan.source.document, plan.source.section) if part)
+    for order in (*plan.cluster.seed_defects, *plan.cluster.cures):
+        yield f"{MODIFIED}: {ordered(order).kind} {order}", "yellow"
+    yield f"{plan.name} ({source})", "bold"
+    yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
+    bookies = f"{plan.cluster.bookies} bookies"
+    rounds = f", {plan.rounds} rounds" if plan.rounds > 1 else ""
+    yield (
+        f"  BookKeeper {prepared.version}, {bookies}, modes {', '.join(prepared.modes)}, "
+        f"seed {prepared.seed}{rounds}",
+        "dim",
+    )
+    yield f"  folder {path}", "dim"

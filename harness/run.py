@@ -17,13 +17,13 @@ from evidence.folder import FoundRun, RunFolder, modes_of, new_run, point_latest
 from harness.cleaning import at_work, drop_directories, is_at_work
 from harness.judging import Judge, compare_with_plan
 from harness.narrator import Narrator
-from harness.preparing import Prepared
+from harness.preparing import Prepared, introduction
 from harness.record import record
-from harness.reports.page.writing import write_page
-from harness.reports.seeded import seeded_lines
-from harness.reports.summary import summary_markdown
-from harness.reports.text import introduction, mode_title, verdict_lines
-from harness.results import ModeResult, RunResult
+from reports.page.writing import write_page
+from reports.results import ModeResult, RunResult
+from reports.seeded import seeded_lines
+from reports.summary import summary_markdown
+from reports.text import mode_title, verdict_lines
 
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:

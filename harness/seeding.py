@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cluster import artifacts
-from harness.order import DEFAULT_BACKEND
+from evidence.folder import DEFAULT_BACKEND
 from plans.defects import assert_once, checked_cure, checked_defect, ordered
 from plans.models import Plan
 from plans.versions import within

@@ -19,13 +19,13 @@ from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
-from harness.reports.seeded import seeded_lines
-from harness.reports.series import quoted, series_lines
-from harness.results import ModeResult, RunResult
 from harness.run import judge_again, run
-from harness.trials import Tally, tallies, trials
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
+from reports.results import ModeResult, RunResult
+from reports.seeded import seeded_lines
+from reports.series import quoted, series_lines
+from reports.trials import Tally, tallies, trials
 
 
 def run_series(

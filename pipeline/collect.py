@@ -27,6 +27,7 @@ from evidence.collect.logs import LogEvent, log_events
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
 from evidence.collect.wirelogs import wire_files
+from evidence.collected import Collection, write_collection
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
@@ -34,7 +35,7 @@ from pipeline.blocks import PARTS, Bucket, merge_parts
 from pipeline.holdings import collect_holdings
 from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighbours
 from pipeline.session import Session
-from pipeline.tables import Collection, replacing, write_collection, write_table
+from pipeline.tables import replacing, write_table
 from pipeline.wires import WireLog, lives
 from protocol.errors import EvidenceError
 

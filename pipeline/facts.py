@@ -7,11 +7,12 @@ from typing import Any
 
 from checkers.contract import EVERY_LEDGER, RunFacts
 from evidence.collect.wirelogs import is_logged
+from evidence.collected import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from pipeline.protection import guarded_bookies, least_losses
-from pipeline.tables import Collection, greatest, read_table
+from pipeline.tables import greatest, read_table
 from plans.names import EACH
 from plans.resolve import stored_allowance
 from plans.rounds import ledger_and_round

@@ -11,6 +11,7 @@ from functools import partial
 
 from checkers.contract import Batch
 from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all
+from evidence.collected import Collection, read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED
@@ -19,7 +20,7 @@ from pipeline.buckets import BucketTask, check_bucket, facts_of_bucket
 from pipeline.facts import run_facts
 from pipeline.memory import batch_rows
 from pipeline.session import Session
-from pipeline.tables import Collection, read_collection, read_table
+from pipeline.tables import read_table
 from protocol.errors import EvidenceError
 
 

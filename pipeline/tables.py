@@ -1,27 +1,21 @@
-"""The tables of a run on disk as Parquet files, and what they hold; :mod:`pipeline.blocks` writes the large.
+"""The tables of a run on disk as Parquet files; :mod:`pipeline.blocks` writes the large ones.
 
-``collected.json`` beside them says how many buckets and rows there are and what is damaged, so
-that judging needs nothing else. A new collection replaces the old one whole.
+A new collection replaces the old one whole. :mod:`evidence.collected` says what it holds.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evidence.folder import RunFolder, read_json, write_json
+from evidence.folder import RunFolder
 from evidence.schemas import TABLES
-from protocol.errors import EvidenceError
 
-FORMAT = 5
-_SUMMARY = "collected.json"
 _ASCENDING = frozenset(
     (
         *("ledger", "entry", "seq", "txn"),
@@ -29,15 +23,6 @@ _ASCENDING = frozenset(
     )
 )
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """What a collection holds: number of buckets, rows by table, sentences on damage (sorted)."""
-
-    buckets: int
-    rows: Mapping[str, int]
-    damage: tuple[str, ...]
 
 
 def write_table(tables: Path, name: str, rows: pa.Table) -> int:
@@ -79,27 +64,6 @@ def replacing(folder: RunFolder) -> Iterator[Path]:
     finally:
         for leftover in (fresh, old):
             shutil.rmtree(leftover, ignore_errors=True)
-
-
-def write_collection(tables: Path, collection: Collection) -> None:
-    """Record what was collected, last of all files."""
-    write_json(tables / _SUMMARY, {"format": FORMAT, **asdict(collection)})
-
-
-def read_collection(folder: RunFolder) -> Collection:
-    """What was collected; ``EvidenceError`` when nothing was, or by another version."""
-    path = folder.tables / _SUMMARY
-    if not path.is_file():
-        raise EvidenceError(
-            f"{folder.path} has no tables", remedy=f"`fencepost check {folder.path}` makes them"
-        )
-    tree: dict[str, Any] = read_json(path)
-    if tree.get("format") != FORMAT:
-        raise EvidenceError(
-            f"{path} has format {tree.get('format')!r}, not {FORMAT}",
-            remedy=f"`fencepost check {folder.path}` makes them again",
-        )
-    return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Kind, Outcome
+from evidence.collected import read_collection
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
 from pipeline.blocks import Bucket, rows_of
 from pipeline.session import Session
-from pipeline.tables import read_collection
 from protocol.errors import EvidenceError
 
 LOSSES = ("explained", "unexplained", "forged", "put_back", "undetermined")

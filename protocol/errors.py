@@ -20,9 +20,13 @@ which exit code the command line gives it.
     ├── FaultError                a fault was not confirmed or not healed
     ├── EvidenceError             raw evidence is damaged or missing
     └── JudgementError            judging could not run (not a verdict)
+
+Beside it stands ``Interrupted``, which is a ``KeyboardInterrupt``.
 """
 
 from __future__ import annotations
+
+import signal
 
 from protocol.exit_codes import ExitCode
 
@@ -100,3 +104,12 @@ class EvidenceError(FencepostError):
 
 class JudgementError(FencepostError):
     """Judging could not run; this is never a verdict."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, or the SIGTERM that a supervisor or a CI service sends; the exit code is a shell's for it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"interrupted by {signal.Signals(number).name}")
+        self.number = number
+        self.exit_code = 128 + number

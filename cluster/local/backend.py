@@ -32,7 +32,7 @@ class _Local:
     def prepare(self, versions: Sequence[str], results: Path) -> None:  # noqa: ARG002 - the protocol's
         """Make what later starts are faster with."""
         for version in versions:
-            train_missing(version)
+            train_missing(version, lambda spec, archives: LocalBackend(spec, archives=archives).open())
 
     def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
         return LocalBackend(spec).open()

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cluster.interface import Client
 from cluster.local import archives
+from cluster.servers.cluster import RunningCluster
 from cluster.servers.programs import CLIENT, SERVERS
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
@@ -19,13 +22,16 @@ from protocol.errors import FencepostError
 from protocol.java import write_base_archive
 from protocol.modes import MODES
 
+Opened = Callable[[RunSpec, archives.Archives], AbstractContextManager[RunningCluster]]
+"""A new cluster whose JVMs use these archives."""
+
 _LOG = logging.getLogger("fencepost.archives")
 _TRAINEE = "trainee"
 _FAILED: set[tuple[str, frozenset[str]]] = set()
 """Releases for which this process failed: a machine that is busy now will be busy for the next scenario."""
 
 
-def train_missing(version: str) -> bool:
+def train_missing(version: str, opened: Opened) -> bool:
     """Create missing archives of a release unless another process does so; returns whether all exist."""
     if not archives.missing(version):
         return True
@@ -36,22 +42,20 @@ def train_missing(version: str) -> bool:
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
         for part in (SERVERS, frozenset({CLIENT})):
             if part & set(roles) and (version, part) not in _FAILED:
-                _try_to_train(version, part, folder)
+                _try_to_train(version, part, folder, opened)
     return not archives.missing(version)
 
 
-def _try_to_train(version: str, roles: frozenset[str], folder: Path) -> None:
+def _try_to_train(version: str, roles: frozenset[str], folder: Path, opened: Opened) -> None:
     try:
         with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
-            _train(version, roles, Path(scratch))
+            _train(version, roles, Path(scratch), opened)
     except (FencepostError, OSError) as error:
         _FAILED.add((version, roles))
         _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
 
 
-def _train(version: str, roles: frozenset[str], scratch: Path) -> None:
-    from cluster.local.backend import LocalBackend  # which trains before it opens
-
+def _train(version: str, roles: frozenset[str], scratch: Path, opened: Opened) -> None:
     trained = archives.TrainedArchives(scratch, roles)
     spec = RunSpec(
         RunFolder.create(scratch, "protected"),
@@ -63,7 +67,7 @@ def _train(version: str, roles: frozenset[str], scratch: Path) -> None:
         observed=False,
         stop_timeout_s=180,  # writing an archive takes seconds
     )
-    with LocalBackend(spec, archives=trained).open() as cluster:
+    with opened(spec, trained) as cluster:
         for client in cluster.clients.values():
             _exercise(client)
     for role in roles:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -20,19 +19,17 @@ from typing import Any
 from evidence.folder import FoundRun, RunFolder
 from evidence.seal import FILES, is_whole, resealed
 from harness.bundles.members import CORE, ORDER, Member, mode_members, whole_members
-from harness.bundles.redaction import Redactor, redacted_run
-from harness.reports.page.stored import stored_modes
-from harness.reports.page.writing import NAME as PAGE
-from harness.reports.page.writing import page
 from protocol.errors import EvidenceError
+from reports.page.stored import stored_modes
+from reports.page.writing import NAME as PAGE
+from reports.page.writing import page
+from reports.redaction import Redactor, redacted_run, redactor_for
 
 FORMAT = 1
 FACTS, README = "bundle.json", "README.md"
 LIMIT_BYTES = 25_000_000
 _TEXT_BYTES = 256 << 20
 _CHUNK_BYTES = 1 << 20
-_RECORDED = re.compile(r'"(/[^"]+)/[^"/]+/raw/frames"')
-"""The folder where a run was recorded, in the proxy's log."""
 _ALIKE = (2020, 1, 1, 0, 0, 0)
 """The time of every member: the same run makes the same bytes."""
 
@@ -174,23 +171,6 @@ def _reseal(folder: RunFolder, contents: _Contents, kept: Iterable[Member]) -> N
     contents.was.setdefault(name, hashlib.sha256(folder.end_json.read_bytes()).hexdigest())
     written = json.dumps(fresh, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     contents.changed[name] = written.encode()
-
-
-def redactor_for(found: FoundRun) -> Redactor:
-    """What to take out, learned from where the run lies, where it was recorded, and its logs."""
-    paths = [str(found.path), str(found.path.resolve())]
-    known: set[str] = set()
-    texts = []
-    for folder in found.modes:
-        known |= set(folder.run()["versions"])
-        paths += _RECORDED.findall(folder.end_json.read_text()) if folder.end_json.is_file() else []
-        texts += [_start(log) for log in folder.servers.glob("*/boot-1.log")]
-    return Redactor.of(paths, texts, known)
-
-
-def _start(log: Path) -> str:
-    with log.open("rb") as stream:
-        return stream.read(_CHUNK_BYTES).decode(errors="replace")
 
 
 def _is_text(path: Path) -> bool:

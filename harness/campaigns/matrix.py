@@ -11,9 +11,9 @@ from evidence.folder import RunFolder
 from harness.decisions import decisions
 from harness.experiments.outcomes import Came, Outcome
 from harness.experiments.store import RUNS, Store
-from harness.reports.markup import Markup, el, join
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
+from reports.markup import Markup, el, join
 
 _ALLOWED: dict[Kept, str] = {"all": "all", "perhaps": "all cut", "none": "cut", "refused": "refused"}
 _THEORY: dict[Kept, str] = {

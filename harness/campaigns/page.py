@@ -9,9 +9,9 @@ from harness.campaigns.conclusion import Conclusion, Group
 from harness.campaigns.matrix import heat_map
 from harness.experiments.outcomes import Came, Outcome
 from harness.experiments.store import RUNS
-from harness.reports.document import document
-from harness.reports.markup import Markup, el, join
-from harness.reports.page.writing import NAME as REPORT
+from reports.document import document
+from reports.markup import Markup, el, join
+from reports.page.writing import NAME as REPORT
 
 NAME = "campaign.html"
 _SIGNS = {

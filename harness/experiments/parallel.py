@@ -16,12 +16,12 @@ from harness.experiments.running import Policy, run_all
 from harness.experiments.workers import Recorders
 from harness.judging import Judge
 from harness.narrator import Narrator
-from harness.preparing import Prepared
-from harness.reports.text import introduction, mode_title
-from harness.results import ModeResult, RunResult
+from harness.preparing import Prepared, introduction
 from harness.run import conclude, judge_mode, tell_where
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
+from reports.results import ModeResult, RunResult
+from reports.text import mode_title
 
 
 @dataclass

@@ -20,12 +20,12 @@ from harness.experiments.running import Policy, run_all
 from harness.experiments.store import RUNS, Store, begin, nights
 from harness.experiments.workers import Crew
 from harness.narrator import Narrator
-from harness.reports.document import document
-from harness.reports.markup import Markup, el, join
-from harness.reports.page.writing import NAME as REPORT
 from plans.defects import Defect, defects
 from plans.versions import within
 from protocol.exit_codes import ExitCode
+from reports.document import document
+from reports.markup import Markup, el, join
+from reports.page.writing import NAME as REPORT
 
 PAGE, TABLE = "sensitivity.html", "sensitivity.md"
 _HEADS = ("defect", "what goes wrong", "outcome", "run", "what was found", "runs", "seconds")

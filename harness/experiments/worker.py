@@ -27,11 +27,11 @@ from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import prepare
-from harness.results import RunResult
 from harness.run import judge_recorded, record_only
 from harness.series import exit_code
 from protocol.errors import FencepostError, IncapableError
 from protocol.exit_codes import ExitCode
+from reports.results import RunResult
 
 _GRACE_S = 60
 Tree = dict[str, Any]

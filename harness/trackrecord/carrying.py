@@ -13,11 +13,11 @@ from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared, prepare
-from harness.reports.marks import put
 from harness.run import run
 from harness.trackrecord.bugs import Bug
 from harness.trackrecord.counting import Showing, Side, showing, table
 from protocol.exit_codes import ExitCode
+from reports.marks import put
 
 MARK = "track record"
 

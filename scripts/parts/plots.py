@@ -19,7 +19,7 @@ import steps
 from stamp import ROOT
 
 LOCK = ROOT / "locks" / "uplot.txt"
-TARGET = ROOT / "harness" / "reports" / "assets" / "uplot"
+TARGET = ROOT / "reports" / "assets" / "uplot"
 FILES = {"uPlot.iife.min.js": "package/dist/", "uPlot.min.css": "package/dist/", "LICENSE": "package/"}
 
 

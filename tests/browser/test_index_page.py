@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from harness.reports.index.writing import write_index
-from harness.reports.page.writing import write_page
-from tests.unit.harness.reports.stored_run import HOSTILE, stored_run
+from reports.index.writing import write_index
+from reports.page.writing import write_page
+from tests.unit.reports.stored_run import HOSTILE, stored_run
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from protocol.modes import MODES
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 600
-COMMAND = "from harness.cli import main; main()"
+COMMAND = "from cli.main import main; main()"
 pytestmark = pytest.mark.usefixtures("engine")
 
 

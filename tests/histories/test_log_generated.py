@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
 from evidence.exchange.jepsen import read_jepsen
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.exchange.writing import jepsen_lines
 from evidence.findings import Verdict
-from harness.bench.log_histories import Shape, serial, without
 
 SMALL = Shape(3_000, appends_to_a_log=40)
 

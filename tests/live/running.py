@@ -166,7 +166,7 @@ class Fencepost:
 def begun(*arguments: str, results: Path, stdin: int | None = None) -> Fencepost:
     """A call that has just been started."""
     process = subprocess.Popen(
-        [sys.executable, "-c", "from harness.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from cli.main import main; main()", *arguments],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

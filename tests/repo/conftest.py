@@ -15,7 +15,11 @@ PACKAGES = (
     "workloads",
     "checkers",
     "pipeline",
+    "reports",
     "harness",
+    "search",
+    "cli",
+    "bench",
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from harness.commands.campaign import command
+from cli.campaign import command
 from harness.verbs import VERBS
 from plans.campaign import campaigns
 

@@ -13,7 +13,7 @@ ATTEMPTS = 7
 HELP = """
 import json, sys
 sys.argv = ["fencepost", "--help"]
-from harness.cli import main
+from cli.main import main
 try:
     main()
 except SystemExit as end:

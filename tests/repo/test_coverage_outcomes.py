@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.rows import Row, read_rows
 from cluster.versions import DEFAULT_VERSION
-from harness.bench.rows import Row, read_rows
 from harness.vocabulary import loads, words
 from plans.controls import effect
 from plans.expectations import Breaks, Decides, Defect, Expectation

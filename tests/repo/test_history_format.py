@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidence import codes, folder, history_layout, wirelog_layout
+from evidence import codes, collected, folder, history_layout, wirelog_layout
 from evidence.codes import Kind, Outcome
 from evidence.schemas import TABLES
-from pipeline import tables
 from tests.histories.simulator import simulated
 from tests.spark.rawfolder import Story, make
 from tests.spark.storedruns import rows_of, stored
@@ -74,7 +73,7 @@ def test_the_codes_are_those_of_the_code(page: str) -> None:
 
 def test_the_versions_are_those_of_the_code(page: str) -> None:
     told = re.findall(r"^\| [a-z ]+ \| .+ \| (\d+) \|$", page, flags=re.M)
-    versions = (folder.FORMAT, history_layout.VERSION, wirelog_layout.VERSION, tables.FORMAT)
+    versions = (folder.FORMAT, history_layout.VERSION, wirelog_layout.VERSION, collected.FORMAT)
     assert [int(version) for version in told] == list(versions)
 
 

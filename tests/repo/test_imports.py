@@ -1,11 +1,14 @@
 """The rooms import one way only: what is below never learns what is above."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+_BELOW = {"protocol", "plans", "evidence", "cluster", "nemesis", "workloads", "checkers", "pipeline"}
+"""What everything above the reports may import."""
 ARROWS = {
     "protocol": set(),
     "plans": {"protocol"},
@@ -15,17 +18,17 @@ ARROWS = {
     "workloads": {"protocol", "plans", "evidence", "cluster"},
     "checkers": {"protocol", "plans", "evidence"},
     "pipeline": {"protocol", "plans", "evidence", "checkers"},
-    "harness": {
-        "protocol",
-        "plans",
-        "evidence",
-        "cluster",
-        "nemesis",
-        "workloads",
-        "checkers",
-        "pipeline",
-    },
+    "reports": {"protocol", "plans", "evidence", "checkers", "pipeline"},
+    "harness": {*_BELOW, "reports"},
+    "search": {*_BELOW, "reports", "harness"},
+    "cli": {*_BELOW, "reports", "harness", "search"},
+    "bench": {*_BELOW, "reports", "harness", "search", "cli"},
 }
+PARTS = {
+    ("reports", "checkers"): {"checkers.registry", "checkers.facts.wording"},
+    ("reports", "pipeline"): {"pipeline.trends"},
+}
+"""Arrows that lead only to these modules: what names findings, and the rows of trends."""
 ONLY_IN = {
     "pyspark": "pipeline",
     "py4j": "pipeline",
@@ -38,28 +41,51 @@ ONLY_IN = {
 
 
 def imported(source: str) -> Iterator[tuple[int, str]]:
-    """Line and top-level name of every import, also of those inside functions."""
+    """Line and dotted name of the module of every import, also of those inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.lineno, node.module.split(".")[0]
-        elif isinstance(node, ast.ImportFrom) and node.level > 0:
-            yield node.lineno, "."
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, (node.module or ".") if node.level == 0 else "."
 
 
 def wrong(folder: str, source: str) -> list[str]:
     """A sentence for each import that a module in ``folder`` (a room, or one in a room) must not have."""
     faults = []
     room = folder.partition("/")[0]
-    for line, name in imported(source):
+    for line, module in imported(source):
+        name = module.split(".")[0]
         if name in ARROWS and name != room and name not in ARROWS[room]:
             faults.append(f"line {line}: {room} must not import {name}")
+        if module not in PARTS.get((room, name), {module}):
+            faults.append(f"line {line}: {room} must not import {module}, only {PARTS[room, name]}")
         if name in ONLY_IN and ONLY_IN[name] not in (room, folder):
             faults.append(f"line {line}: only {ONLY_IN[name]} may import {name}")
-        if name in {".", "tests", "scripts"}:
+        if name in {"", "tests", "scripts"}:
             faults.append(f"line {line}: imports are absolute, and never from tests or scripts")
     return faults
+
+
+def circle(modules: Mapping[str, str]) -> list[str]:
+    """The first circle of imports among modules (dotted name -> source), empty when there is none."""
+    graph = {}
+    for name, source in modules.items():
+        found = {one for node in ast.walk(ast.parse(source)) for one in _targets(node)}
+        graph[name] = {one for one in found if one in modules and one != name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def _targets(node: ast.AST) -> Iterator[str]:
+    """What an import may name: the module, and what is taken out of it, which may be a module too."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def test_every_import_follows_the_arrows(root: Path, modules: list[Path]) -> None:
@@ -69,6 +95,21 @@ def test_every_import_follows_the_arrows(root: Path, modules: list[Path]) -> Non
         if folder.partition("/")[0] in ARROWS:
             faults += [f"{path.relative_to(root)} {fault}" for fault in wrong(folder, path.read_text())]
     assert not faults, "\n".join(faults)
+
+
+def test_no_modules_import_each_other_in_a_circle(root: Path, modules: list[Path]) -> None:
+    sources = {
+        ".".join(path.relative_to(root).with_suffix("").parts): path.read_text()
+        for path in modules
+        if path.relative_to(root).parts[0] in ARROWS
+    }
+    assert not circle(sources)
+
+
+def test_a_circle_is_seen() -> None:
+    sources = {"plans.a": "import plans.b", "plans.b": "def late():\n    from plans import c", "plans.c": ""}
+    assert not circle(sources)
+    assert circle({**sources, "plans.c": "from plans.a import one"})
 
 
 def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
@@ -84,6 +125,12 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("nemesis", "import workloads"),
         ("harness", "from pyspark.sql import SparkSession"),
         ("plans", "from . import models"),
+        ("reports", "from harness.order import Order"),
+        ("reports", "from checkers.contract import Checker"),
+        ("reports", "import pipeline.session"),
+        ("harness", "from search.status import Status"),
+        ("search", "import cli"),
+        ("cli", "from bench import table"),
         ("cluster", "import docker"),
         ("cluster/local", "from testcontainers.compose import DockerCompose"),
     ],
@@ -94,5 +141,7 @@ def test_a_wrong_import_is_seen(room: str, source: str) -> None:
 
 def test_the_right_imports_pass() -> None:
     assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.contract import Checker")
+    assert not wrong("reports/explain", "from checkers.registry import severity\nimport pipeline.trends")
+    assert not wrong("search", "from reports.text import verdict_lines\nimport harness.run")
     assert not wrong("cluster/docker", "import docker")
     assert not wrong("cluster/local", "import kazoo")

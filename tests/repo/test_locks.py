@@ -77,7 +77,7 @@ def sums_of_lock(lock: Path) -> dict[str, str]:
 
 
 def test_the_charts_of_the_reports_are_as_locked(root: Path) -> None:
-    folder = root / "harness" / "reports" / "assets" / "uplot"
+    folder = root / "reports" / "assets" / "uplot"
     assert sums(folder) == sums_of_lock(root / "locks" / "uplot.txt")
     version = (root / "locks" / "uplot.txt").read_text().split()[1]
     assert f"(v{version})" in (folder / "uPlot.iife.min.js").read_text()[:200]

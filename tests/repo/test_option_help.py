@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from harness.cli import fencepost
+from cli.main import fencepost
 from harness.verbs import VERBS
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.bench.rows import Row, read_rows
-from harness.bench.table import PART, series_table
-from harness.bench.units import stated_units
-from harness.reports.marks import between
+from bench.rows import Row, read_rows
+from bench.table import PART, series_table
+from bench.units import stated_units
 from plans.load import scenarios
+from reports.marks import between
 
 
 @pytest.fixture(scope="module")

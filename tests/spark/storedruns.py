@@ -11,10 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from checkers.contract import RunFacts
+from evidence.collected import Collection, read_collection, write_collection
 from evidence.folder import RunFolder
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.facts import run_facts
-from pipeline.tables import Collection, read_collection, read_table, replacing, write_collection
+from pipeline.tables import read_table, replacing
 from protocol.modes import DB_STORAGE
 from tests.histories.simulator import Simulation
 from tests.histories.story import Fact

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.raw.folder import make
+from bench.raw.shape import Shape
 from evidence.folder import RunFolder
-from harness.bench.raw.folder import make
-from harness.bench.raw.shape import Shape
 from pipeline.collect import collect
 from pipeline.judge import judge
 from pipeline.session import Session
@@ -35,7 +35,7 @@ def check(folder: Path, master: str, python: Path) -> tuple[int, str]:
     """``fencepost check --master``: exit code and all that it said."""
     asked = ["check", str(folder), "--quiet", "--master", master, "--results", str(folder.parent)]
     done = subprocess.run(
-        [sys.executable, "-c", "from harness.cli import main; main()", *asked],
+        [sys.executable, "-c", "from cli.main import main; main()", *asked],
         cwd=ROOT,
         env={**os.environ, "PYSPARK_PYTHON": str(python)},
         capture_output=True,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from evidence.folder import RunFolder
-from harness.explain.story import explain
 from pipeline.collect import collect
 from protocol.errors import EvidenceError, UsageError
+from reports.explain.story import explain
 from tests.spark.rawfolder import RUN_ID, Story, make
 from tests.spark.rawwire import RECORD, Records, adds, write_log
 from tests.spark.test_frames import INLINE

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from evidence.codes import NEVER
+from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from pipeline import collect as collecting
@@ -17,7 +18,7 @@ from pipeline.collect import collect
 from pipeline.facts import run_facts
 from pipeline.judge import judge
 from pipeline.session import Session
-from pipeline.tables import read_collection, read_table
+from pipeline.tables import read_table
 from tests.spark.rawfolder import (
     MS,
     OBSERVER,

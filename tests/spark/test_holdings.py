@@ -5,10 +5,11 @@ import shutil
 
 import pytest
 
+from evidence.collected import read_collection
 from evidence.schemas import HOLDINGS
 from pipeline.collect import collect
 from pipeline.judge import judge
-from pipeline.tables import read_collection, read_table
+from pipeline.tables import read_table
 from tests.spark.rawfolder import Story, make
 from tests.unit.evidence.disks import ended, index, journal
 

@@ -10,6 +10,7 @@ import pytest
 
 from checkers.contract import Batch
 from checkers.judge import judge as judge_here
+from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.history import SLOT_BYTES
@@ -20,7 +21,7 @@ from pipeline.collect import collect
 from pipeline.facts import run_facts
 from pipeline.judge import judge
 from pipeline.session import Session
-from pipeline.tables import read_collection, read_table
+from pipeline.tables import read_table
 from protocol.errors import EvidenceError, JudgementError
 from tests.spark.rawfolder import Story, make
 

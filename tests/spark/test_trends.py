@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cli.report import command
 from evidence.codes import NEVER, Kind, Outcome
-from evidence.folder import RunFolder, read_json, write_json
-from harness.commands.report import command
-from harness.reports.trends import csv_text, json_text, trend_lines
-from harness.trends import stored_modes
+from evidence.folder import RunFolder, every_mode, read_json, write_json
 from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.trends import LeftOut, Trend, _Adds, read_trend, read_trends
 from protocol.errors import EvidenceError
+from reports.trends import csv_text, json_text, trend_lines
 from tests.histories.simulator import simulated
 from tests.histories.story import acked, chunk, operation, unsure
 from tests.spark.storedruns import stored
@@ -47,7 +46,7 @@ def results(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_runs_are_read_on_spark_and_bad_ones_are_named(session: Session, results: Path) -> None:
-    folders = stored_modes(results)
+    folders = [mode.path for mode in every_mode(results)]
     assert len(folders) == 6
     read = read_trends(session, folders)
     trends = [one for one in read if isinstance(one, Trend)]
@@ -62,7 +61,7 @@ def test_runs_are_read_on_spark_and_bad_ones_are_named(session: Session, results
 
 
 def test_what_a_run_says_is_what_its_verdict_counts(results: Path) -> None:
-    for path in stored_modes(results / "lossy"):
+    for path in [mode.path for mode in every_mode(results / "lossy")]:
         trend = read_trend(path)
         assert isinstance(trend, Trend)
         counts = read_json(RunFolder(path).verdict_json)["judgements"]["durability"]["counts"]
@@ -73,7 +72,7 @@ def test_what_a_run_says_is_what_its_verdict_counts(results: Path) -> None:
 
 
 def test_text_json_and_csv_say_the_same(results: Path) -> None:
-    read = [read_trend(path) for path in stored_modes(results)]
+    read = [read_trend(path) for path in [mode.path for mode in every_mode(results)]]
     trends = [one for one in read if isinstance(one, Trend)]
     left = [one for one in read if isinstance(one, LeftOut)]
     tree = json.loads(json_text(trends, left))
@@ -90,7 +89,7 @@ def test_text_json_and_csv_say_the_same(results: Path) -> None:
 
 def test_a_verdict_over_damaged_evidence_is_counted_and_named(results: Path, tmp_path: Path) -> None:
     shutil.copytree(results / "clean", tmp_path / "clean")
-    (folder,) = stored_modes(tmp_path)
+    (folder,) = [mode.path for mode in every_mode(tmp_path)]
     verdict = read_json(folder / "verdict.json")
     write_json(folder / "verdict.json", {**verdict, "damage": ["operations: torn"]})
     trend = read_trend(folder)

@@ -7,11 +7,11 @@ from random import Random
 
 import numpy as np
 
+from bench.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.findings import Verdict
-from harness.bench.log_histories import Shape, serial, without
 from tests.histories.mutations.registry import Mutant, Sign, entered, mutant
 
 SHAPE = Shape(300, processes=5, open_logs=4, appends_to_a_log=12)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from bench.log_histories import Shape, serial
 from checkers.judge import judge
 from checkers.log.checker import judge_log
 from evidence.findings import Verdict
-from harness.bench.log_histories import Shape, serial
 from tests.histories.lawful import lawful
 from tests.histories.mutations.boots import lawful_boot
 from tests.histories.mutations.disks import two_deaths

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from harness.bench.calm import command
+from bench.calm import command
 
 
 def test_a_live_run_without_faults_is_valid_and_leaves_nothing(tmp_path: Path) -> None:

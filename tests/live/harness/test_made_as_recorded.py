@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.raw.folder import make
+from bench.raw.inline import INLINE
+from bench.raw.shape import Shape
 from evidence.codes import Kind
 from evidence.folder import RunFolder
-from harness.bench.raw.folder import make
-from harness.bench.raw.inline import INLINE
-from harness.bench.raw.shape import Shape
 from pipeline.collect import collect
 from pipeline.judge import judge
 from pipeline.tables import read_table

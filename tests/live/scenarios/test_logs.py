@@ -9,8 +9,8 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from checkers.log.checker import judge_log
+from cli.export import command as export
 from evidence.exchange.jepsen import read_jepsen
-from harness.commands.export import command as export
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 

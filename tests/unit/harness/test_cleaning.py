@@ -6,9 +6,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from cli.clean import command
 from evidence.folder import RunFolder, new_run, point_latest
 from harness.cleaning import at_work, leftovers
-from harness.commands.clean import command
 
 
 def ended_early(results: Path) -> RunFolder:

@@ -8,8 +8,8 @@ from typing import Any
 
 from evidence.folder import RunFolder
 from harness.decisions import decisions
-from harness.reports.decisions import decision_lines, decision_table
 from plans.decisions import Decided, Decision
+from reports.decisions import decision_lines, decision_table
 
 RECOVER = {"step": "recover", "params": {"client": "reader", "ledger": "fig9"}, "round": 2, "began_ns": 5}
 MET = Decided("fig8", "two negatives close the ledger", "ok", "ok, last entry -1", "", 1, 1, True, False)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cli.list import command as list_command
 from cluster import disks
 from evidence.folder import RunFolder
 from harness.cleaning import leftovers
-from harness.commands.list import command as list_command
 from harness.preparing import require_disks
 from harness.vocabulary import loads, words
 from plans.load import load

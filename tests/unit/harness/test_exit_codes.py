@@ -8,9 +8,9 @@ import pytest
 
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from harness.results import ModeResult
 from harness.series import exit_code
 from plans.comparison import Comparison
+from reports.results import ModeResult
 
 
 def came_out(verdict: Verdict, *, met: bool, reason: str = "because", **more: bool) -> ModeResult:

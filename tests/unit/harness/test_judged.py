@@ -19,7 +19,7 @@ from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
 from protocol.errors import ServerError
-from tests.unit.harness.reports.stored_run import stored_run
+from tests.unit.reports.stored_run import stored_run
 
 QUIET = Narrator(quiet=True)
 

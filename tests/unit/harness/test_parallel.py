@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cli.main import fencepost
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, every_run
 from harness import series
-from harness.cli import fencepost
 from harness.experiments import parallel
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.order import Order
 from harness.preparing import Prepared
-from harness.results import ModeResult, RunResult
-from harness.trials import Trial
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
+from reports.results import ModeResult, RunResult
+from reports.trials import Trial
 
 SCENARIO = "bp46/truncation"
 MODES = ("unprotected", "protected", "journal")

@@ -13,14 +13,14 @@ from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
-from harness.repeating import repeat_command
-from harness.reports.seeded import seeded_lines
 from harness.seeding import require_seedable, with_changes
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.tree import plan_tree
 from protocol.errors import IncapableError, UsageError
 from protocol.modes import MODES
+from reports.repeating import repeat_command
+from reports.seeded import seeded_lines
 
 DEFECT = "ack-quorum-minus-one"
 CURE = "preboot-awaited"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness.commands.sensitivity import command
+from cli.sensitivity import command
 from harness.experiments import sensitivity
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Came, Outcome, outcome_of

@@ -97,7 +97,7 @@ def test_one_run_otherwise_is_not_as_recorded() -> None:
 
 
 def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
-    from harness.reports.marks import between, put
+    from reports.marks import between, put
 
     document = tmp_path / "README.md"
     document.write_text("# R\n\n<!-- track record: begin -->\n<!-- track record: end -->\nrest\n")

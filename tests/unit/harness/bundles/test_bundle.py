@@ -15,7 +15,7 @@ from evidence.folder import FoundRun, read_json
 from evidence.names import ledger_names
 from harness.bundles.opening import opened
 from harness.bundles.writing import FACTS, README, write_bundle
-from tests.unit.harness.reports.stored_run import stored_run
+from tests.unit.reports.stored_run import stored_run
 
 HOME = "/" + "home/mallory"  # in parts: no committed file holds such a path
 LOG = """1 INFO Main - Using configuration file {confFile=%s/servers/b1/boot-1.conf}

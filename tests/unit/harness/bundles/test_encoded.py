@@ -8,7 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.bundles.redaction import Redactor
+from reports.redaction import Redactor
 
 REDACTOR = Redactor(recorded=("/srv/fences/results/x",), names={"carthage": "HOST"}, tops=("srv", "home"))
 

@@ -20,7 +20,7 @@ from harness.bundles.opening import opened
 from harness.bundles.reading import examined
 from harness.bundles.writing import FACTS, FORMAT, write_bundle
 from protocol.errors import EvidenceError
-from tests.unit.harness.reports.stored_run import stored_run
+from tests.unit.reports.stored_run import stored_run
 
 Write = Callable[[zipfile.ZipFile], None]
 RUN = "20260101T000000Z-7"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from evidence.folder import RunFolder
-from harness.exploring.again import Again
 from plans.models import Plan
+from search.again import Again
 
 
 def test_a_bundle_is_named_with_its_mode_and_a_folder_by_itself(tmp_path: Path) -> None:

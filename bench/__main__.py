@@ -1,0 +1,148 @@
+"""``scripts/bench``: measures, prints one table, judges nothing.
+
+Absolute times of a shared machine say little, so every figure that matters is a ratio of two
+things measured in turns in the same run: A B A B ...
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from bench.calm import command as calm
+from bench.clients import client_bench
+from bench.judging import SHAPES, Wanted, judge_bench
+from bench.log import log_bench
+from bench.scenarios import command as scenarios
+from bench.trial import mutation, valid
+from bench.wall import wall_bench
+from bench.wire import PROTOCOLS, wire_bench
+from bench.writes import writes_bench
+
+_transactions = click.option(
+    "--transactions",
+    type=click.IntRange(1),
+    multiple=True,
+    default=[100_000, 1_000_000],
+    show_default=True,
+    help="For the log checker.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def bench() -> None:
+    """Measure Fencepost on this machine; figures are medians and ratios of one run."""
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option(
+    "--entries", type=click.IntRange(1), default=200_000, show_default=True, help="Adds in one turn."
+)
+def client(rounds: int, entries: int) -> None:
+    """The recording client against the same without recording, and against BookKeeper's own benchmark."""
+    for line in client_bench(rounds, entries):
+        click.echo(line)
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option(
+    "--entries", type=click.IntRange(1), default=100_000, show_default=True, help="Adds in one turn."
+)
+@click.option(
+    "--protocol", "protocols", type=click.Choice(list(PROTOCOLS)), multiple=True, default=list(PROTOCOLS)
+)
+def wire(rounds: int, entries: int, protocols: tuple[str, ...]) -> None:
+    """One client through the links of a run, with their wire log, against the same without links."""
+    for line in wire_bench(rounds, entries, protocols):
+        click.echo(line)
+
+
+@bench.command()
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option(
+    "--entries", type=click.IntRange(1), default=50_000, show_default=True, help="Adds of 1 KiB in one turn."
+)
+@click.option(
+    "--outstanding", type=click.IntRange(1), default=1000, show_default=True, help="Adds in flight at a time."
+)
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path(tempfile.gettempdir()),
+    help="A folder on a disk; what goes to a file system in memory is not counted.",
+)
+def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> None:
+    """Bytes that bookies write for each acknowledged byte, with the journal and without it."""
+    for line in writes_bench(rounds, entries, outstanding, scratch):
+        click.echo(line)
+
+
+@bench.command()
+@click.option("--times", type=click.IntRange(1), default=3, show_default=True)
+def run(times: int) -> None:
+    """Wall time of `fencepost run bp46/truncation`: all three modes, and one."""
+    for line in wall_bench(times):
+        click.echo(line)
+
+
+@bench.command()
+@_transactions
+def log(transactions: tuple[int, ...]) -> None:
+    """The log checker: reading and judging histories of given sizes, and its peak memory."""
+    for line in log_bench(transactions):
+        click.echo(line)
+
+
+@bench.command()
+@click.option(
+    "--operations",
+    type=click.IntRange(10_000),
+    multiple=True,
+    default=[1_000_000, 10_000_000],
+    show_default=True,
+    help="100000000 needs 30 GB of disk and half an hour.",
+)
+@click.option("--shape", "shapes", type=click.Choice(list(SHAPES)), multiple=True, default=list(SHAPES))
+@click.option("--census", is_flag=True, help="Two passes of three bookies: six rows more for each entry.")
+@click.option("--frames", is_flag=True, help="A wire log of everything that was asked.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--no-duckdb", is_flag=True, help="Leave DuckDB out (otherwise installed into .build/bench).")
+@click.option(
+    "--scratch",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    default=Path(tempfile.gettempdir()),
+    help="Where the runs are made; each is removed when it was measured.",
+)
+@_transactions
+@click.option("--no-log", is_flag=True, help="Leave the log checker out.")
+def judge(
+    operations: tuple[int, ...],
+    shapes: tuple[str, ...],
+    rounds: int,
+    scratch: Path,
+    transactions: tuple[int, ...],
+    *,
+    census: bool,
+    frames: bool,
+    no_duckdb: bool,
+    no_log: bool,
+) -> None:
+    """Raw evidence to verdict at size, against a plain decode, no Spark, and DuckDB; and the log checker."""
+    extras = [name for name, wanted in (("census", census), ("frames", frames)) if wanted]
+    wanted = Wanted(operations, shapes, extras, rounds, not no_duckdb, scratch)
+    for line in judge_bench(wanted):
+        click.echo(line)
+    for line in () if no_log else log_bench(transactions):
+        click.echo(line)
+
+
+for command in (scenarios, mutation, valid, calm):
+    bench.add_command(command)
+
+
+if __name__ == "__main__":
+    bench(prog_name="scripts/bench")

@@ -1,0 +1,189 @@
+"""What judging costs at size: raw to tables, tables to verdict, against a plain decode of the same files.
+
+Each run is made by :mod:`bench.raw`, so its truth is known and every judge must find it. Each is
+measured in a separate process with a session that was warmed up on a small one, so peaks of memory are
+its own; the rounds of decode, judging, the kernel without Spark and DuckDB go in turns. Processor time is
+printed beside wall time and the ratios are of both, because a busy machine disturbs it less.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from bench import duck
+from bench.raw.folder import expected, make, told
+from bench.raw.shape import Shape, huge, many
+from bench.tree import Cost, costing
+from checkers.contract import Batch, RunFacts
+from checkers.judge import judge as judge_here
+from evidence.collected import read_collection
+from evidence.findings import RunVerdict
+from evidence.folder import RunFolder
+from pipeline.blocks import Bucket, batches, largest_block
+from pipeline.buckets import asked
+from pipeline.collect import collect
+from pipeline.facts import run_facts
+from pipeline.judge import judge
+from pipeline.memory import MOST_ROWS, Need, batch_rows
+from pipeline.session import Session
+from pipeline.tables import read_table
+
+SHAPES: Mapping[str, Callable[..., Shape]] = {"many": many, "huge": huge}
+_ABOUT = {"many": "many ledgers of 1,000 entries", "huge": "one ledger"}
+_WARM = Shape(8, 1_000, together=8, census=True, frames=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to measure: ``extras`` says which of ``census`` and ``frames`` the runs have."""
+
+    sizes: Sequence[int]
+    shapes: Sequence[str]
+    extras: Sequence[str]
+    rounds: int
+    duckdb: bool
+    scratch: Path
+
+
+def judge_bench(wanted: Wanted) -> Iterator[str]:
+    """Lines of the table, one block for each shape and size."""
+    asked = {
+        "extras": list(wanted.extras),
+        "rounds": wanted.rounds,
+        "duckdb": str(duck.python()) if wanted.duckdb else "",
+    }
+    for size in wanted.sizes:
+        for shape in wanted.shapes:
+            with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=wanted.scratch) as folder:
+                order = json.dumps({**asked, "size": size, "shape": shape, "folder": folder})
+                child = [sys.executable, "-B", "-m", "bench.judging", order]
+                with subprocess.Popen(child, stdout=subprocess.PIPE, text=True) as process:
+                    yield from (line.rstrip() for line in process.stdout or ())
+                if process.returncode:
+                    raise subprocess.CalledProcessError(process.returncode, child)
+
+
+def _measure(order: Mapping[str, Any]) -> Iterator[str]:
+    shape = SHAPES[order["shape"]](order["size"], **dict.fromkeys(order["extras"], True))
+    place = Path(order["folder"])
+    folder = make(place / "run", shape)
+    raw = sum(path.stat().st_size for path in folder.raw_files())
+    with _warm(place) as session:
+        collection, collecting = costing(lambda: collect(session, folder))
+        about = collection.rows["ledgers"], collection.buckets
+        largest = largest_block(folder.tables, collection.buckets)
+        need = Need(session.cores, batch_rows(session.cores, *about, largest), *about, largest.rows)
+        rows = sum(collection.rows.values())
+        files = sorted(folder.tables.rglob("*.parquet"))
+        size = sum(path.stat().st_size for path in files)
+        yield (
+            f"{order['size']:,} operations, {_ABOUT[order['shape']]}{_with(order['extras'])}: {rows:,} rows, "
+            f"{raw / 1e9:.2f} GB raw, {size / 1e9:.2f} GB in {len(files):,} Parquet files"
+        )
+        yield _line("raw to Parquet", [collecting])
+        turns: dict[str, list[Cost]] = {}
+        for _ in range(order["rounds"]):
+            for name, cost in _turn(session, folder, shape, files, order["duckdb"]):
+                turns.setdefault(name, []).append(cost)
+    for name, costs in turns.items():
+        yield _line(name, costs)
+    judging, decode = turns["Parquet to verdict"], turns["plain decode"]
+    yield f"  judging / decode: {_ratio(judging, decode)}"
+    yield f"  collecting / judging: {_ratio([collecting] * len(judging), judging)}"
+    # Of the first judging: in later rounds this process still has what decode and kernel took.
+    peak, reckoned = max(collecting.peak_gb, judging[0].peak_gb), need.after_collecting_bytes / 1e9
+    yield f"  peak of driver, JVM and Python workers together: {peak:.2f} GB, reckoned {reckoned:.2f} GB"
+    assert peak < reckoned, (peak, reckoned)  # noqa: S101  # what judging decides its slices by
+
+
+def _turn(
+    session: Session, folder: RunFolder, shape: Shape, files: Sequence[Path], duckdb: str
+) -> Iterator[tuple[str, Cost]]:
+    """One measurement of each kind; every judge must find what was planted."""
+    verdict, cost = costing(lambda: judge(session, folder))
+    _assert_found(verdict, shape)
+    yield "Parquet to verdict", cost
+    yield "plain decode", costing(lambda: _decode(files))[1]
+    verdict, cost = costing(lambda: _kernel(folder))
+    _assert_found(verdict, shape)
+    yield "kernel without Spark, one process", cost
+    if duckdb:
+        answer = duck.ask(Path(duckdb), folder.tables)
+        assert {kind for kind, *_ in answer["found"]} >= {"back", "damaged", "misplaced", "unread"}  # noqa: S101  # known truth
+        yield "DuckDB, fewer questions", Cost(answer["wall_s"], answer["cpu_s"], answer["peak_gb"])
+
+
+def _decode(files: Sequence[Path]) -> int:
+    """Every column of every file, on all cores."""
+    return sum(pq.read_table(path, partitioning=None).num_rows for path in files)
+
+
+def _kernel(folder: RunFolder) -> RunVerdict:
+    """The checkers over the same batches in this process."""
+    run = run_facts(folder, read_collection(folder))
+    return judge_here(_Batches(folder, run), run)
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """Those of a stored run, read again each time."""
+
+    folder: RunFolder
+    run: RunFacts
+
+    def __iter__(self) -> Iterator[Batch]:
+        tables = self.folder.tables
+        yield Batch({"ledgers": read_table(tables, "ledgers")})
+        for number in range(read_collection(self.folder).buckets):
+            yield from batches(Bucket(tables, number), MOST_ROWS, asked(self.run))
+
+
+def _assert_found(verdict: RunVerdict, shape: Shape) -> None:
+    found = {told(finding) for one in verdict.judgements.values() for finding in one.findings}
+    assert found == expected(shape), (found, expected(shape))  # noqa: S101  # known truth
+
+
+@contextmanager
+def _warm(place: Path) -> Iterator[Session]:
+    with Session(place) as session:
+        small = make(place / "warm", _WARM)
+        for _ in range(2):
+            collect(session, small)
+            judge(session, small)
+        shutil.rmtree(place / "warm")
+        yield session
+
+
+def _line(name: str, costs: Sequence[Cost]) -> str:
+    wall, cpu = (statistics.median(getattr(cost, what) for cost in costs) for what in ("wall_s", "cpu_s"))
+    peak = max(cost.peak_gb for cost in costs)
+    return f"  {name + ':':36} {wall:7.2f} s wall, {cpu:7.2f} s of processor, peak {peak:.2f} GB"
+
+
+def _ratio(these: Sequence[Cost], those: Sequence[Cost]) -> str:
+    """The medians of wall and processor time in turns."""
+    pairs = list(zip(these, those, strict=True))
+    wall = statistics.median(one.wall_s / other.wall_s for one, other in pairs)
+    cpu = statistics.median(one.cpu_s / max(other.cpu_s, 0.01) for one, other in pairs)
+    return f"{wall:.1f} by wall time, {cpu:.1f} by processor time"
+
+
+def _with(extras: Sequence[str]) -> str:
+    return f", with {' and '.join(extras)}" if extras else ""
+
+
+if __name__ == "__main__":
+    for text in _measure(json.loads(sys.argv[1])):
+        print(text, flush=True)

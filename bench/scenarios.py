@@ -1,0 +1,168 @@
+"""``scripts/bench scenarios``: the series of all scenarios, one run after the other, until all are done.
+
+What is done is kept and never done again, also when its result was not as expected: a run that is
+repeated until it fits proves nothing. A changed plan is another plan and is measured again.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from bench.kept import Kept
+from bench.rows import Row, merged, read_rows, rows_of, write_rows
+from bench.table import PART, series_table
+from bench.units import stated_units
+from evidence.folder import remove_run
+from harness.controls import control_lines
+from harness.experiments.experiment import Experiment
+from harness.judging import judging
+from harness.narrator import Narrator
+from harness.order import default_results
+from harness.preparing import Prepared, prepare
+from harness.provenance import CHECKOUT
+from harness.run import run
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.models import Plan
+from plans.names import bookie_names
+from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
+from protocol.exit_codes import ExitCode
+from reports.marks import put
+from reports.trials import ENDED_EARLY, Trial, settings_text, trials
+
+_OURS = (PrerequisiteError, EvidenceError, JudgementError)
+"""Errors that say nothing of a scenario: the series ends and can be taken up again."""
+
+CarryOut = Callable[[Experiment], Trial]
+
+
+@click.command("scenarios")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this scenario (repeatable).")
+@click.option("--quick", is_flag=True, help="Each once, with at most two rounds; writes no document.")
+@click.option("--table", "only_table", is_flag=True, help="Run nothing; make the table of what is kept.")
+@click.option("--again", is_flag=True, help="Forget what is kept of the scenarios named with --only.")
+@click.option("--bookkeeper", "versions", multiple=True, metavar="VERSION", help="A release (repeatable).")
+@click.option("--protocol", type=click.Choice(["V2", "V3"]), help="Only this wire protocol.")
+@click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/series.")
+@click.option(
+    "--document",
+    type=click.Path(path_type=Path),
+    default=CHECKOUT / "docs" / "series.md",
+    help="Where the table stands, with its counts beside it. Default: docs/series.md.",
+)
+def command(
+    only: tuple[str, ...],
+    quick: bool,
+    only_table: bool,
+    again: bool,
+    versions: tuple[str, ...],
+    protocol: str | None,
+    results: Path | None,
+    document: Path,
+) -> None:
+    """Run every scenario as often as its `series` says, and make the table with bounds."""
+    place = results or default_results() / "series"
+    try:
+        if again and not only:
+            raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
+        kept = Kept(place)
+        units = stated_units(only=only, versions=versions, protocol=protocol, quick=quick)
+        if not only_table:
+            with kept.alone():
+                if again:
+                    click.echo(f"forgotten: {kept.drop(units)} runs")
+                for line in run_units(units, kept, lambda group: carrying_out(group, place)):
+                    click.echo(line)
+        found = [trial for _, trial in kept.measured(units)]
+        stated = stated_units() if only or versions or protocol or quick else units
+        rows = rows_of(kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick)))
+        if not quick:
+            counts = document.with_suffix(".json")
+            rows = merged(read_rows(counts), rows)
+            write_rows(counts, rows)
+            put(document, PART, series_table(rows, stated))
+        named = {unit.scenario for unit in units}
+        rows = [row for row in rows if row.scenario in named]
+        asked = [unit for unit in stated if unit.scenario in named]
+        for line in (*series_table(rows, asked), "", *control_lines(_plans(named), counted(rows))):
+            click.echo(line)
+    except FencepostError as error:
+        raise click.ClickException(f"{error}{error.remedy and '; next: ' + error.remedy}") from error
+    sys.exit(ExitCode.AS_EXPECTED if all(one.as_stated == one.rounds for one in found) else ExitCode.ANOMALY)
+
+
+def _plans(names: Iterable[str]) -> Iterator[Plan]:
+    return (load(find(name), words(), workloads=loads()) for name in sorted(names))
+
+
+def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Trials as expected and trials in all, both protocols together."""
+    counted: dict[tuple[str, ...], tuple[int, int]] = {}
+    for row in rows:
+        key = (row.scenario, row.mode, row.release, row.settings)
+        as_stated, of = counted.get(key, (0, 0))
+        counted[key] = (as_stated + row.as_stated, of + row.of)
+    return counted
+
+
+def run_units(
+    units: Sequence[Experiment],
+    kept: Kept,
+    carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
+) -> Iterator[str]:
+    """Run what is not kept yet, scenario by scenario; a line for each run."""
+    waiting = [unit for unit in units if not kept.has(unit)]
+    yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
+    done = 0
+    for _, group in groupby(waiting, key=lambda unit: unit.scenario):
+        for unit, trial in carrying(list(group)):
+            kept.add(unit, trial)
+            done += 1
+            stated = "as expected" if trial.as_stated == trial.rounds else f"NOT as expected: {trial.why}"
+            yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
+
+
+def carrying_out(units: Sequence[Experiment], results: Path) -> Iterator[tuple[Experiment, Trial]]:
+    """Run and judge units one after the other on one Spark session; an error of a run is its result.
+
+    Of runs with the expected result only the first of each kind keeps its folder.
+    """
+    narrator = Narrator(quiet=True)
+    results.mkdir(parents=True, exist_ok=True)
+    with judging(results) as judge:
+        for unit in units:
+            began = time.monotonic()
+            prepared = prepare(unit.order(results))
+            try:
+                result = run(prepared, judge, narrator)
+            except _OURS:
+                raise
+            except FencepostError as error:
+                yield unit, _ended_early(prepared, unit.mode, str(error), time.monotonic() - began)
+                continue
+            (trial,) = trials([result])
+            if trial.as_stated == trial.rounds and unit.number > 1:
+                remove_run(results, result.path)
+            yield unit, trial
+
+
+def _ended_early(prepared: Prepared, mode: str, why: str, took_s: float) -> Trial:
+    plan = prepared.plan
+    bookies = bookie_names(plan.cluster.bookies)
+    return Trial(
+        scenario=plan.name,
+        mode=mode,
+        releases=" ".join(sorted({plan.cluster.versions.get(one, prepared.version) for one in bookies})),
+        settings=settings_text(plan.vary),
+        rounds=plan.rounds,
+        as_stated=0,
+        verdict=ENDED_EARLY,
+        took_s=round(took_s, 1),
+        why=why,
+    )

@@ -1,0 +1,117 @@
+"""``fencepost campaign``: many runs by one file, kept as they come: nightly, a gate for CI, or one's own."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from cli.completion import of_campaigns
+from cli.durations import DURATION
+from cli.options import PARALLEL, QUIET, RESULTS
+
+
+def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise click.BadParameter(f"{text!r} is no part such as 2/8")
+    return int(number), int(of)
+
+
+@click.command("campaign")
+@click.argument("name", required=False, shell_complete=of_campaigns)
+@click.option(
+    "--list", "only_list", is_flag=True, help="List the runs of NAME, or all campaigns, and run nothing."
+)
+@click.option(
+    "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release instead of those in the file."
+)
+@click.option(
+    "--jars",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of jars: run your own build of BookKeeper instead.",
+)
+@click.option(
+    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
+)
+@click.option(
+    "--shard", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
+)
+@click.option(
+    "--new", is_flag=True, help="Start from the beginning instead of continuing an unfinished campaign."
+)
+@click.option(
+    "--unknown",
+    type=click.Choice(["fail", "warn"]),
+    default="fail",
+    show_default=True,
+    help="How to count a run that is inconclusive twice.",
+)
+@PARALLEL
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="JUnit XML file to write.")
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Markdown file to write the summary to.",
+)
+@click.option("--annotate", is_flag=True, help="Print the workflow commands that annotate a pull request.")
+@RESULTS
+@QUIET
+def command(
+    name: str | None,
+    only_list: bool,
+    version: str | None,
+    jars: Path | None,
+    total_s: float | None,
+    shard: tuple[int, int],
+    new: bool,
+    unknown: str,
+    parallel: int,
+    junit: Path | None,
+    markdown: Path | None,
+    annotate: bool,
+    results: Path | None,
+    quiet: bool,
+) -> int:
+    """Run the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or continue an unfinished one.
+
+    Each run is stored when it ends, so a campaign can be killed and started again at any time. Exit codes:
+    0 as expected, 1 a run that ended early or hung, 3 an inconclusive run, 4 an anomaly.
+    """
+    from cli.run import chosen_version
+    from harness.campaigns.campaign import Asked, run_campaign
+    from harness.campaigns.listing import shard as part_of
+    from harness.campaigns.listing import units_of
+    from harness.order import default_results
+    from plans.campaign import campaigns, load_campaign
+
+    if name is None:
+        if not only_list:
+            raise click.UsageError(
+                f"which campaign? There are {', '.join(campaigns())}, or a YAML file's path."
+            )
+        for one in campaigns():
+            click.echo(f"{one}: {load_campaign(one).about}")
+        return 0
+    version = chosen_version(version, jars)
+    campaign = load_campaign(name)
+    if only_list:
+        with tempfile.TemporaryDirectory() as plans:
+            for unit in part_of(units_of(campaign, plans=Path(plans), version=version), *shard):
+                click.echo(str(unit))
+        return 0
+    asked = Asked(
+        results=results or default_results(),
+        version=version,
+        part=shard,
+        total_s=total_s,
+        parallel=parallel,
+        new=new,
+        unknown_warns=unknown == "warn",
+        junit=junit,
+        markdown=markdown,
+        annotate=annotate,
+        quiet=quiet,
+    )
+    return run_campaign(campaign, asked)

@@ -1,0 +1,39 @@
+"""``fencepost doctor``: what this machine lacks, and what a configuration ignores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.options import BOOKIE_CONF
+from harness.verbs import typed
+
+
+@click.command("doctor")
+@BOOKIE_CONF
+@click.option(
+    "--bookkeeper",
+    "version",
+    metavar="VERSION",
+    help="BookKeeper release to check the configuration against.",
+)
+def command(bookie_conf: Path | None, version: str | None) -> int:
+    """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
+    from cluster.doctor import checks, configuration_warnings
+    from cluster.versions import DEFAULT_VERSION
+    from harness.order import properties_of
+
+    marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
+    found = checks()
+    for check in found:
+        click.echo(f"{marks[check.state]}  {check.name}: {check.seen}")
+        if check.state != "ok" and check.remedy:
+            click.echo(typed(f"      {check.remedy}"))
+    if bookie_conf is not None:
+        chosen = version or DEFAULT_VERSION
+        warnings = configuration_warnings(properties_of(bookie_conf), chosen)
+        click.echo(f"{bookie_conf} with BookKeeper {chosen}: {len(warnings) or 'no'} warnings")
+        for warning in warnings:
+            click.echo(f"warn  {warning}")
+    return 2 if any(check.state == "fail" for check in found) else 0

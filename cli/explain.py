@@ -1,0 +1,34 @@
+"""``fencepost explain``: the life of one ledger or entry, from its run's tables."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from cli.options import RESULTS
+from harness.order import default_results
+
+
+@click.command("explain")
+@click.argument("run")
+@click.argument("subject", metavar="LEDGER[:ENTRY]")
+@RESULTS
+def command(run: str, subject: str, results: Path | None) -> int:
+    """Show everything that happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
+
+    RUN is a folder, one mode of it, a scenario, or a bundle.
+    """
+    from harness.bundles.opening import opened
+    from reports.explain.story import explain
+
+    matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
+    if not matched:
+        raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
+    entry = int(matched.group(2)) if matched.group(2) else None
+    with opened(results or default_results(), run, tables=True) as found:
+        for folder in found.modes:
+            for line in explain(folder, matched.group(1), entry):
+                click.echo(line)
+    return 0

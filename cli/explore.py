@@ -1,0 +1,82 @@
+"""``fencepost explore``: plans drawn from a seed, until an anomaly or the time limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.durations import DURATION
+from cli.options import AS_JSON, QUIET, RESULTS
+
+_DEFAULT_FOR_S = 300.0
+
+
+@click.command("explore")
+@click.option("--mode", help="Mode of every run; default: the profile's (protected).")
+@click.option("--for", "for_s", type=DURATION, help="Start no run after this time: 90s, 5m, 2h. Default 5m.")
+@click.option("--runs", type=click.IntRange(1), help="Number of runs after which the search ends.")
+@click.option(
+    "--seed", type=click.IntRange(0), help="Seed of the first plan; each further plan uses the next seed."
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="YAML file with the weights and limits of plans.",
+)
+@click.option(
+    "--beyond",
+    type=click.IntRange(0),
+    default=0,
+    help="Number of simultaneous copy losses to allow beyond what replication tolerates.",
+)
+@click.option("--keep-going", is_flag=True, help="Continue after an anomaly.")
+@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
+@click.option(
+    "--show", is_flag=True, help="Print the first plan, ready for `fencepost run`, and run nothing."
+)
+@RESULTS
+@QUIET
+@AS_JSON
+def command(
+    mode: str | None,
+    for_s: float | None,
+    runs: int | None,
+    seed: int | None,
+    profile: Path | None,
+    beyond: int,
+    keep_going: bool,
+    version: str | None,
+    show: bool,
+    results: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Search for losses: draw plans from a seed, run and judge each, and report what they exercised.
+
+    Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
+    """
+    from harness.order import default_results
+    from plans.exploring.profile import DEFAULT
+    from plans.nearest import unknown
+    from plans.writing import plan_text
+    from protocol.modes import MODES
+    from search.explore import Explorer, Search, explore
+
+    if mode is not None and mode not in MODES:
+        raise click.UsageError(unknown("mode", mode, MODES))
+    search = Search(
+        profile=profile or DEFAULT,
+        mode=mode,
+        version=version,
+        seed=seed,
+        runs=runs,
+        for_s=for_s if for_s is not None or runs is not None else _DEFAULT_FOR_S,
+        beyond=beyond,
+        keep_going=keep_going,
+        results=results or default_results(),
+    )
+    if show:
+        click.echo(plan_text(Explorer(search).tree(0)), nl=False)
+        return 0
+    return explore(search, quiet=quiet, as_json=as_json)

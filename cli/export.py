@@ -1,0 +1,53 @@
+"""``fencepost export``: a stored run in the notations of other tools."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from cli.options import RESULTS
+from harness.order import default_results
+
+
+@click.command("export")
+@click.argument("run", default="latest")
+@click.option(
+    "--edn", "form", flag_value="edn", help="Write the run's log as history.edn, for Jepsen and Elle."
+)
+@click.option("--json", "form", flag_value="json", help="Write the same history as JSON, one map per line.")
+@click.option(
+    "--trace", "form", flag_value="trace", help="Write the whole run as Chrome trace events, for Perfetto."
+)
+@click.option("--mode", default=None, help="Mode to export, if the run has several.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="File to write; default: standard output.",
+)
+@RESULTS
+def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path | None) -> int:
+    """Write RUN (default: latest) to standard output or to a file."""
+    if form is None:
+        raise click.UsageError("say what to write: --edn, --json or --trace")
+    from evidence.folder import find_run
+    from reports.exporting import history, trace
+
+    modes = {folder.mode: folder for folder in find_run(results or default_results(), run).modes}
+    if mode is None and len(modes) > 1:
+        raise click.UsageError(f"the run has the modes {', '.join(modes)}; choose one with --mode")
+    chosen = next(iter(modes)) if mode is None else mode
+    if chosen not in modes:
+        raise click.UsageError(f"the run has no mode {chosen!r}, only {', '.join(modes)}")
+    folder = modes[chosen]
+    lines = trace(folder) if form == "trace" else history(folder, as_json=form == "json")
+    if out is None:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        return 0
+    with out.open("w", encoding="utf-8") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+    click.echo(f"written: {out}", err=True)
+    return 0

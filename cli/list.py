@@ -1,0 +1,189 @@
+"""``fencepost list``: what there is to run, to break, to load, and what ran."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cli.options import RESULTS
+from harness.order import default_results
+from harness.provenance import CHECKOUT
+from harness.verbs import typed
+
+if TYPE_CHECKING:
+    from plans.models import Plan
+
+_ENDLESS = 10_000
+
+
+def _scenarios(_: Path) -> Iterator[str]:
+    from cluster.versions import DEFAULT_VERSION
+    from harness.vocabulary import loads, words
+    from plans.load import find, load, scenarios
+
+    measured = _measured()
+    plans = {name: load(find(name), words(), workloads=loads()) for name in scenarios()}
+    wide = max(map(len, plans))
+    rows = [(f"{'scenario':{wide}} {'time':>6}", "story")]
+    for name, plan in plans.items():
+        release = plan.cluster.version or DEFAULT_VERSION
+        times = [measured.get((name, mode, release)) for mode in plan.modes]
+        time = "" if None in times else f"{sum(filter(None, times))} s"
+        needs = f" ({', '.join(_needs(plan))})" if any(_needs(plan)) else ""
+        rows.append((f"{name:{wide}} {time:>6}", f"{plan.title or plan.about}{needs}"))
+    yield from _columns(rows)
+    yield "time: all modes together, median on two cores (docs/series.md)"
+
+
+def _columns(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Names and what they mean; a terminal gets lines of its width, a pipe one line for each name."""
+    rows = list(rows)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _ENDLESS
+    wide = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        head = f"{name:{wide}}  "
+        yield fill(text, width, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def _needs(plan: Plan) -> Iterator[str]:
+    """What a run takes beside the default release and an ordinary user."""
+    from cluster.versions import DEFAULT_VERSION
+    from plans.rounds import every
+
+    if plan.cluster.disks is not None:
+        yield "needs root"
+    steps = (getattr(step.params, "version", None) for step in every(plan.steps))
+    asked = {plan.cluster.version, *plan.cluster.versions.values(), *steps}
+    yield from (f"needs BookKeeper {release}" for release in sorted(filter(None, asked - {DEFAULT_VERSION})))
+
+
+def _measured() -> dict[tuple[str, str, str], int]:
+    """Median seconds of a run by scenario, mode and release, as the series measured them with V3."""
+    rows = json.loads((CHECKOUT / "docs" / "series.json").read_text(encoding="utf-8"))
+    return {
+        (row["scenario"], row["mode"], row["release"]): round(row["median_s"])
+        for row in rows
+        if (row["protocol"], row["unit"], row["settings"]) == ("V3", "runs", "") and row["median_s"]
+    }
+
+
+def _faults(_: Path) -> Iterator[str]:
+    from harness.vocabulary import words
+    from nemesis.registry import FAULTS, NeedsMachine
+
+    words()
+    rows = []
+    for name, fault in sorted(FAULTS.items()):
+        any_fault: Any = fault
+        reason = any_fault.lacking() if isinstance(any_fault, NeedsMachine) else None
+        here = f" (not on this machine: {reason})" if reason else ""
+        rows.append((name, f"{fault.about} ({', '.join(_keys(fault.params))}){here}"))
+    yield from _columns(rows)
+
+
+def _workloads(_: Path) -> Iterator[str]:
+    from harness.vocabulary import words
+    from workloads.registry import WORKLOADS
+
+    words()
+    yield from _columns(
+        (name, f"{workload.about} ({', '.join(_keys(workload.params))})")
+        for name, workload in sorted(WORKLOADS.items())
+    )
+
+
+def _admin(_: Path) -> Iterator[str]:
+    from protocol.shell import COMMANDS
+
+    down = {True: " (target, which must be down)", False: " (target)"}
+    yield from _columns(
+        (name, command.about + (down[command.needs == "down"] if command.targeted else ""))
+        for name, command in sorted(COMMANDS.items())
+    )
+
+
+def _modes(_: Path) -> Iterator[str]:
+    from protocol.modes import MODES
+
+    yield from _columns((mode.name, mode.about) for mode in MODES.values())
+
+
+def _versions(_: Path) -> Iterator[str]:
+    from cluster.artifacts import locked_versions
+    from cluster.versions import DEFAULT_VERSION
+
+    for version in locked_versions():
+        yield f"{version}{'  (default)' if version == DEFAULT_VERSION else ''}"
+
+
+def _defects(_: Path) -> Iterator[str]:
+    from plans.defects import defects
+
+    yield from _columns(
+        (name, f"{one.title} ({', '.join(one.processes)}; {one.releases})") for name, one in defects().items()
+    )
+
+
+def _cures(_: Path) -> Iterator[str]:
+    from plans.defects import cures
+
+    yield from _columns(
+        (name, f"{one.title} ({', '.join(one.findings)}; {one.releases})") for name, one in cures().items()
+    )
+
+
+def _runs(results: Path) -> Iterator[str]:
+    from evidence.folder import every_run, read_json
+
+    for run in every_run(results):
+        if not (run / "verdict.json").exists():
+            yield f"{run.relative_to(results)}  not judged to its end: `fencepost check {run}`"
+            continue
+        tree = read_json(run / "verdict.json")
+        verdicts = ", ".join(f"{mode} {said['verdict']}" for mode, said in sorted(tree["modes"].items()))
+        yield f"{run.relative_to(results)}  {'as expected' if tree['met'] else 'NOT as expected'}: {verdicts}"
+
+
+def _schema(_: Path) -> Iterator[str]:
+    import json
+
+    from harness.vocabulary import loads, words
+    from plans.schema import json_schema
+
+    yield json.dumps(json_schema(words(), workloads=loads()), indent=1)
+
+
+_LISTS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "scenarios": _scenarios,
+    "faults": _faults,
+    "workloads": _workloads,
+    "admin": _admin,
+    "modes": _modes,
+    "versions": _versions,
+    "defects": _defects,
+    "cures": _cures,
+    "runs": _runs,
+    "schema": _schema,
+}
+
+
+def _keys(params: type) -> list[str]:
+    fields = getattr(params, "model_fields", {})
+    return [field.alias or name for name, field in fields.items()]
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(list(_LISTS)))
+@RESULTS
+def command(what: str, results: Path | None) -> int:
+    """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
+    for line in _LISTS[what](results or default_results()):
+        click.echo(line if what == "schema" else typed(line))
+    return 0

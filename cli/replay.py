@@ -1,0 +1,46 @@
+"""``fencepost replay``: a stored run again, as it was executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.options import AS_JSON, QUIET, RESULTS
+
+
+@click.command("replay")
+@click.argument("run", default="latest")
+@click.option("--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs.")
+@click.option("--mode", help="Mode to replay, if RUN has several.")
+@click.option(
+    "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
+)
+@RESULTS
+@QUIET
+@AS_JSON
+def command(
+    run: str,
+    times: int,
+    mode: str | None,
+    backend: str | None,
+    results: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Repeat RUN (a folder, a bundle, a scenario, or latest): the same steps at the recorded times.
+
+    Exit codes: 0 it never failed, 3 an inconclusive run, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
+    """
+    from harness.order import default_results
+    from search.replay import replay
+
+    return replay(
+        run,
+        mode=mode,
+        times=times,
+        results=results or default_results(),
+        quiet=quiet,
+        as_json=as_json,
+        backend=backend,
+    )

@@ -1,0 +1,139 @@
+"""``fencepost run``: scenarios on real servers, judged and compared with their expectations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.completion import of_scenarios
+from cli.options import AS_JSON, BOOKIE_CONF, PARALLEL, QUIET, RESULTS
+from evidence.folder import DEFAULT_BACKEND
+from harness.order import Order, default_results
+
+
+@click.command("run")
+@click.argument("scenarios", nargs=-1, required=True, shell_complete=of_scenarios)
+@click.option(
+    "--mode", "modes", multiple=True, help="Run only this mode (repeatable); default: every mode of the plan."
+)
+@click.option("--seed", type=int, help="Seed of the run's random choices.")
+@click.option("--times", type=click.IntRange(1), default=1, help="Number of runs; each uses the next seed.")
+@PARALLEL
+@click.option("--rounds", type=click.IntRange(1), help="Number of times to run the steps in one cluster.")
+@click.option(
+    "--backend",
+    default=DEFAULT_BACKEND,
+    show_default=True,
+    metavar="NAME",
+    help="Backend of the servers: local (plain processes) or docker (containers).",
+)
+@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
+@click.option(
+    "--jars",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of jars: run your own build of BookKeeper.",
+)
+@BOOKIE_CONF
+@click.option(
+    "--client-conf",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Your clients' settings, in the same form.",
+)
+@click.option(
+    "--seed-defect",
+    "seed_defects",
+    multiple=True,
+    metavar="NAME[,KEY=VALUE...]",
+    help="Seeded defect for the processes (repeatable); `fencepost list defects` has the names.",
+)
+@click.option(
+    "--cure",
+    "cures",
+    multiple=True,
+    metavar="NAME",
+    help="Cure for the cause of a finding (repeatable); `fencepost list cures` has the names.",
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the plan.")
+@click.option(
+    "--pause-on",
+    type=click.Choice(["anomaly", "end"]),
+    help="Leave the cluster running after an anomaly (or at the end of any run), and say how to inspect it.",
+)
+@click.option("--keep", is_flag=True, help="Keep the bookies' directories after the run.")
+@RESULTS
+@click.option(
+    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
+)
+@QUIET
+@AS_JSON
+def command(
+    scenarios: tuple[str, ...],
+    modes: tuple[str, ...],
+    seed: int | None,
+    times: int,
+    parallel: int,
+    rounds: int | None,
+    backend: str,
+    version: str | None,
+    jars: Path | None,
+    bookie_conf: Path | None,
+    client_conf: Path | None,
+    seed_defects: tuple[str, ...],
+    cures: tuple[str, ...],
+    settings: tuple[str, ...],
+    pause_on: str | None,
+    keep: bool,
+    results: Path | None,
+    master: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run SCENARIOS (names, or paths of YAML files) in each of their modes, and judge each run."""
+    from harness.series import run_series
+
+    if pause_on:
+        if parallel > 1:
+            raise click.UsageError("--pause-on pauses one run: leave out --parallel")
+        from harness.pausing import require_terminal
+
+        require_terminal()
+    version = chosen_version(version, jars)
+    orders = [
+        Order(
+            scenario=scenario,
+            modes=modes,
+            seed=seed,
+            version=version,
+            backend=backend,
+            bookie_conf=bookie_conf,
+            client_conf=client_conf,
+            keep=keep,
+            results=results or default_results(),
+            settings=tuple(_setting(text) for text in settings),
+            rounds=rounds,
+            seed_defects=seed_defects,
+            cures=cures,
+            pause_on=pause_on or "",
+        )
+        for scenario in scenarios
+    ]
+    return run_series(orders, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
+
+
+def chosen_version(version: str | None, jars: Path | None) -> str | None:
+    """What ``--bookkeeper`` or ``--jars`` asks for; ``UsageError`` for both."""
+    if jars is None:
+        return version
+    if version is not None:
+        raise click.UsageError("--bookkeeper names a release, --jars a build of your own: give one of them")
+    from cluster.builds import adopt
+
+    return adopt(jars)
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"--set takes NAME=VALUE, not {text!r}")
+    return name, value

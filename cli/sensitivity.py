@@ -1,0 +1,84 @@
+"""``fencepost sensitivity``: which seeded defects a campaign finds, and which it misses."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from cli.completion import of_campaigns
+from cli.durations import DURATION
+from cli.options import PARALLEL, QUIET, RESULTS
+
+
+@click.command("sensitivity")
+@click.argument("name", default="gate", shell_complete=of_campaigns)
+@click.option(
+    "--defect",
+    "names",
+    multiple=True,
+    help="A seeded defect to try (repeatable; default: all); `fencepost list defects` has the names.",
+)
+@click.option(
+    "--scenario", "scenarios", multiple=True, help="Run only this scenario of the campaign (repeatable)."
+)
+@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release to run.")
+@click.option(
+    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
+)
+@click.option("--new", is_flag=True, help="Start anew instead of continuing an unfinished table.")
+@PARALLEL
+@click.option(
+    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Markdown file to write the table to."
+)
+@RESULTS
+@QUIET
+def command(
+    name: str,
+    names: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    version: str | None,
+    total_s: float | None,
+    new: bool,
+    parallel: int,
+    markdown: Path | None,
+    results: Path | None,
+    quiet: bool,
+) -> int:
+    """Run the campaign NAME with each seeded defect, one after the other, until a run shows an anomaly.
+
+    Each run is stored when it ends, so that it can be killed and started again at any time. The table says
+    for each defect: caught, noticed (unknown or an error only), missed, or never acted. Exit codes: 0 each
+    defect was tried to its end, whatever was found; 3 the time was up before.
+    """
+    from harness.campaigns.listing import units_of
+    from harness.experiments.running import Policy
+    from harness.experiments.sensitivity import measure
+    from harness.order import default_results
+    from plans.campaign import load_campaign
+    from plans.defects import defects
+    from plans.nearest import unknown
+
+    for wanted in names:
+        if wanted not in defects():
+            raise click.UsageError(unknown("seeded defect", wanted, defects()))
+    campaign = load_campaign(name)
+    with tempfile.TemporaryDirectory() as plans:
+        units = units_of(campaign.model_copy(update={"matrix": None}), plans=Path(plans), version=version)
+    known = {unit.scenario for unit in units}
+    for scenario in set(scenarios) - known:
+        raise click.UsageError(unknown("scenario of the campaign", scenario, known))
+    units = [unit for unit in units if not scenarios or unit.scenario in scenarios]
+    about = f"the campaign {campaign.name}" + (f" ({', '.join(scenarios)})" if scenarios else "")
+    return measure(
+        units,
+        names or tuple(defects()),
+        (results or default_results()) / "sensitivity" / campaign.name,
+        Policy(total_s=total_s, parallel=parallel),
+        about=about,
+        run_s=campaign.limits.run_s,
+        new=new,
+        quiet=quiet,
+        markdown=markdown,
+    )

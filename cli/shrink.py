@@ -1,0 +1,65 @@
+"""``fencepost shrink``: the smallest plan that fails as a stored run did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cli.durations import DURATION
+from cli.options import AS_JSON, QUIET, RESULTS
+
+
+@click.command("shrink")
+@click.argument("run", default="latest")
+@click.option("--mode", help="Mode to shrink, if RUN has several.")
+@click.option(
+    "--finding", metavar="PROPERTY/KIND", help="Finding that must remain; default: the most severe one."
+)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.6, 0.999),
+    default=0.95,
+    show_default=True,
+    help="Confidence of each decision that a smaller plan still fails.",
+)
+@click.option(
+    "--for", "for_s", type=DURATION, help="Time limit: 90s, 5m, 2h; the smallest plan until then is written."
+)
+@click.option(
+    "--confirm",
+    type=click.IntRange(0),
+    default=3,
+    show_default=True,
+    help="Number of runs that confirm the result.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; default: shrunk.yaml in RUN.",
+)
+@RESULTS
+@QUIET
+@AS_JSON
+def command(
+    run: str,
+    mode: str | None,
+    finding: str | None,
+    confidence: float,
+    for_s: float | None,
+    confirm: int,
+    output: Path | None,
+    results: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
+
+    Writes a scenario that `fencepost run FILE` runs. Exit codes: 0 written and confirmed, 3 not
+    confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
+    """
+    from harness.order import default_results
+    from search.shrink import Wish, shrink
+
+    wish = Wish(run, mode, finding, confidence, for_s, confirm, output, results or default_results())
+    return shrink(wish, quiet=quiet, as_json=as_json)

@@ -1,0 +1,47 @@
+"""What the tables of a run hold: ``collected.json`` beside them, written last and read first.
+
+It says how many buckets and rows there are and what is damaged, so that judging needs nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evidence.folder import RunFolder, read_json, write_json
+from protocol.errors import EvidenceError
+
+FORMAT = 5
+_SUMMARY = "collected.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What a collection holds: number of buckets, rows by table, sentences on damage (sorted)."""
+
+    buckets: int
+    rows: Mapping[str, int]
+    damage: tuple[str, ...]
+
+
+def write_collection(tables: Path, collection: Collection) -> None:
+    """Record what was collected, last of all files."""
+    write_json(tables / _SUMMARY, {"format": FORMAT, **asdict(collection)})
+
+
+def read_collection(folder: RunFolder) -> Collection:
+    """What was collected; ``EvidenceError`` when nothing was, or by another version."""
+    path = folder.tables / _SUMMARY
+    if not path.is_file():
+        raise EvidenceError(
+            f"{folder.path} has no tables", remedy=f"`fencepost check {folder.path}` makes them"
+        )
+    tree: dict[str, Any] = read_json(path)
+    if tree.get("format") != FORMAT:
+        raise EvidenceError(
+            f"{path} has format {tree.get('format')!r}, not {FORMAT}",
+            remedy=f"`fencepost check {folder.path}` makes them again",
+        )
+    return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]))

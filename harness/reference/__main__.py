@@ -1,8 +1,0 @@
-"""``python -m harness.reference`` writes the generated pages into ``docs/``."""
-
-from __future__ import annotations
-
-from harness.reference.pages import PAGES, write_pages
-
-if __name__ == "__main__":
-    write_pages(PAGES)

@@ -1,0 +1,112 @@
+"""What happened around a ledger, as lines: metadata, faults, lives of bookies, the census."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from checkers.facts.wording import counted
+from evidence.codes import NEVER, Holding
+from protocol.metadata import LedgerState
+from reports.explain.moments import Moment
+from reports.explain.rows import Names, fault_name
+
+EVENTS = {
+    "unclean_shutdown": "finds that its last end was unclean",
+    "mark_limbo": "puts the ledger in limbo",
+    "recover_limbo_ledger": "begins to recover the ledger from limbo",
+    "full_check_start": "begins its full check",
+    "full_check_end": "ends its full check",
+    "clear_limbo_error": "cannot end the ledger's limbo",
+    "clear_integcheck_flag": "needs no further check",
+    "auditor_started": "is the auditor",
+    "ledger_marked": "has the ledger marked as lacking copies",
+    "ledger_unmarked": "has the ledger marked no longer",
+    "repair_disabled": "lets no ledger be repaired",
+    "repair_enabled": "lets ledgers be repaired again",
+    "ledger_replicated": "has made the copies that the ledger lacked",
+}
+"""Events of servers that are shown: BP-46's steps at boot, and repair."""
+
+Row = Mapping[str, Any]
+
+
+def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Moment]:
+    """Each version of the ledger's metadata."""
+    for row in versions:
+        gone = "there is none" if row["put_back"] else "deleted"
+        state = gone if row["state"] == 0 else LedgerState(row["state"]).name
+        end = ""
+        if row["state"] == LedgerState.CLOSED:
+            end = f" at {row['last_entry']}"
+            if entry is not None and row["last_entry"] < entry:
+                end += ", below this entry"
+        ensembles = "; ".join(
+            f"from {fragment['first_entry']}: {' '.join(fragment['bookies'])}"
+            for fragment in row["fragments"] or ()
+        )
+        text = f"version {row['version']}: {state}{end}" + (f" ({ensembles})" if ensembles else "")
+        if row["put_back"]:
+            text = f"put back by a fault to {text}" if row["state"] else f"put back by a fault: {state}"
+        yield Moment(row["earliest_ns"], 0, "metadata", text)
+
+
+def fault_moments(faults: Iterable[Row], ledger: str, until_ns: int) -> Iterator[Moment]:
+    """Faults that were injected before ``until_ns`` and do not only hit another ledger's messages."""
+    for row in faults:
+        if row["injected_ns"] > until_ns or json.loads(row["params"]).get("ledger") not in (None, ledger):
+            continue
+        yield Moment(row["injected_ns"], 0, "nemesis", fault_name(row))
+        if row["healed_ns"] != NEVER:
+            text = f"{fault_name(row)} healed{_acted(row)}"
+            yield Moment(row["healed_ns"], 0, "nemesis", text)
+
+
+def _acted(fault: Row) -> str:
+    """How often a message fault's rule acted, as its healing found it."""
+    acted = (json.loads(fault["proof"]).get("healed") or {}).get("acted")
+    if acted is None:
+        return ""
+    return f", its rule acted on {counted(acted, 'message')}" if acted else ", its rule never acted"
+
+
+def server_moments(
+    servers: Iterable[Row], names: Names, ledger: int, first_ns: int, until_ns: int
+) -> Iterator[Moment]:
+    """Lives of bookies, BP-46's steps at their boots, repair and admin commands, between two times."""
+    numbers = {name: number for number, name in names.numbers.items()}
+    for row in servers:
+        detail = json.loads(row["detail"])
+        if not first_ns <= row["latest_ns"] <= until_ns or detail.get("ledgerId") not in (None, ledger):
+            continue
+        text = _event(row, detail)
+        if text and row["server"] in numbers:
+            yield Moment(row["latest_ns"], 0, names.boot(numbers[row["server"]], row["boot"]), text)
+        elif text and row["event"] in EVENTS:
+            yield Moment(row["latest_ns"], 0, row["server"], text)
+
+
+def _event(row: Row, detail: Mapping[str, Any]) -> str:
+    if row["event"] == "exit":
+        how = f"signal {detail['signal']}" if detail.get("signal") else f"exit code {detail.get('code')}"
+        return f"ends with {how}"
+    if row["event"] == "started":
+        return "begins" if row["boot"] > 1 else ""
+    if row["event"] == "command":
+        return " ".join(["runs", detail["command"], *([detail["target"]] if detail.get("target") else [])])
+    missing = detail.get("missing") if row["event"] == "ledger_marked" else None
+    return EVENTS.get(row["event"], "") + (f" of {', '.join(missing)}" if missing else "")
+
+
+def census_moments(census: Iterable[Row], names: Names, entry: int | None) -> Iterator[Moment]:
+    """What each bookie said in each pass: about one entry, or how many entries of the ledger."""
+    groups: dict[tuple[int, int, int], list[int]] = {}
+    for row in census:
+        if entry is None or row["entry"] == entry:
+            key = row["pass_number"], row["bookie"], row["holding"]
+            groups.setdefault(key, []).append(row["answered_ns"])
+    for (number, bookie, holding), times in groups.items():
+        many = "" if entry is not None else f"{counted(len(times), 'entry', 'entries')} "
+        text = f"census {number}: {many}{Holding(holding).name.lower()}"
+        yield Moment(max(times), 0, names.of_number(bookie), text, join=True)

@@ -1,0 +1,125 @@
+"""The data of an explanation: rows of a run's tables, and the names of the numbers in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from evidence.collected import read_collection
+from evidence.folder import RunFolder
+from evidence.names import ledger_names
+from evidence.schemas import TABLES
+from protocol.errors import UsageError
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of one mode's folder."""
+
+    folder: RunFolder
+
+    def table(
+        self, name: str, where: pc.Expression | None = None, *, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows of a table for which ``where`` holds, in no order; all columns unless some are named."""
+        files = sorted((self.folder.tables / name).rglob("*.parquet"))
+        wanted = None if columns is None else list(columns)
+        parts = [pq.read_table(file, partitioning=None, filters=where, columns=wanted) for file in files]
+        if parts:
+            return pa.concat_tables(parts)
+        empty = TABLES[name].empty_table()
+        return empty if wanted is None else empty.select(wanted)
+
+    def rows(self, name: str, where: pc.Expression | None = None) -> list[dict[str, Any]]:
+        """The same rows as dictionaries."""
+        rows: list[dict[str, Any]] = self.table(name, where).to_pylist()
+        return rows
+
+    @cached_property
+    def damage(self) -> tuple[str, ...]:
+        """What is damaged; ``EvidenceError`` when there are no tables yet, or old ones."""
+        return read_collection(self.folder).damage
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """``run.json``."""
+        return self.folder.run()
+
+    @cached_property
+    def ledgers(self) -> dict[int, str]:
+        """Ledger -> its name in the plan."""
+        return ledger_names(self.folder)
+
+    @property
+    def began_ns(self) -> int:
+        """When the run began."""
+        return int(self.run["clock"]["monotonic_ns"])
+
+    def ledger(self, subject: str) -> int:
+        """The ledger that a user names by its name or its number; ``UsageError`` for an unknown name."""
+        if subject.isdigit():
+            return int(subject)
+        for number, name in self.ledgers.items():
+            if name == subject:
+                return number
+        known = ", ".join(sorted(set(self.ledgers.values()))) or "none"
+        raise UsageError(f"the run has no ledger named {subject!r}", remedy=f"named ledgers: {known}")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names for the numbers of clients, bookies and rules."""
+
+    numbers: Mapping[int, str]
+    restarted: frozenset[int]
+    rules: Mapping[int, str]
+
+    @classmethod
+    def of(cls, run: Row, servers: Iterable[Row], faults: Iterable[Row]) -> Names:
+        """From ``run.json`` and the rows of the two tables."""
+        bookies: Mapping[str, int] = run["bookies"]
+        later = {bookies[row["server"]] for row in servers if row["boot"] > 1 and row["server"] in bookies}
+        numbers = {
+            number: name for name, number in {**run["clients"], **bookies, **run.get("others", {})}.items()
+        }
+        rules = {number: fault_name(fault) for fault in faults for number in _rules_of(fault)}
+        return cls(numbers, frozenset(later), rules)
+
+    def of_number(self, number: int) -> str:
+        """A client or bookie; an unknown one by its number."""
+        return self.numbers.get(number, f"number {number}")
+
+    def boot(self, bookie: int, boot: int) -> str:
+        """``b1``, or ``b1 boot 2`` for a bookie with several boots."""
+        name = self.of_number(bookie)
+        if bookie not in self.restarted:
+            return name
+        return f"{name} boot {boot}" if boot else f"{name} boot unknown"
+
+    def rule(self, number: int) -> str:
+        """The fault that a rule of the proxy belongs to."""
+        return self.rules.get(number, f"rule {number}")
+
+
+def fault_name(fault: Row) -> str:
+    """``fault 3 (drop writer-b1, late)``: its number as in verdicts, and the name that the plan gave it."""
+    given = json.loads(fault["params"]).get("as")
+    return f"fault {fault['fault']} ({fault['kind']} {fault['target']}{f', {given}' if given else ''})"
+
+
+def _rules_of(fault: Row) -> set[int]:
+    """The numbers of a fault's rules in the wire log, as its proofs tell them."""
+    numbers: set[int] = set()
+    for proof in json.loads(fault["proof"]).values():
+        told = proof.get("number") if isinstance(proof, dict) else None
+        numbers |= {one for one in (told if isinstance(told, list) else [told]) if isinstance(one, int)}
+    return numbers

@@ -1,0 +1,144 @@
+"""The story of one ledger or one entry: which rows matter, and the lines that tell them.
+
+Judges nothing. Every line says when (seconds since the run began), who and what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+
+from evidence.codes import Kind, Message
+from evidence.collect.wirelogs import is_logged
+from evidence.folder import RunFolder
+from protocol.addresses import OBSERVER
+from protocol.metadata import LedgerState
+from reports.explain.clients import adds_in_short, entry_moments, ledger_moments, read_moments
+from reports.explain.cluster import census_moments, fault_moments, metadata_moments, server_moments
+from reports.explain.disks import disk_moments
+from reports.explain.moments import Moment, told
+from reports.explain.rows import Names, Tables
+from reports.explain.traffic import DECIDING, deciding_moments, traffic
+from reports.explain.wire import frame_moments
+
+_MOST_DAMAGES = 5
+
+Rows = Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happened to a ledger or an entry: its title, moments in no order, and what sums up the rest."""
+
+    title: str
+    moments: Sequence[Moment]
+    summary: Sequence[str]
+
+
+def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]:
+    """Lines with the history of ledger ``subject`` (a name or a number), or of one entry of it.
+
+    Raises ``EvidenceError`` when the run has no tables yet, ``UsageError`` for an unknown name.
+    """
+    tables = Tables(folder)
+    doubts = list(_doubts(tables))
+    story = story_of(tables, tables.ledger(subject), entry)
+    yield f"{story.title}, mode {folder.mode}"
+    if not story.moments:
+        yield "  nothing is recorded of it"
+    yield from told(story.moments, tables.began_ns)
+    yield from story.summary
+    yield from doubts
+
+
+def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
+    """The life of a ledger by its number, or of one entry of it; no moments when nothing is recorded."""
+    servers, faults = tables.rows("servers"), tables.rows("faults")
+    names = Names.of(tables.run, servers, faults)
+    name = tables.ledgers.get(ledger, "")
+    title = f"{name or 'ledger'} (ledger {ledger})" + (f" entry {entry}" if entry is not None else "")
+    versions = tables.rows("ledgers", pc.field("ledger") == ledger)
+    summary: list[str] = []
+    if entry is None:
+        moments, summary = _of_ledger(tables, ledger, names)
+    else:
+        moments, summary = _of_entry(tables, ledger, names, entry, versions)
+    moments += metadata_moments(versions, entry)
+    if moments:
+        first_ns, last_ns = min(moments).at_ns, max(moments).at_ns
+        moments += fault_moments(faults, name, last_ns)
+        moments += server_moments(servers, names, ledger, first_ns, last_ns)
+        holdings = tables.rows("holdings", pc.field("ledger") == ledger)
+        moments += disk_moments(servers, holdings, names, entry, last_ns, first_ns=first_ns)
+    return Story(title, moments, summary)
+
+
+def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment], list[str]]:
+    of_ledger = pc.field("ledger") == ledger
+    operations = tables.rows("operations", of_ledger & (pc.field("kind") != Kind.ENTRY))
+    frames = tables.table("frames", of_ledger)
+    deciding = frames.filter(pc.field("kind").isin(DECIDING)).to_pylist()
+    moments = [
+        *ledger_moments(operations, names),
+        *adds_in_short(operations, names),
+        *read_moments(operations, names),
+        *deciding_moments(deciding, names),
+        *census_moments(tables.rows("census", of_ledger), names, None),
+    ]
+    return moments, list(traffic(frames, names))
+
+
+def _of_entry(
+    tables: Tables, ledger: int, names: Names, entry: int, versions: Rows
+) -> tuple[list[Moment], list[str]]:
+    of_ledger = pc.field("ledger") == ledger
+    of_entry = of_ledger & (pc.field("entry") == entry)
+    of_handles = pc.field("kind").isin([*_HANDLES, Kind.READ])
+    operations = tables.rows("operations", of_ledger & (of_handles | (pc.field("entry") == entry)))
+    fences = pc.field("kind") == Message.FENCING_LAC_READ
+    decided = pc.field("kind").isin(DECIDING) & pc.field("entry").isin(_ends_below(entry, versions))
+    frames = tables.rows("frames", of_entry | (of_ledger & (fences | decided)))
+    looks = [row for row in frames if _looks_afterwards(row, tables)]
+    moments = [
+        *ledger_moments(operations, names),
+        *entry_moments(operations, names, entry),
+        *read_moments(operations, names, entry),
+        *frame_moments((row for row in frames if row not in looks), names, entry),
+        *census_moments(tables.rows("census", of_entry), names, entry),
+    ]
+    note = f"  not shown: {len(looks)} frames of the observer's census and final reads"
+    return moments, [note] if looks else []
+
+
+def _doubts(tables: Tables) -> Iterator[str]:
+    """Why messages may be missing from the story."""
+    if not is_logged(tables.folder.frames, tables.folder.end()):
+        yield "  this run kept no wire log: what went over its links is not known"
+    damage = [what for what in tables.damage if what.startswith("frames: ")]
+    for what in damage[:_MOST_DAMAGES]:
+        yield f"  the wire log is not whole: {what.removeprefix('frames: ')}"
+    if len(damage) > _MOST_DAMAGES:
+        yield f"  and {len(damage) - _MOST_DAMAGES} more damages of it"
+
+
+_HANDLES = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
+
+
+def _ends_below(entry: int, versions: Rows) -> list[int]:
+    """Entries whose recovery decided an end below this one: the first behind each such end."""
+    return sorted(
+        {
+            row["last_entry"] + 1
+            for row in versions
+            if row["state"] == LedgerState.CLOSED and row["last_entry"] < entry
+        }
+    )
+
+
+def _looks_afterwards(row: dict[str, Any], tables: Tables) -> bool:
+    """Whether a frame belongs to the observer's own requests, which have separate lines."""
+    observer = tables.run["clients"].get(OBSERVER)
+    return bool(row["source"] == observer and row["kind"] == Message.READ)

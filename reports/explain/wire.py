@@ -1,0 +1,109 @@
+"""The messages on the links, as lines: requests with sender and receiver, and bookies' answers by boot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from reports.explain.moments import Moment
+from reports.explain.rows import Names
+
+_KINDS = {
+    Message.FENCING_LAC_READ: "fencing read of the LAC",
+    Message.LAC_READ: "read of the LAC",
+    Message.WRITE_LAC: "write of the LAC",
+    Message.OTHER: "another message",
+}
+_TELLS_LAC = (Message.ADD, Message.RECOVERY_ADD, Message.WRITE_LAC)
+_ASKS_LAC = (Message.FENCING_LAC_READ, Message.LAC_READ)
+_V2_FOREIGN = 100_000
+"""Added by the proxy to codes of V2 that have no equivalent in V3."""
+SHORT_DELAY_NS = 50_000_000
+"""A frame that took longer through the proxy is worth a word: a rule or a full pipe kept it."""
+
+
+def kind_text(kind: int) -> str:
+    """The kind of a request as text, such as ``recovery read``."""
+    if kind not in Message.__members__.values():
+        return f"message of kind {kind}"
+    message = Message(kind)
+    return _KINDS.get(message, message.name.lower().replace("_", " "))
+
+
+def status_text(status: int) -> str:
+    """``ENOENTRY``; codes that V3 has not by their number."""
+    if status >= _V2_FOREIGN:
+        return f"code {status - _V2_FOREIGN} of V2"
+    return Status(status).name if status in Status.__members__.values() else f"status {status}"
+
+
+def frame_moments(rows: Iterable[Mapping[str, Any]], names: Names, entry: int | None) -> Iterator[Moment]:
+    """One line for each frame; those of another entry than ``entry`` name theirs."""
+    for row in rows:
+        source = names.of_number(row["source"])
+        what = kind_text(row["kind"]) + _which(row, entry)
+        if row["way"] == Direction.REQUEST:
+            text = f"{what}{_lac_sent(row)}{request_fate(row, names)}"
+            bookie = names.of_number(row["bookie"])
+            yield Moment(row["received_ns"], row["seq"], source, text, bookie, join=True)
+        else:
+            text = f"{what}: {answer_text(row, names)}"
+            boot = names.boot(row["bookie"], row["boot"])
+            yield Moment(row["received_ns"], row["seq"], boot, text, source)
+
+
+def _which(row: Mapping[str, Any], entry: int | None) -> str:
+    return f" of entry {row['entry']}" if row["entry"] >= 0 and row["entry"] != entry else ""
+
+
+def _lac_sent(row: Mapping[str, Any]) -> str:
+    return f" (LAC {row['lac']})" if row["kind"] in _TELLS_LAC else ""
+
+
+def request_fate(row: Mapping[str, Any], names: Names) -> str:
+    """What became of a request on its way, empty when it was simply passed on."""
+    if row["flags"] & FrameFlag.FORGED:
+        return f": swallowed, {names.rule(row['rule'])} answers in the bookie's place"
+    return _way_through(row, names)
+
+
+def answer_text(row: Mapping[str, Any], names: Names) -> str:
+    """The status that the bookie gave, and the delivered status where it differs."""
+    delivered = status_text(row["delivered"])
+    if row["flags"] & FrameFlag.FORGED and row["status"] == Status.NONE:
+        return f"{delivered}, forged by {names.rule(row['rule'])}: the bookie was never asked"
+    told = status_text(row["status"])
+    if row["kind"] in _ASKS_LAC and row["lac"] >= 0:
+        told += f", LAC {row['lac']}"
+    if row["flags"] & FrameFlag.FORGED:
+        return f"{told}, but {delivered} is delivered, forged by {names.rule(row['rule'])}"
+    return told + _way_through(row, names) + "".join(_doubts(row))
+
+
+def _way_through(row: Mapping[str, Any], names: Names) -> str:
+    flags, forwarded_ns = row["flags"], row["forwarded_ns"]
+    by = f" by {names.rule(row['rule'])}" if row["rule"] else ""
+    if flags & FrameFlag.DROPPED:
+        return f", dropped{by}"
+    late_s = (forwarded_ns - row["received_ns"]) / 1e9
+    kept = flags & (FrameFlag.HELD | FrameFlag.DELAYED)
+    if forwarded_ns == NEVER:
+        return f", kept back{by} and never passed on" if kept else ", never passed on: the connection ended"
+    if kept:
+        verb = "held" if flags & FrameFlag.HELD else "delayed"
+        return f", {verb}{by}, passed on {late_s:.4f} s later"
+    if flags & FrameFlag.DUPLICATED:
+        return f", passed on twice{by}"
+    if flags & FrameFlag.GARBLED:
+        return f", passed on with a bit of the entry turned over{by}"
+    return f", passed on {late_s:.4f} s later" if late_s * 1e9 > SHORT_DELAY_NS else ""
+
+
+def _doubts(row: Mapping[str, Any]) -> Iterator[str]:
+    if row["flags"] & FrameFlag.AMBIGUOUS:
+        yield " (V2: to one of several requests in flight)"
+    if row["flags"] & FrameFlag.UNCORRELATED:
+        yield " (to no request that was seen)"
+    if row["flags"] & FrameFlag.UNPARSED:
+        yield " (not wholly understood)"

@@ -1,0 +1,172 @@
+"""Which ledger or entry gets a diagram, and the few moments that prove what was judged.
+
+The most serious finding that names an entry, else a ledger; without findings the last acknowledged entry
+of the first ledger, so that a valid run shows how it kept its promise. The moments are taken from
+``fencepost explain``, without unrelated ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from evidence.codes import Kind, Outcome
+from evidence.findings import Finding
+from protocol.addresses import OBSERVER
+from reports.explain.moments import Moment, joined
+from reports.explain.story import story_of
+from reports.page.stored import StoredMode
+
+MOST_MOMENTS = 48
+METADATA, NEMESIS = "metadata", "nemesis"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The life of one entry (or ledger): why it was chosen, its lanes from left to right, its moments.
+
+    ``hidden`` moments in the middle are left out, before the one at ``cut``.
+    """
+
+    title: str
+    subject: str
+    why: str
+    lanes: Sequence[str]
+    moments: Sequence[Moment]
+    hidden: int
+    cut: int
+
+
+def proof_of(mode: StoredMode) -> Proof | None:
+    """The picture's content; None when nothing happened to any ledger."""
+    chosen = _chosen(mode)
+    if chosen is None:
+        return None
+    ledger, entry, why = chosen
+    story = story_of(mode.tables, ledger, entry)
+    moments = _with_part(joined(story.moments), set(mode.run["bookies"]))
+    if not moments:
+        return None
+    cut, hidden = len(moments), 0
+    if len(moments) > MOST_MOMENTS:
+        cut, hidden = MOST_MOMENTS // 2, len(moments) - MOST_MOMENTS
+        moments = [*moments[:cut], *moments[cut + hidden :]]
+    subject = mode.ledger_name(ledger) if mode.tables.ledgers.get(ledger) else str(ledger)
+    named = subject if entry is None else f"{subject}:{entry}"
+    return Proof(story.title, named, why, _lanes(moments, mode), moments, hidden, cut)
+
+
+def lane_of(who: str) -> str:
+    """``b1`` of ``b1 boot 2``."""
+    return who.split(" boot ")[0]
+
+
+def lanes_in(moment: Moment) -> list[str]:
+    """Every participant of a moment: senders, receivers, targets of a fault."""
+    if moment.who == NEMESIS:
+        inside = re.search(r"\((.*)\)", moment.what)
+        return re.split(r"[\s,>-]+", inside.group(1))[1:] if inside else []
+    return [lane_of(one) for one in [*moment.who.split(", "), *moment.to.split(", ")] if one]
+
+
+def _chosen(mode: StoredMode) -> tuple[int, int | None, str] | None:
+    findings = sorted(mode.findings, key=_tells_least)
+    for finding in findings:
+        if finding.ledger >= 0:
+            entry = finding.last_entry if finding.last_entry >= 0 else None
+            return finding.ledger, entry, f"{finding.property}: {finding.kind.replace('_', ' ')}"
+    return _kept(mode)
+
+
+def _tells_least(finding: Finding) -> bool:
+    """Whether a finding names no entry; such findings come last, because only an entry has known holders."""
+    return finding.ledger < 0 or finding.last_entry < 0
+
+
+def _kept(mode: StoredMode) -> tuple[int, int, str] | None:
+    acked = (pc.field("kind") == Kind.ADD) & (pc.field("outcome") == Outcome.OK)
+    table = mode.tables.table("operations", acked, columns=["ledger", "entry"])
+    if not table.num_rows:
+        return None
+    named = [ledger for ledger in mode.tables.ledgers if pc.any(pc.equal(table["ledger"], ledger)).as_py()]
+    ledger = named[0] if named else pc.min(table["ledger"]).as_py()
+    entry = pc.max(table.filter(pc.equal(table["ledger"], ledger))["entry"]).as_py()
+    return ledger, entry, "no finding; the last entry of its first ledger that was acknowledged"
+
+
+def _with_part(moments: Sequence[Moment], bookies: Collection[str]) -> list[Moment]:
+    """Without the observer's own doings, earlier census passes, and what hit others or happened before."""
+    last_pass = max((_pass(one) for one in moments), default=0)
+    own = [
+        one
+        for one in moments
+        if lane_of(one.who) != OBSERVER and OBSERVER not in one.to and _pass(one) in (0, last_pass)
+    ]
+    acts = [one for one in own if one.who != NEMESIS and not _is_life(one)]
+    taking_part = {lane for one in acts for lane in lanes_in(one)} | {
+        word for one in acts if one.who == METADATA for word in re.findall(r"[\w.-]+", one.what)
+    }
+    first_ns = min((one.at_ns for one in acts), default=0)
+    near = [
+        one
+        for one in own
+        if one in acts or (one.at_ns >= first_ns and taking_part.issuperset(_real(lanes_in(one), bookies)))
+    ]
+    return list(without_later_deaths(near))
+
+
+def without_later_deaths(moments: Sequence[Moment]) -> Iterator[Moment]:
+    """A bookie that died without the entry may die again and again: no news, until it acts."""
+    lacking: set[str] = set()
+    dead_again: set[str] = set()
+    for one in moments:
+        lane = _hit(one)
+        if lane is None:
+            lacking -= set(lanes_in(one))
+            dead_again -= set(lanes_in(one))
+            yield one
+            continue
+        if one.what.startswith("ends with ") and lane in lacking:
+            dead_again.add(lane)
+        if "did not hold it" in one.what:
+            lacking.add(lane)
+        if lane not in dead_again:
+            yield one
+
+
+def _hit(moment: Moment) -> str | None:
+    """Whose death or boot a moment belongs to; None of any other moment."""
+    of_boot = ("its disk ", "finds that ", "begins", "ends with ")
+    if moment.who == NEMESIS:
+        lanes = lanes_in(moment)
+        return lanes[0] if len(lanes) == 1 else None
+    return lane_of(moment.who) if moment.what.startswith(of_boot) else None
+
+
+def _pass(moment: Moment) -> int:
+    found = re.match(r"census (\d+):", moment.what)
+    return int(found.group(1)) if found else 0
+
+
+def _is_life(moment: Moment) -> bool:
+    return moment.what == "begins" or moment.what.startswith("ends with ")
+
+
+def _real(lanes: Sequence[str], bookies: Collection[str]) -> list[str]:
+    """The bookies among a fault's targets; other targets are no reason to leave it out."""
+    return [lane for lane in lanes if lane in bookies]
+
+
+def _lanes(moments: Sequence[Moment], mode: StoredMode) -> list[str]:
+    """First client, bookies, other clients, metadata: a writer asks to the right, a recoverer to the left."""
+    bookies = list(mode.run["bookies"])
+    clients = [*mode.run["clients"], *mode.run.get("others", {})]
+    seen = list(dict.fromkeys(lane for one in moments if one.who != NEMESIS for lane in lanes_in(one)))
+    acting = [lane for lane in seen if lane in clients]
+    rest = [lane for lane in seen if lane not in (*bookies, *clients, METADATA)]
+    middle = [bookie for bookie in bookies if bookie in seen]
+    last = [METADATA] if METADATA in seen else []
+    return [*acting[:1], *middle, *acting[1:], *rest, *last]

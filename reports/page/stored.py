@@ -1,0 +1,93 @@
+"""The data of a report: one mode of a stored run, and which parts can be shown.
+
+Reads the results of judging. A missing part gives a reason to show, not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from checkers.registry import severity
+from evidence.collected import read_collection
+from evidence.findings import Finding, Verdict
+from evidence.folder import FoundRun, RunFolder, read_json
+from protocol.addresses import OBSERVER
+from protocol.errors import EvidenceError
+from reports.explain.rows import Tables
+from reports.page.load import COLUMNS, load_over_time
+
+Tree = Mapping[str, Any]
+
+SEVERITY = (Verdict.ANOMALY, Verdict.UNKNOWN, Verdict.VALID, Verdict.NOT_JUDGED)
+
+
+@dataclass(frozen=True)
+class StoredMode:
+    """One mode: ``comparison`` is what its run's verdict says of the plan's expectation, empty if nothing."""
+
+    folder: RunFolder
+    comparison: Tree
+
+    @cached_property
+    def run(self) -> dict[str, Any]:
+        """``run.json``."""
+        return self.folder.run()
+
+    @cached_property
+    def verdict(self) -> Tree:
+        """``verdict.json``; if it is missing, an ``unknown`` without judgements."""
+        try:
+            return read_json(self.folder.verdict_json)
+        except EvidenceError as error:
+            return {"verdict": Verdict.UNKNOWN.value, "headline": f"not judged: {error}", "judgements": {}}
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The evidence; tables only when :attr:`lacking` is empty, names of ledgers always."""
+        return Tables(self.folder)
+
+    @cached_property
+    def lacking(self) -> str:
+        """Why there are no tables to show, empty when there are."""
+        try:
+            read_collection(self.folder)
+        except EvidenceError as error:
+            return f"{error}"
+        return ""
+
+    @cached_property
+    def findings(self) -> Sequence[Finding]:
+        """Every finding that was kept, the worst property first."""
+        found = [Finding(**one) for tree in self.verdict["judgements"].values() for one in tree["findings"]]
+        return sorted(
+            found, key=lambda one: (severity(one.property), -one.count, one.ledger, one.first_entry)
+        )
+
+    @cached_property
+    def load(self) -> Tree:
+        """What clients did over time, ready for charts."""
+        operations = self.tables.table("operations", columns=COLUMNS)
+        return load_over_time(operations, self.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
+
+    @property
+    def began_ns(self) -> int:
+        """When the run began."""
+        return int(self.run["clock"]["monotonic_ns"])
+
+    def ledger_name(self, ledger: int) -> str:
+        """Its name in the plan, else its number."""
+        return self.tables.ledgers.get(ledger, f"ledger {ledger}")
+
+
+def stored_modes(found: FoundRun) -> list[StoredMode]:
+    """The modes of a run in the order of its plan."""
+    try:
+        whole = read_json(found.path / "verdict.json").get("modes", {})
+    except EvidenceError:
+        whole = {}
+    modes = [StoredMode(folder, whole.get(folder.mode, {})) for folder in found.modes]
+    order = list(modes[0].run["plan"]["modes"]) if modes else []
+    return sorted(modes, key=lambda one: order.index(one.folder.mode) if one.folder.mode in order else 99)

@@ -1,0 +1,166 @@
+"""What happened around the operations, over time: steps, faults, boots of servers, lives of ledgers.
+
+Lanes of bars and marks for the page's timeline. Times are seconds since the run began; an open end is None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evidence.codes import NEVER
+from evidence.recorders import read_lines
+from protocol.faults import UNPLANNED
+from protocol.metadata import LedgerState
+from reports.explain.cluster import EVENTS
+from reports.explain.rows import fault_name
+from reports.page.stored import StoredMode
+
+MOST_LEDGERS = 40
+MOST_FAULTS = 400
+MOST_STEPS = 400
+MOST_MARKS = 1500
+
+Row = Mapping[str, Any]
+Bar = list[Any]
+"""``[from, to or None, class, label, detail]``; a mark has ``from`` alone."""
+
+
+def timeline(mode: StoredMode) -> dict[str, Any]:
+    """The tree of all lanes, and the part of the run in which its steps happened."""
+    tables = mode.tables
+    clock = _Clock(mode.began_ns)
+    steps = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
+    servers = tables.rows("servers")
+    end = mode.folder.end() or {}
+    last_s = clock(end.get("closed_ns")) or max((clock(row["latest_ns"]) or 0 for row in servers), default=1)
+    flagged = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
+    ledgers = tables.rows("ledgers")
+    faults = sorted(tables.rows("faults"), key=lambda row: row["planned_ns"])
+    return {
+        "end": last_s,
+        "acted": [clock(steps[0]["began_ns"]) or 0 if steps else 0, last_s],
+        "steps": [_step(one, clock) for one in steps[:MOST_STEPS]],
+        "faults": [_fault(row, clock) for row in faults[:MOST_FAULTS]],
+        "servers": _boots(servers, clock, [*mode.run["bookies"], *mode.run["clients"]]),
+        "ledgers": _lives(ledgers, clock, tables.ledgers, set(flagged)),
+        "hidden": {
+            "steps": max(0, len(steps) - MOST_STEPS),
+            "faults": max(0, len(faults) - MOST_FAULTS),
+            "ledgers": max(0, len({row["ledger"] for row in ledgers}) - MOST_LEDGERS),
+        },
+    }
+
+
+class _Clock:
+    def __init__(self, began_ns: int) -> None:
+        self._began_ns = began_ns
+
+    def __call__(self, at_ns: int | None) -> float | None:
+        return None if at_ns is None or at_ns in (NEVER, 0) else round((at_ns - self._began_ns) / 1e9, 6)
+
+
+def _step(one: Row, clock: _Clock) -> Bar:
+    """A step that could not run has an error where others have an outcome and a text."""
+    outcome, text = one.get("outcome"), one.get("error") or one.get("text", "")
+    kind = "step" if outcome and one["planned"] in (outcome, "any") else "step odd"
+    return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(text)]
+
+
+def _fault(row: Row, clock: _Clock) -> Bar:
+    """From its injection to its healing; from its planning if it never took effect."""
+    began = row["injected_ns"] if row["injected_ns"] != NEVER else row["confirmed_ns"]
+    unsure = row["confirmed_ns"] == NEVER
+    kind = "fault unplanned" if row["kind"] == UNPLANNED else "fault unsure" if unsure else "fault"
+    at_s = clock(began if began != NEVER else row["planned_ns"])
+    doubt = ", never confirmed" if unsure else ""
+    return [at_s, clock(row["healed_ns"]), kind, f"{row['kind']} {row['target']}", fault_name(row) + doubt]
+
+
+def _boots(servers: Sequence[Row], clock: _Clock, shown: Collection[str]) -> list[dict[str, Any]]:
+    """A lane for each server and client: one bar a boot, and marks for what it said of itself."""
+    names = dict.fromkeys(row["server"] for row in servers)
+    lanes = []
+    left = MOST_MARKS
+    for name in sorted(
+        names, key=lambda one: (one not in shown, list(shown).index(one) if one in shown else 0)
+    ):
+        rows = [row for row in servers if row["server"] == name]
+        marks = list(_marks(rows, clock))[:left]
+        left -= len(marks)
+        lanes.append({"name": name, "bars": list(_lifes(rows, clock)), "marks": marks})
+    return lanes
+
+
+def _lifes(rows: Sequence[Row], clock: _Clock) -> Iterator[Bar]:
+    for boot in dict.fromkeys(row["boot"] for row in rows):
+        of_boot = [row for row in rows if row["boot"] == boot]
+        times = {row["event"]: row["latest_ns"] for row in of_boot}
+        if "started" not in times:
+            continue
+        ready, ended = clock(times.get("answering")), clock(times.get("exit"))
+        began = clock(times["started"])
+        how = next((_ending(row) for row in of_boot if row["event"] == "exit"), "")
+        label = f"boot {boot}"
+        if ready is not None:
+            yield [
+                began,
+                ready,
+                "boot starting",
+                "",
+                f"{label} starts, ready after {ready - (began or 0):.2f} s",
+            ]
+        yield [ready or began, ended, "boot", label, label + how]
+
+
+def _ending(row: Row) -> str:
+    detail = json.loads(row["detail"])
+    return (
+        f", ends with signal {detail['signal']}" if detail.get("signal") else f", exit {detail.get('code')}"
+    )
+
+
+def _marks(rows: Iterable[Row], clock: _Clock) -> Iterator[Bar]:
+    for row in rows:
+        if row["event"] == "exit" and json.loads(row["detail"]).get("signal") == 9:
+            yield [clock(row["latest_ns"]), None, "mark death", "", f"boot {row['boot']} ends with signal 9"]
+        elif row["event"] in EVENTS:
+            text = f"boot {row['boot']} {EVENTS[row['event']]}"
+            yield [clock(row["latest_ns"]), None, "mark", "", text]
+
+
+def _lives(
+    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], flagged: Collection[int]
+) -> list[dict[str, Any]]:
+    """A lane for each ledger, those with findings first, in the order of their numbers."""
+    groups: dict[int, list[Row]] = {}
+    for row in versions:
+        groups.setdefault(row["ledger"], []).append(row)
+    chosen = sorted(sorted(groups, key=lambda one: (one not in flagged, one))[:MOST_LEDGERS])
+    return [
+        {
+            "name": names.get(ledger, f"ledger {ledger}"),
+            "flagged": ledger in flagged,
+            "bars": list(_states(sorted(groups[ledger], key=lambda row: row["earliest_ns"]), clock)),
+            "marks": [],
+        }
+        for ledger in chosen
+    ]
+
+
+def _states(rows: Sequence[Row], clock: _Clock) -> Iterator[Bar]:
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        if row["state"] == 0:
+            continue
+        state = LedgerState(row["state"])
+        label = f"closed at {row['last_entry']}" if state is LedgerState.CLOSED else state.name.lower()
+        until = clock(following["earliest_ns"]) if following else None
+        detail = f"version {row['version']}: {label.replace('_', ' ')}"
+        yield [
+            clock(row["earliest_ns"]),
+            until,
+            f"ledger {state.name.lower()}",
+            label.replace("_", " "),
+            detail,
+        ]

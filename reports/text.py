@@ -1,0 +1,97 @@
+"""A run as text for a terminal: the verdict, each property, the smallest proof.
+
+Shows what the plan and the judging said and adds nothing to it. A line is (text, style).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from evidence.findings import Finding, Judgement, RunVerdict, Verdict
+from evidence.folder import RunFolder
+from evidence.names import ledger_names
+from plans.comparison import Comparison
+from protocol.modes import MODES
+from reports.decisions import decision_lines
+
+Line = tuple[str, str]
+
+STYLE = {
+    Verdict.VALID: "green",
+    Verdict.ANOMALY: "red",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.NOT_JUDGED: "dim",
+}
+_CLASSES = {
+    "explained": "recorded faults took every copy",
+    "unexplained": "a bookie that acknowledged them never lost them",
+    "forged": "the close followed an answer that the run had injected",
+    "put_back": "the run had set the ledger's metadata back",
+    "undetermined": "it is not proven how every copy was lost",
+}
+"""The classes of a loss in a few words; the rules are in docs/verdicts.md."""
+_EXACT_TIME = re.compile(r"\b\d+\.\d{9}(?= s\b)")
+_SHOWN_FINDINGS = 3
+
+
+def mode_title(mode: str) -> str:
+    """A mode and what it means."""
+    return f"{mode}: {MODES[mode].about}" if mode in MODES else mode
+
+
+def verdict_lines(verdict: RunVerdict, comparison: Comparison, folder: RunFolder) -> Iterator[Line]:
+    """The headline, what is not valid with its proof, the plan's expectation, what clients decided."""
+    names = ledger_names(folder)
+    yield f"  {verdict.verdict.value.upper()}: {verdict.headline}", STYLE[verdict.verdict]
+    yield f"    {property_row(verdict)}", "dim"
+    for judgement in verdict.judgements.values():
+        yield from _judgement_lines(judgement, names)
+    for damage in verdict.damage:
+        yield f"    damaged evidence: {damage}", "yellow"
+    for reason in comparison.reasons:
+        yield f"    {reason}", "" if comparison.met else "red"
+    yield from decision_lines(comparison.decisions)
+
+
+def _judgement_lines(judgement: Judgement, names: dict[int, str]) -> Iterator[Line]:
+    if judgement.verdict in (Verdict.VALID, Verdict.NOT_JUDGED):
+        return
+    yield f"    {judgement.property}: {judgement.verdict.value}", STYLE[judgement.verdict]
+    for finding in list(judgement.findings)[:_SHOWN_FINDINGS]:
+        yield f"      {finding_line(finding, names)}", ""
+        for fact in finding.proof:
+            yield f"        - {rounded(fact)}", "dim"
+    hidden = len(judgement.findings) - _SHOWN_FINDINGS
+    if hidden > 0:
+        yield f"      and {hidden} more in verdict.json", "dim"
+    if judgement.verdict is Verdict.UNKNOWN:
+        yield f"      needed: {judgement.needed}", "dim"
+        for note in judgement.notes:
+            yield f"      {rounded(note)}", "dim"
+
+
+def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
+    """One finding as one line: what, where, how many, which class."""
+    if finding.ledger < 0:
+        return f"{finding.kind}: {finding.text}"
+    where = names.get(finding.ledger, f"ledger {finding.ledger}")
+    if finding.first_entry >= 0:
+        where += f" {finding.first_entry}"
+        if finding.last_entry > finding.first_entry:
+            where += f"..{finding.last_entry}"
+    loss = f", class {finding.loss}: {_CLASSES[finding.loss]}" if finding.loss else ""
+    return f"{finding.kind}: {where} ({finding.count:,} in all{loss})"
+
+
+def rounded(text: str) -> str:
+    """A proof with its times as ``fencepost explain`` shows them; ``verdict.json`` has the nanoseconds."""
+    return _EXACT_TIME.sub(lambda time: f"{float(time[0]):.4f}", text)
+
+
+def property_row(verdict: RunVerdict) -> str:
+    """Every property with its verdict, on one line, grouped by verdict."""
+    groups: dict[str, list[str]] = {}
+    for name, judgement in verdict.judgements.items():
+        groups.setdefault(judgement.verdict.value, []).append(name)
+    return "; ".join(f"{value}: {', '.join(properties)}" for value, properties in groups.items())

@@ -1,0 +1,133 @@
+"""Counts of trials over many runs: each mode of each run counts as one or more trials.
+
+A trial is a run, or a round of a run. Runs are counted together when scenario, release, parameters
+and mode agree. Data only: new and stored runs give the same counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evidence.findings import Verdict
+from evidence.seeding import releases_text
+from plans.comparison import Shown
+from reports.results import ModeResult, RunResult
+
+ENDED_EARLY = "error"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The result of one run in one mode: ``as_stated`` of its ``rounds`` were as expected.
+
+    ``releases`` are its bookies' releases, ``settings`` the plan's parameters as text. ``verdict`` is
+    :data:`ENDED_EARLY` for a run without a verdict, ``why`` the first reason why it was not as
+    expected. ``took_s`` is the wall time with judging, 0 where it was not measured.
+    """
+
+    scenario: str
+    mode: str
+    releases: str
+    settings: str
+    rounds: int
+    as_stated: int
+    verdict: str
+    shown: tuple[Shown, ...] = ()
+    took_s: float = 0.0
+    why: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """A plain tree; :func:`from_json` reads it back."""
+        return asdict(self)
+
+
+def from_json(tree: dict[str, Any]) -> Trial:
+    """The inverse of :meth:`Trial.as_json`."""
+    return Trial(**{**tree, "shown": tuple(Shown(**one) for one in tree["shown"])})
+
+
+def trials(results: Iterable[RunResult]) -> list[Trial]:
+    """Every mode of every run."""
+    return [trial(result.scenario, mode) for result in results for mode in result.modes]
+
+
+def trial(scenario: str, result: ModeResult) -> Trial:
+    """What one mode of a run showed."""
+    facts = result.folder.run()
+    vary = facts["plan"].get("vary", {})
+    return Trial(
+        scenario=scenario,
+        mode=result.mode,
+        releases=releases_text(facts),
+        settings=settings_text(vary),
+        rounds=result.comparison.rounds,
+        as_stated=result.comparison.as_stated,
+        verdict=result.verdict.verdict.value,
+        shown=result.comparison.shown,
+        took_s=round(result.took_s, 1),
+        why="" if result.comparison.met else result.comparison.reasons[0],
+    )
+
+
+def settings_text(vary: dict[str, Any]) -> str:
+    """Parameters as a plan's ``--set`` takes them, ``v2=true for_s=60``."""
+    told = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in vary.items())
+    return " ".join(f"{name}={value}" for name, value in sorted(told))
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Trials of one kind, counted."""
+
+    trials: Sequence[Trial]
+
+    @property
+    def first(self) -> Trial:
+        """Whose scenario, mode, releases and settings all of them share."""
+        return self.trials[0]
+
+    @property
+    def of(self) -> int:
+        """The number of trials, rounds counted."""
+        return sum(one.rounds for one in self.trials)
+
+    @property
+    def as_stated(self) -> int:
+        """Number of trials with the result that the plan states."""
+        return sum(one.as_stated for one in self.trials)
+
+    @property
+    def unknown(self) -> int:
+        """How many say nothing, because the run proved too little or ended early."""
+        return sum(one.rounds for one in self.trials if one.verdict in (Verdict.UNKNOWN, ENDED_EARLY))
+
+    @property
+    def unit(self) -> str:
+        """Whether rounds or runs are counted."""
+        unit = "round" if any(one.rounds > 1 for one in self.trials) else "run"
+        return unit if self.of == 1 else f"{unit}s"
+
+    def stated(self) -> list[Shown]:
+        """How often each anomaly that the plan states showed, over all trials that were judged."""
+        kinds = dict.fromkeys((shown.text, shown.rate) for one in self.trials for shown in one.shown)
+        return [self._summed(*kind) for kind in kinds]
+
+    def sometimes(self) -> list[Shown]:
+        """The statements marked ``sometimes``."""
+        return [shown for shown in self.stated() if shown.rate == "sometimes"]
+
+    def _summed(self, text: str, rate: str) -> Shown:
+        found = [
+            shown for one in self.trials for shown in one.shown if (shown.text, shown.rate) == (text, rate)
+        ]
+        return Shown(text, rate, sum(one.shown for one in found), sum(one.of for one in found))
+
+
+def tallies(found: Iterable[Trial]) -> list[Tally]:
+    """Trials that belong together counted together, in the order in which the first of each came."""
+    groups: dict[tuple[str, str, str, str], list[Trial]] = {}
+    for one in found:
+        groups.setdefault((one.scenario, one.releases, one.settings, one.mode), []).append(one)
+    return [Tally(group) for group in groups.values()]

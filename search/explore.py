@@ -1,0 +1,257 @@
+"""``fencepost explore``: plans drawn from a seed, run one after the other on one warm Spark session."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evidence.findings import Verdict
+from harness.judging import Judge, judging
+from harness.order import Order
+from harness.preparing import Prepared, prepared
+from harness.vocabulary import loads, words
+from plans.exploring.generate import Asked, generate, left_out
+from plans.exploring.profile import DEFAULT, Profile, load_profile
+from plans.exploring.strokes import KINDS
+from plans.load import load_tree
+from plans.models import Plan
+from plans.rounds import every
+from plans.steps import faults_in
+from protocol.errors import EvidenceError, FencepostError
+from protocol.exit_codes import ExitCode
+from protocol.modes import MODES
+from search.coverage import Coverage, exercised
+from search.offers import lacking, offered_faults
+from search.running import ERROR, Ended, carry_out
+from search.showing import coverage_tables, duration, what_to_do
+from search.status import Status
+
+_SEED_LIMIT = 2**31
+_MOST_ERRORS = 3
+"""Number of consecutive errors that ends the search: the cause is the machine or the harness."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """What the user asked for; None for ``runs`` or ``for_s`` means no such end."""
+
+    profile: Path
+    mode: str | None
+    version: str | None
+    seed: int | None
+    runs: int | None
+    for_s: float | None
+    beyond: int
+    keep_going: bool
+    results: Path
+
+
+@dataclass
+class Found:
+    """The results up to now."""
+
+    ended: list[Ended] = field(default_factory=list)
+    coverage: Coverage = field(default_factory=Coverage)
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """Number of runs by verdict."""
+        return Counter(one.verdict for one in self.ended)
+
+    @property
+    def text(self) -> str:
+        """``4 runs: 3 valid, 1 anomaly``."""
+        told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(self.verdicts.items()))
+        runs = f"{len(self.ended)} run{'' if len(self.ended) == 1 else 's'}"
+        return f"{runs}: {told}" if told else runs
+
+
+class Explorer:
+    """One search: the same seed gives the same plans, each run the next seed."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.profile: Profile = load_profile(search.profile)
+        self.first = search.seed if search.seed is not None else secrets.randbelow(_SEED_LIMIT)
+        self.asked = Asked(offered_faults(), search.mode, search.version, search.beyond)
+
+    def tree(self, number: int) -> dict[str, Any]:
+        """The plan of run ``number`` (from 0) as the tree of a plan file."""
+        return generate(self.profile, self.first + number, self.asked)
+
+    def prepare(self, number: int) -> Prepared:
+        """The same plan ready to run."""
+        seed = self.first + number
+        source = f"profile {self.profile.name}, seed {seed}"
+        plan = load_tree(self.tree(number), words(), workloads=loads(), modes=tuple(MODES), source=source)
+        order = Order(
+            scenario=plan.name,
+            seed=seed,
+            version=self.search.version,
+            results=self.search.results,
+            repeat=self._repeat(seed),
+        )
+        return prepared(order, plan)
+
+    def _repeat(self, seed: int) -> tuple[str, ...]:
+        search = self.search
+        options = [
+            *(["--profile", str(search.profile)] if search.profile != DEFAULT else []),
+            *(["--mode", search.mode] if search.mode else []),
+            *(["--bookkeeper", search.version] if search.version else []),
+            *(["--beyond", str(search.beyond)] if search.beyond else []),
+        ]
+        return ("fencepost", "explore", "--runs", "1", "--seed", str(seed), *options)
+
+
+def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
+    """Search until the time, the runs or a finding end it; the exit code."""
+    status = Status(quiet=quiet or as_json)
+    explorer, found = Explorer(search), Found()
+    _introduce(explorer, status)
+    explorer.prepare(0)  # What this machine cannot do at all is said before anything starts.
+    with (
+        judging(search.results) as judge,
+        _concluding(explorer, found, status, as_json=as_json),
+        status.live(),
+    ):
+        _search(explorer, found, judge, status)
+    code, reason = _code(found)
+    if not as_json:
+        status.last(f"{found.text} in {duration(status.took_s)}; exit {code}: {reason}")
+    return code
+
+
+def _search(explorer: Explorer, found: Found, judge: Judge, status: Status) -> None:
+    search, number, errors = explorer.search, 0, 0
+    while not _over(search, number, status):
+        ready = explorer.prepare(number)
+        status.begins(f"seed {ready.seed}, {found.text}")
+        ended = carry_out(ready, judge, status.doing)
+        found.ended.append(ended)
+        _cover(found.coverage, ended)
+        _tell(number, ready, ended, status)
+        errors = errors + 1 if ended.verdict == ERROR else 0
+        if errors == _MOST_ERRORS:
+            raise FencepostError(
+                f"{errors} runs in sequence ended early, the last one: {ended.error}",
+                remedy=f"see {ended.path} and `fencepost doctor`",
+            )
+        if ended.news and not search.keep_going:
+            return
+        number += 1
+
+
+def _over(search: Search, number: int, status: Status) -> bool:
+    if search.runs is not None and number >= search.runs:
+        return True
+    return search.for_s is not None and status.took_s >= search.for_s
+
+
+def _cover(coverage: Coverage, ended: Ended) -> None:
+    for mode in ended.modes:
+        try:
+            coverage.add(exercised(mode.folder))
+        except EvidenceError:
+            continue  # Nothing was recorded that could be read: nothing was shown to be exercised.
+
+
+def _introduce(explorer: Explorer, status: Status) -> None:
+    search = explorer.search
+    ends = [f"{search.runs} runs"] if search.runs is not None else []
+    ends += [f"no run begins after {duration(search.for_s)}"] if search.for_s is not None else []
+    mode = search.mode or "/".join(dict.fromkeys(explorer.profile.modes))
+    status.line(
+        f"exploring {mode} with the profile {explorer.profile.name}, seeds from {explorer.first}; "
+        f"{', '.join(ends)}",
+        style="bold",
+    )
+    beyond = f" and {search.beyond} more" if search.beyond else ""
+    status.line(
+        f"  lost copies at a time: at most AQ - 1{beyond}, as the mode loses them (docs/exploring.md)"
+    )
+    for name in left_out(explorer.profile, explorer.asked.offered):
+        status.line(f"  left out: {name}, {lacking(KINDS[name].needs)}", style="yellow")
+
+
+def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
+    styles = {"valid": "green", "anomaly": "red"}
+    status.line(
+        f"{number + 1:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
+        style=styles.get(ended.verdict, "yellow"),
+    )
+    if ended.known:
+        status.line(f"      met on the way, known: {', '.join(sorted(ended.known))}")
+    if ended.verdict != "valid":
+        status.line(f"      {ended.headline}")
+        for line in what_to_do(ended):
+            status.line(f"      {line}")
+
+
+def _shape(plan: Plan) -> str:
+    faults = sum(step.name in faults_in(words()) for step in every(plan.steps))
+    told = plan.about.partition(": ")[2].partition(". ")[0]
+    return f"{told}, {faults} faults"
+
+
+@contextmanager
+def _concluding(explorer: Explorer, found: Found, status: Status, *, as_json: bool) -> Iterator[None]:
+    """Say what was done however the search ends."""
+    try:
+        yield
+    except BaseException as error:
+        if found.ended or isinstance(error, KeyboardInterrupt):
+            told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
+            status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
+            _conclude(explorer, found, status, as_json=as_json)
+        raise
+    _conclude(explorer, found, status, as_json=as_json)
+
+
+def _conclude(explorer: Explorer, found: Found, status: Status, *, as_json: bool) -> None:
+    if as_json:
+        json.dump(_json(explorer, found), sys.stdout, indent=1)
+        print()
+        return
+    for table in coverage_tables(found.coverage):
+        status.show(table)
+
+
+def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
+    code, reason = _code(found)
+    return {
+        "exit": code,
+        "reason": reason,
+        "seed": explorer.first,
+        "runs": [
+            {
+                "folder": str(one.path),
+                "verdict": one.verdict,
+                "headline": one.headline,
+                "kinds": sorted(one.kinds),
+                "known": sorted(one.known),
+                "took_s": round(one.took_s, 1),
+            }
+            for one in found.ended
+        ],
+        "coverage": found.coverage.seen,
+        "left_out": left_out(explorer.profile, explorer.asked.offered),
+    }
+
+
+def _code(found: Found) -> tuple[int, str]:
+    for code, verdict in ((ExitCode.ANOMALY, Verdict.ANOMALY), (ExitCode.UNKNOWN, Verdict.UNKNOWN)):
+        for one in found.ended:
+            if one.news and one.verdict == verdict:
+                return code, f"found {', '.join(sorted(one.news))} in {one.path}"
+    silent = sum(one.verdict != "valid" for one in found.ended)
+    if silent or not found.ended:
+        return ExitCode.UNKNOWN, f"{silent} of {len(found.ended)} runs say nothing"
+    return ExitCode.AS_EXPECTED, "nothing was found"

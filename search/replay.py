@@ -1,0 +1,141 @@
+"""``fencepost replay``: the schedule that was executed, again and again, and how often it failed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.judging import judging
+from protocol.exit_codes import ExitCode
+from reports.bounds import CONFIDENCE, interval, percent
+from search.again import Again, find_again
+from search.running import ERROR, Ended, carry_out
+from search.showing import duration
+from search.status import Status
+
+
+def replay(
+    reference: str,
+    *,
+    mode: str | None,
+    times: int,
+    results: Path,
+    quiet: bool,
+    as_json: bool,
+    backend: str | None = None,
+) -> int:
+    """Repeat a stored run ``times`` times, on its own backend or on another; the exit code.
+
+    0: it never failed, 3: some run said nothing and none failed, 4: it failed.
+    """
+    status = Status(quiet=quiet or as_json)
+    again = find_again(results, reference, mode)
+    again = replace(again, backend=backend or again.backend)
+    ready = again.prepare(again.plan, results, _command(again, backend))
+    _introduce(again, times, status)
+    ended: list[Ended] = []
+    with judging(results) as judge, status.live():
+        for number in range(1, times + 1):
+            status.begins(f"run {number} of {times}, {_counts(again, ended)}")
+            ended.append(carry_out(ready, judge, status.doing))
+            _tell(number, again, ended[-1], status)
+    code, reason = _code(again, ended)
+    if as_json:
+        json.dump({"exit": code, "reason": reason, **_json(again, ended)}, sys.stdout, indent=1)
+        print()
+        return code
+    for line in rate_lines(again, ended):
+        status.line(line)
+    status.last(f"{reason}; exit {code}; {duration(status.took_s)}")
+    return code
+
+
+def rate_lines(again: Again, ended: Sequence[Ended]) -> list[str]:
+    """How often it failed, with the bounds for that number of runs; runs that prove nothing do not count."""
+    tried = [one for one in ended if says(one)]
+    lines = []
+    for kind in sorted(again.kinds | {kind for one in tried for kind in one.kinds}):
+        seen = sum(kind in one.kinds for one in tried)
+        new = "" if kind in again.kinds or not again.kinds else " (not found in the run that was replayed)"
+        lines.append(f"  {kind}: {rate(seen, len(tried))}{new}")
+    silent = len(ended) - len(tried)
+    if silent:
+        lines.append(f"  {silent} of {len(ended)} runs said nothing and are not counted")
+    return lines
+
+
+def rate(seen: int, of: int) -> str:
+    """``3 of 5 runs, between 14 % and 95 % of them with 95 % confidence``."""
+    if not of:
+        return "in no run that says something"
+    lowest, highest = interval(seen, of)
+    return (
+        f"in {seen} of {of} runs, between {percent(lowest, up=False)} and {percent(highest, up=True)} "
+        f"with {CONFIDENCE:.0%} confidence".replace("95%", "95 %")
+    )
+
+
+def says(ended: Ended) -> bool:
+    """Whether a run says if it failed: it did, or its evidence is whole and it did not."""
+    return bool(ended.kinds) or ended.verdict == "valid"
+
+
+def failed(again: Again, ended: Ended) -> bool:
+    """Whether it failed as the run that is replayed did, in at least one kind; in any, if that did not."""
+    return bool(ended.kinds & again.kinds if again.kinds else ended.kinds)
+
+
+def _command(again: Again, backend: str | None) -> tuple[str, ...]:
+    return ("fencepost", "replay", *again.words, *(("--backend", backend) if backend else ()))
+
+
+def _introduce(again: Again, times: int, status: Status) -> None:
+    found = ", ".join(sorted(again.kinds)) or "nothing"
+    status.line(
+        f"replaying {again.path} {times} times: {again.mode}, BookKeeper {again.version}, "
+        f"seed {again.seed}; found in it: {found}",
+        style="bold",
+    )
+    if not again.measured:
+        status.line("  the run has no measured times, so the times of its plan are used", style="yellow")
+
+
+def _tell(number: int, again: Again, ended: Ended, status: Status) -> None:
+    style = "red" if failed(again, ended) else "green" if ended.verdict == "valid" else "yellow"
+    told = "failed " if failed(again, ended) else ended.verdict
+    status.line(f"{number:4}  {told:8}{ended.took_s:5.0f} s  {ended.headline}", style=style)
+    if ended.verdict in (ERROR, "unknown") or (ended.kinds and not failed(again, ended)):
+        status.line(f"      folder: {ended.folder}")
+
+
+def _counts(again: Again, ended: Sequence[Ended]) -> str:
+    return f"{sum(failed(again, one) for one in ended)} of {len(ended)} failed"
+
+
+def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
+    tried = [one for one in ended if says(one)]
+    seen = sum(failed(again, one) for one in tried)
+    what = "failed in the same way" if again.kinds else "failed"
+    told = f"{what} {rate(seen, len(tried))}"
+    if seen:
+        return ExitCode.ANOMALY, told
+    return (ExitCode.AS_EXPECTED if len(tried) == len(ended) else ExitCode.UNKNOWN), told
+
+
+def _json(again: Again, ended: Sequence[Ended]) -> dict[str, Any]:
+    tried = [one for one in ended if says(one)]
+    seen = sum(failed(again, one) for one in tried)
+    return {
+        "replayed": str(again.path),
+        "kinds": sorted(again.kinds),
+        "failed": seen,
+        "of": len(tried),
+        "between": list(interval(seen, len(tried))) if tried else [0.0, 1.0],
+        "runs": [
+            {"folder": str(one.path), "verdict": one.verdict, "kinds": sorted(one.kinds)} for one in ended
+        ],
+    }

@@ -1,0 +1,327 @@
+"""``fencepost shrink``: for a failed run, finds the smallest plan that fails in the same way.
+
+:mod:`plans.shrinking` decides what may be removed; this module runs each smaller plan until the
+sequential test says whether it still fails, and writes the smallest as a scenario.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checkers.facts.wording import counted
+from checkers.registry import severity
+from evidence.folder import remove_run
+from harness.judging import Judge, judging
+from harness.vocabulary import loads, words
+from plans.load import load_tree
+from plans.models import Plan
+from plans.resolve import resolve
+from plans.rounds import every
+from plans.shrinking.lean import lean_tree
+from plans.shrinking.passes import PASSES, only_about
+from plans.shrinking.units import Tree
+from plans.writing import plan_text
+from protocol.errors import PlanError, UsageError
+from protocol.exit_codes import ExitCode
+from protocol.modes import MODES
+from search.again import Again, find_again
+from search.kinds import NEVER_QUIET
+from search.replay import rate
+from search.running import ERROR, Ended, carry_out
+from search.sequential import SequentialTest, sequential_test
+from search.showing import duration
+from search.status import Status
+
+_FIRST_TRIES = 5
+"""Most repetitions of the run itself to learn how often it fails; two failures are enough."""
+_ENOUGH = 2
+_MOST_ROUNDS = 3
+NAME = "shrunk"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for; ``kind`` is the finding that must stay, None for the severest."""
+
+    reference: str
+    mode: str | None
+    kind: str | None
+    confidence: float
+    for_s: float | None
+    confirm: int
+    output: Path | None
+    results: Path
+
+
+class TimeIsUpError(Exception):
+    """The time box of the shrinking is over; what was reached stands."""
+
+
+@dataclass
+class Shrinker:
+    """Answers whether a smaller plan still fails, by running it."""
+
+    again: Again
+    kind: str
+    wish: Wish
+    judge: Judge
+    status: Status
+    test: SequentialTest | None = None
+    runs: int = 0
+    asked: dict[str, bool] = field(default_factory=dict)
+    kept: list[Tree] = field(default_factory=list)
+    """Every plan that was found to fail, each smaller than the one before it."""
+
+    @property
+    def best(self) -> Tree:
+        """The smallest plan found up to now; empty before the first."""
+        return self.kept[-1] if self.kept else {}
+
+    def fails(self, tree: Tree) -> bool:
+        """Whether the tree is a plan that still fails often; remembered, so that nothing is tried twice."""
+        key = json.dumps(tree, sort_keys=True)
+        if key not in self.asked:
+            plan = self._plan(tree)
+            self.asked[key] = plan is not None and self._decided(plan)
+        if self.asked[key] and tree != self.best:
+            self._better(tree)
+        return self.asked[key]
+
+    def measure(self, tree: Tree) -> tuple[int, int]:
+        """How often the whole plan fails, of how many tries; ``UsageError`` when it never does."""
+        plan, failed, tried = self._valid(tree), 0, 0
+        while tried < _FIRST_TRIES and failed < _ENOUGH:
+            ended = self.run(plan)
+            tried += 1
+            failed += self.kind in ended.kinds
+        if not failed:
+            raise UsageError(
+                f"the run did not fail again with {self.kind} in {tried} tries, so nothing can be decided",
+                remedy=f"see how often it fails: fencepost replay {' '.join(self.again.words)} --times 20",
+            )
+        self.test = sequential_test(failed / tried, self.wish.confidence)
+        self.kept = [tree]
+        return failed, tried
+
+    def run(self, plan: Plan, *, boxed: bool = True) -> Ended:
+        """Run a plan once, within the time limit; its folder is removed unless it failed in any way."""
+        if boxed and self.wish.for_s is not None and self.status.took_s > self.wish.for_s:
+            raise TimeIsUpError
+        repeat = ("fencepost", "shrink", *self.again.words)
+        self.status.begins(f"{self.runs} runs, {_told(self.best)}")
+        self.runs += 1
+        ended = carry_out(self.again.prepare(plan, self.wish.results, repeat), self.judge, self.status.doing)
+        if not (ended.kinds or ended.error):
+            remove_run(self.wish.results, ended.path)
+        return ended
+
+    def plan(self, tree: Tree) -> Plan:
+        """The tree as a plan that is known to be one."""
+        return self._valid(tree)
+
+    def _decided(self, plan: Plan) -> bool:
+        """Run until the test decides; a run that ends by an error speaks against the smaller plan at once."""
+        assert self.test is not None  # noqa: S101  # measured first
+        failed = passed = 0
+        while (decision := self.test.decide(failed, passed)) is None:
+            ended = self.run(plan)
+            if self.kind in ended.kinds:
+                failed += 1
+            elif ended.verdict == ERROR:
+                return False
+            else:
+                passed += 1
+        return decision
+
+    def _better(self, tree: Tree) -> None:
+        self.kept.append(tree)
+        self.status.line(f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_told(tree)}", style="green")
+
+    def _plan(self, tree: Tree) -> Plan | None:
+        try:
+            return self._valid(tree)
+        except PlanError:
+            return None
+
+    def _valid(self, tree: Tree) -> Plan:
+        whole = {
+            "name": f"{NAME}/{self.again.plan.name.replace('/', '-')}",
+            "source": {"document": "fencepost shrink"},
+            "about": "A smaller plan on trial.",
+            **{key: value for key, value in tree.items() if key not in ("name", "source", "about", "modes")},
+            "modes": [self.again.mode],
+            "control": {"nothing": "a plan on trial"},
+            "expect": {self.again.mode: ["holds"]},
+        }
+        plan = load_tree(whole, words(), workloads=loads(), modes=tuple(MODES), source="smaller plan")
+        resolve(plan, self.again.seed, self.again.mode)
+        return plan
+
+
+def shrink(wish: Wish, *, quiet: bool, as_json: bool) -> int:
+    """Shrink a stored run; 0 when the smallest plan was written and failed when it was confirmed, else 3."""
+    status = Status(quiet=quiet or as_json)
+    again = find_again(wish.results, wish.reference, wish.mode)
+    kind = _kind(again, wish.kind)
+    output = wish.output or again.path.parent / f"{NAME}.yaml"
+    status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
+    confirmed: list[Ended] = []
+    with judging(wish.results) as judge, status.live():
+        shrinker = Shrinker(again, kind, wish, judge, status)
+        first = lean_tree(again.plan)
+        failed, tried = shrinker.measure(first)
+        status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
+        status.line(f"  {status.took_s:6.0f} s  {shrinker.runs:3} runs  {_told(first)}")
+        with _written(shrinker, output, confirmed):
+            _reduce(shrinker)
+            _confirm(shrinker, confirmed)
+    return _conclude(shrinker, output, confirmed, status, as_json=as_json)
+
+
+def _reduce(shrinker: Shrinker) -> None:
+    """Run every pass in turn until none of them gains anything, or the time is over."""
+    try:
+        only_about(shrinker.best, shrinker.again.ledgers, shrinker.fails)
+        for _ in range(_MOST_ROUNDS):
+            before = shrinker.best
+            for make_less in PASSES.values():
+                make_less(shrinker.best, shrinker.fails)
+            if shrinker.best == before:
+                return
+    except TimeIsUpError:
+        shrinker.status.line("  time limit reached; this is the smallest plan until now", style="yellow")
+
+
+def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
+    """Run the smallest plan again; if it never fails now, chance has kept it, and one before it is taken."""
+    back = 1
+    while True:
+        confirmed[:] = []
+        for _ in range(shrinker.wish.confirm):
+            confirmed.append(shrinker.run(shrinker.plan(shrinker.best), boxed=False))
+        if not confirmed or len(shrinker.kept) == 1 or any(shrinker.kind in one.kinds for one in confirmed):
+            return
+        del shrinker.kept[max(1, len(shrinker.kept) - back) :]
+        back *= 2
+        shrinker.status.line(f"  it did not fail again; back to {_told(shrinker.best)}", style="yellow")
+
+
+@contextmanager
+def _written(shrinker: Shrinker, output: Path, confirmed: list[Ended]) -> Iterator[None]:
+    """Write the smallest plan found, however the shrinking ends."""
+    try:
+        yield
+    finally:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(scenario_text(shrinker, confirmed), encoding="utf-8")
+        shrinker.status.line(f"scenario: {output} ({_told(shrinker.best)})")
+
+
+def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
+    """The smallest plan as a scenario file that states what it shows."""
+    again, best = shrinker.again, shrinker.best
+    seen = {kind for one in confirmed for kind in one.kinds} if confirmed else again.kinds
+    kinds = sorted((seen | {shrinker.kind}) - {NEVER_QUIET})
+    shown = {kind: sum(kind in one.kinds for one in confirmed) for kind in kinds}
+    steps = {
+        key: value for key, value in best.items() if key in ("cluster", "clients", "required", "allowance")
+    }
+    tree: Tree = {
+        "name": f"{NAME}/{again.plan.name.replace('/', '-')}",
+        "source": {"document": "fencepost shrink", "section": f"{again.plan.name}, seed {again.seed}"},
+        "about": _about(again, shrinker, confirmed),
+        **_with_release(steps, again),
+        "modes": [again.mode],
+        "control": {"mode": again.mode}
+        if any(seen == len(confirmed) for seen in shown.values() if seen)
+        else {"nothing": "nothing that a checker reports shows in each run"},
+        **{key: value for key, value in best.items() if key in ("limits", "rounds")},
+        "steps": best["steps"],
+        "expect": {
+            again.mode: [_stated(kind, shown[kind], len(confirmed), again) for kind in kinds] or ["holds"]
+        },
+    }
+    return plan_text(tree, comment=f"fencepost run FILE --seed {again.seed}")
+
+
+def _with_release(tree: Tree, again: Again) -> Tree:
+    cluster = {**tree.get("cluster", {})}
+    cluster.setdefault("version", again.version)
+    return {**tree, "cluster": cluster}
+
+
+def _stated(kind: str, seen: int, of: int, again: Again) -> Tree:
+    """What always showed must show again; what showed sometimes may."""
+    name, _, what = kind.partition("/")
+    if of and seen == of:
+        return {"breaks": {"property": name, "kind": what}}
+    reference = f"found in {again.plan.name}, seed {again.seed}"
+    return {"defect": {"property": name, "kind": what, "reference": reference, "rate": "sometimes"}}
+
+
+def _about(again: Again, shrinker: Shrinker, confirmed: list[Ended]) -> str:
+    failed = sum(shrinker.kind in one.kinds for one in confirmed)
+    told = f"In this form it failed {rate(failed, len(confirmed))}." if confirmed else "It was not confirmed."
+    return (
+        f"Shrunk from a run of {again.plan.name} with {len(list(every(again.plan.steps)))} steps to "
+        f"{len(list(every(shrinker.plan(shrinker.best).steps)))}, in {shrinker.runs} runs. "
+        f"What is left shows {shrinker.kind}. {told}"
+    )
+
+
+def _kind(again: Again, asked: str | None) -> str:
+    if asked is not None:
+        if asked not in again.kinds:
+            found = ", ".join(sorted(again.kinds)) or "nothing"
+            raise UsageError(f"the run does not show {asked!r}; found in it: {found}")
+        return asked
+    if not again.kinds:
+        raise UsageError(
+            f"nothing was found in {again.path}, so there is nothing to shrink",
+            remedy="name a run that failed; `fencepost list runs` shows them",
+        )
+    return min(again.kinds, key=lambda kind: (severity(kind.partition("/")[0]), kind))
+
+
+def _told(tree: Tree) -> str:
+    if not tree:
+        return "the run itself"
+    from plans.shrinking.units import placed
+
+    steps = sum(1 for _ in placed(tree["steps"]))
+    bookies = tree.get("cluster", {}).get("bookies", 3)
+    clients = len(tree["clients"])
+    return f"{counted(steps, 'step')}, {counted(bookies, 'bookie')}, {counted(clients, 'client')}"
+
+
+def _rule(test: SequentialTest | None) -> str:
+    assert test is not None  # noqa: S101  # measured first
+    return (
+        f"a smaller plan is kept when it fails at {test.often:.0%} rather than at {test.rarely:.0%}, "
+        f"decided with {test.confidence:.0%} confidence each time"
+    ).replace("%", " %")
+
+
+def _conclude(
+    shrinker: Shrinker, output: Path, confirmed: list[Ended], status: Status, *, as_json: bool
+) -> int:
+    failed = sum(shrinker.kind in one.kinds for one in confirmed)
+    code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN
+    told = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
+    if as_json:
+        tree: dict[str, Any] = {"exit": code, "scenario": str(output), "runs": shrinker.runs}
+        json.dump(
+            {**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]}, sys.stdout
+        )
+        print()
+        return code
+    status.last(
+        f"{_told(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {told}; exit {code}"
+    )
+    return code

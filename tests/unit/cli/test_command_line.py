@@ -1,0 +1,86 @@
+"""The command line as a user meets it when something is wrong, before any server starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def fencepost(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    script = "from cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        timeout=60,
+    )
+
+
+def test_an_unknown_scenario_names_the_nearest() -> None:
+    done = fencepost("run", "bp46/truncatoin")
+    assert done.returncode == 2
+    assert "bp46/truncation" in done.stderr
+
+
+def test_an_unknown_verb_names_the_nearest() -> None:
+    done = fencepost("chek")
+    assert done.returncode == 2
+    assert "'check'" in done.stderr
+
+
+def test_rounds_are_refused_where_a_load_would_outlast_them() -> None:
+    done = fencepost("run", "soak/kill9", "--rounds", "2")
+    assert done.returncode == 2
+    assert "cannot go through 2 rounds: `load` does not end with a round" in done.stderr
+    assert "use --times" in done.stderr
+
+
+@pytest.mark.parametrize("setting", ["for_s", "=3"])
+def test_a_setting_without_a_value_is_refused_with_the_value(setting: str) -> None:
+    done = fencepost("run", "soak/kill9", "--set", setting)
+    assert done.returncode == 2
+    assert repr(setting) in done.stderr
+
+
+def test_a_mode_that_the_plan_has_not_is_refused() -> None:
+    done = fencepost("run", "bp46/truncation", "--mode", "protectd")
+    assert done.returncode == 2
+    assert "protected" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["4.13.0", "banana", "4.18.99"])
+def test_a_version_that_cannot_run_is_refused_with_the_value(version: str, tmp_path: Path) -> None:
+    done = fencepost("run", "bp46/truncation", "--bookkeeper", version, "--results", str(tmp_path))
+    assert done.returncode == 2
+    assert version in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_impossible_quorums_are_refused_with_file_line_and_values(tmp_path: Path) -> None:
+    plan = (ROOT / "scenarios/bp46/truncation.yaml").read_text()
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(plan.replace("ack_quorum: 2", "ack_quorum: 4"))
+    done = fencepost("run", str(bad))
+    assert done.returncode == 2
+    assert "bad.yaml" in done.stderr
+    assert "AQ=4" in done.stderr
+
+
+def test_a_run_that_is_not_there_is_an_error_with_the_next_step(tmp_path: Path) -> None:
+    done = fencepost("check", "nothing/here", "--results", str(tmp_path))
+    assert done.returncode == 1
+    assert "fencepost list runs" in done.stderr
+
+
+def test_lists_need_no_server() -> None:
+    for what, expected in (("scenarios", "bp46/truncation"), ("faults", "kill"), ("modes", "protected")):
+        done = fencepost("list", what)
+        assert done.returncode == 0, done.stderr
+        assert expected in done.stdout

@@ -1,0 +1,164 @@
+"""The lines about reads, faults, boots and the census around a ledger."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
+from reports.explain.clients import ledger_moments, read_moments
+from reports.explain.cluster import census_moments, fault_moments, server_moments
+from reports.explain.rows import Names
+
+NAMES = Names.of(
+    {"clients": {"writer": 101}, "bookies": {"b1": 1, "b2": 2}}, [{"server": "b1", "boot": 2}], []
+)
+
+
+def operation(seq: int, kind: Kind, **fields: Any) -> dict[str, Any]:
+    usual = {
+        "client": 101,
+        "seq": seq,
+        "handle": 1,
+        "kind": kind,
+        "flags": 0,
+        "outcome": Outcome.OK,
+        "error": 0,
+        "entry": -1,
+        "last": -1,
+        "result": -1,
+        "invoked_ns": 10 * seq,
+        "completed_ns": 10 * seq + 5,
+    }
+    return usual | fields
+
+
+def read(seq: int, first: int, last: int, **fields: Any) -> dict[str, Any]:
+    return operation(seq, Kind.READ, entry=first, last=last, **({"result": last - first + 1} | fields))
+
+
+def texts(moments: Any) -> list[str]:
+    return [f"{moment.subject}: {moment.what}" for moment in moments]
+
+
+def test_reads_that_continue_each_other_are_one_line() -> None:
+    reads = [
+        read(1, 0, 9),
+        read(2, 10, 19),
+        read(3, 10, 19),
+        read(4, 20, 29, outcome=Outcome.UNKNOWN, error=-13),
+    ]
+    assert texts(read_moments(reads, NAMES)) == [
+        "writer: 2 reads of entries 0..19: ok, 20 delivered",
+        "writer: read of entries 10..19: ok, 10 delivered",
+        "writer: read of entries 20..29: unknown (no such entry, error -13), 10 delivered",
+    ]
+    assert [moment.at_ns for moment in read_moments(reads, NAMES)] == [25, 35, 45]
+
+
+def test_of_an_entry_only_reads_that_did_not_deliver_it_are_told() -> None:
+    reads = [
+        read(1, 0, 9),
+        read(2, 0, 9, outcome=Outcome.UNKNOWN, result=3, completed_ns=NEVER),
+        read(3, 10, 12),
+    ]
+    assert texts(read_moments(reads, NAMES, 4)) == ["writer: read of entries 0..9: never ended"]
+
+
+def test_an_operation_is_told_with_its_error_and_its_end() -> None:
+    rows = [
+        operation(1, Kind.CLOSE, outcome=Outcome.UNKNOWN, error=-101),
+        operation(2, Kind.OPEN, flags=Flag.RECOVERY | Flag.FINAL, result=9),
+        operation(3, Kind.DELETE, error=-77, outcome=Outcome.UNKNOWN, completed_ns=NEVER),
+        operation(4, Kind.ADD),
+    ]
+    assert texts(ledger_moments(rows, NAMES)) == [
+        "writer: close: invoked",
+        "writer: close: unknown (ledger fenced, error -101)",
+        "writer: open with recovery, final: invoked",
+        "writer: open with recovery, final: ok, last entry 9",
+        "writer: delete: invoked",
+    ]
+
+
+def fault(number: int, injected_ns: int, **proof: Any) -> dict[str, Any]:
+    times = {"injected_ns": injected_ns, "healed_ns": 90 if proof else NEVER}
+    params = json.dumps({"ledger": "main"} if proof else {})
+    return {
+        "fault": number,
+        "kind": "drop",
+        "target": "w-b1",
+        "params": params,
+        "proof": json.dumps(proof),
+    } | times
+
+
+def test_a_fault_is_told_with_what_its_rule_did() -> None:
+    faults = [fault(1, 5), fault(2, 6, healed={"acted": 1}), fault(3, 7, healed={"acted": 0}), fault(4, 99)]
+    assert texts(fault_moments(faults, "main", until_ns=50)) == [
+        "nemesis: fault 1 (drop w-b1)",
+        "nemesis: fault 2 (drop w-b1)",
+        "nemesis: fault 2 (drop w-b1) healed, its rule acted on 1 message",
+        "nemesis: fault 3 (drop w-b1)",
+        "nemesis: fault 3 (drop w-b1) healed, its rule never acted",
+    ]
+    assert texts(fault_moments(faults, "other", until_ns=50)) == ["nemesis: fault 1 (drop w-b1)"]
+
+
+def test_boots_and_the_ledgers_limbo_are_told() -> None:
+    def event(name: str, at_ns: int, boot: int = 2, **detail: Any) -> dict[str, Any]:
+        return {"server": "b1", "boot": boot, "event": name, "latest_ns": at_ns, "detail": json.dumps(detail)}
+
+    events = [
+        event("started", 1, boot=1),
+        event("exit", 10, boot=1, signal=9, code=None),
+        event("started", 11),
+        event("mark_limbo", 12, ledgerId=7),
+        event("mark_limbo", 12, ledgerId=8),
+        event("answering", 13),
+        event("exit", 14, signal=None, code=143),
+        event("exit", 99, signal=None, code=143),
+        event("exit", 12) | {"server": "zk1"},
+    ]
+    assert texts(server_moments(events, NAMES, 7, first_ns=0, until_ns=20)) == [
+        "b1 boot 1: ends with signal 9",
+        "b1 boot 2: begins",
+        "b1 boot 2: puts the ledger in limbo",
+        "b1 boot 2: ends with exit code 143",
+    ]
+
+
+def test_the_census_is_told_for_each_bookie() -> None:
+    rows = [
+        {"pass_number": 1, "bookie": bookie, "entry": entry, "holding": holding, "answered_ns": 5 + entry}
+        for bookie, holding in ((1, Holding.PRESENT), (2, Holding.ABSENT))
+        for entry in range(3)
+    ]
+    assert texts(census_moments(rows, NAMES, 1)) == ["b1: census 1: present", "b2: census 1: absent"]
+    assert texts(census_moments(rows, NAMES, None)) == [
+        "b1: census 1: 3 entries present",
+        "b2: census 1: 3 entries absent",
+    ]
+
+
+def test_repair_and_admin_commands_are_told_with_their_ledger_and_target() -> None:
+    run = {"clients": {}, "bookies": {"b1": 1}, "others": {"ar1": 221, "admin": 240}}
+
+    def row(server: str, boot: int, event: str, at_ns: int, **detail: Any) -> dict[str, Any]:
+        told = json.dumps(detail)
+        return {"server": server, "boot": boot, "event": event, "latest_ns": at_ns, "detail": told}
+
+    rows = [
+        row("zk1", 0, "ledger_marked", 10, ledgerId=7, missing=["b1", "b2"]),
+        row("zk1", 0, "ledger_marked", 11, ledgerId=8, missing=["b1"]),
+        row("zk1", 1, "exit", 12, code=0),
+        row("ar1", 1, "ledger_replicated", 13, ledgerId=7),
+        row("admin", 1, "command", 14, command="decommission", target="b1"),
+        row("admin", 1, "exit", 15, code=255),
+    ]
+    assert texts(server_moments(rows, Names.of(run, rows, []), 7, 0, 99)) == [
+        "zk1: has the ledger marked as lacking copies of b1, b2",
+        "ar1: has made the copies that the ledger lacked",
+        "admin: runs decommission b1",
+        "admin: ends with exit code 255",
+    ]

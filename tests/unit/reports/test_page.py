@@ -1,0 +1,145 @@
+"""What report.html holds of a run, and that nothing in the evidence can act in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from evidence.codes import NEVER
+from reports.document import ASSETS
+from reports.explain.moments import Moment
+from reports.page.diagram import diagram, tone
+from reports.page.proof import Proof, proof_of, without_later_deaths
+from reports.page.stored import stored_modes
+from reports.page.timeline import timeline
+from reports.page.writing import page, write_page
+from tests.unit.reports.stored_run import BEGAN, HOSTILE, stored_run
+
+
+def test_the_verdict_comes_first_and_the_lost_entry_has_its_picture(tmp_path: Path) -> None:
+    text = write_page(stored_run(tmp_path)).read_text()
+    places = [text.index(word) for word in ("1 of 50 acknowledged", "Findings", "The life of", "Over time")]
+    assert places == sorted(places)
+    assert "The life of main (ledger 4) entry 49" in text
+    assert "recovery read: ENOENTRY" in text
+    assert "fencepost run bp46/truncation --seed 7 --bookkeeper 4.18.0" in text
+
+
+def test_nothing_in_the_evidence_becomes_markup(tmp_path: Path) -> None:
+    text = write_page(stored_run(tmp_path, hostile=HOSTILE)).read_text()
+    assert "onerror" in text
+    assert "<img" not in text
+    assert text.count("</script>") == text.count("<script")
+
+
+def test_a_page_asks_nothing_of_anybody(tmp_path: Path) -> None:
+    text = write_page(stored_run(tmp_path)).read_text()
+    assert "default-src 'none'" in unescape(text)
+    assert not re.search(r"<(img|iframe|object|embed|base|form)\b", text)
+    outside = re.sub(r"(?s)<(script|style).*?</\1>", "", text)
+    assert not re.search(r"""(src|href|action)="(?!#)""", outside)
+    assert not re.search(r"@import|url\((?!#)", text)
+
+
+def test_no_asset_can_end_its_element() -> None:
+    for path in ASSETS.rglob("*.[cj]s*"):
+        assert not re.search(r"</(script|style)", path.read_text(), re.IGNORECASE), path
+
+
+def test_a_run_that_lost_nothing_shows_how_its_last_entry_lived(tmp_path: Path) -> None:
+    (mode,) = stored_modes(stored_run(tmp_path, modes=["protected"]))
+    proof = proof_of(mode)
+    assert proof is not None
+    assert proof.subject == "main:49"
+    assert proof.why.startswith("no finding")
+    assert proof.lanes == ["writer", "b1", "b2", "b3", "recoverer", "metadata"]
+
+
+def test_a_run_that_was_never_judged_is_shown_as_unknown_with_the_next_step(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, modes=["protected"])
+    (found.path / "verdict.json").unlink()
+    folder = found.modes[0]
+    folder.verdict_json.unlink()
+    (folder.tables / "collected.json").unlink()
+    text = page(stored_modes(found))
+    assert "? unknown" in text
+    assert "not judged: cannot read" in text
+    assert "No pictures" in text
+
+
+def test_findings_are_told_also_where_the_tables_are_gone(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, modes=["unprotected"])
+    shutil.rmtree(found.modes[0].tables)
+    text = page(stored_modes(found))
+    assert "writer got ok for entry 49" in text
+    assert "No pictures" in text
+
+
+def test_deaths_of_a_bookie_that_had_lost_the_entry_already_are_left_out_until_it_acts() -> None:
+    end, gone = "ends with signal 9", "its disk did not hold it"
+    said = [end, gone, "begins", end, gone, "begins", "add: EOK", end]
+    moments = [Moment(number, 0, "b1", what) for number, what in enumerate(said)]
+    assert [one.at_ns for one in without_later_deaths(moments)] == [0, 1, 2, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("who", "what", "expected"),
+    [
+        ("b1", "add: EOK", "good"),
+        ("b1", "recovery read: ENOENTRY", "bad"),
+        ("b1", "recovery read: EUNKNOWNLEDGERSTATE", "doubt"),
+        ("b1 boot 1", "ends with signal 9", "bad"),
+        ("nemesis", "fault 1 (cut writer-b2)", "fault"),
+        ("nemesis", "fault 1 (cut writer-b2) healed", "plain"),
+        ("metadata", "version 2: CLOSED at -1, below this entry", "bad"),
+        ("metadata", "version 2: CLOSED at 49 (from 0: b1)", "good"),
+        ("writer", "add: invoked", "plain"),
+    ],
+)
+def test_a_moment_has_the_colour_of_what_it_says(who: str, what: str, expected: str) -> None:
+    assert tone(Moment(1, 0, who, what)) == expected
+
+
+def test_an_arrow_goes_to_each_receiver_and_a_fault_lies_between_its_ends() -> None:
+    moments = [
+        Moment(1, 0, "writer", "add", "b3, b1", join=True),
+        Moment(2, 0, "nemesis", "fault 1 (cut writer-b2)"),
+        Moment(3, 0, "b1 boot 2", "begins"),
+    ]
+    drawn = diagram(Proof("t", "main:1", "why", ["writer", "b1", "b2", "b3"], moments, 0, 3), 0)
+    assert drawn.count('class="arrow"') == 2
+    assert drawn.count('class="cut"') == 1
+    assert drawn.count('class="cross"') == 2
+    assert 'x1="12.50%" x2="87.50%"' in drawn
+
+
+def test_the_timeline_has_boots_faults_and_the_flagged_ledger(tmp_path: Path) -> None:
+    (mode, _) = stored_modes(stored_run(tmp_path))
+    tree = timeline(mode)
+    lanes = {lane["name"]: lane for lane in tree["servers"]}
+    assert [bar[3] for bar in lanes["b1"]["bars"] if bar[3]] == ["boot 1", "boot 2"]
+    assert tree["faults"] == [[3.0, 4.0, "fault", "kill b1", "fault 1 (kill b1)"]]
+    assert [lane["name"] for lane in tree["ledgers"] if lane["flagged"]] == ["main"]
+    assert tree["ledgers"][0]["bars"][-1][3] == "closed at 48"
+    assert tree["end"] == 9.0
+    assert NEVER > BEGAN
+
+
+def test_a_step_that_could_not_be_carried_out_stands_in_the_timeline_with_its_error(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, modes=["unprotected"])
+    told = {
+        "step": "wait_for",
+        "planned": "ok",
+        "began_ns": BEGAN,
+        "ended_ns": BEGAN,
+        "error": "b1 is silent",
+    }
+    with found.modes[0].steps.open("a") as file:
+        file.write(json.dumps(told) + "\n")
+    (mode,) = stored_modes(found)
+    assert timeline(mode)["steps"][-1][2:] == ["step odd", "wait_for", "b1 is silent"]

@@ -1,0 +1,169 @@
+"""When a search ends and what it prints then; the runs are simulated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plans.exploring.profile import DEFAULT
+from protocol.errors import FencepostError
+from search import explore as exploring
+from search.explore import Explorer, Search, explore
+from search.running import Ended
+
+Run = Callable[..., tuple[int, str]]
+
+
+class Run1(Ended):
+    """A run with a given verdict."""
+
+    kinds: frozenset[str] = frozenset()
+    verdict = "valid"
+    headline = "0 of 10 acknowledged entries lost"
+
+
+class Anomaly(Run1):
+    """A run with an anomaly."""
+
+    kinds = frozenset({"durability/lost"})
+    verdict = "anomaly"
+    headline = "10 of 10 acknowledged entries lost"
+
+
+class Known(Run1):
+    """A run with a known defect."""
+
+    kinds = frozenset({"servers/full_check_early"})
+    known = kinds
+
+
+class Broken(Run1):
+    """A run that ended early."""
+
+    verdict = "error"
+    headline = "b1 did not start"
+
+
+def search(**changes: Any) -> Search:
+    wishes: dict[str, Any] = {
+        "profile": DEFAULT,
+        "mode": "unprotected",
+        "version": None,
+        "seed": 5,
+        "runs": 4,
+        "for_s": None,
+        "beyond": 0,
+        "keep_going": False,
+        "results": Path("results"),
+    }
+    return Search(**{**wishes, **changes})
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Search with the given results of runs; a given exception is raised instead of a run."""
+
+    @contextmanager
+    def no_judge(_: Path) -> Iterator[None]:
+        yield
+
+    def run(outcomes: Sequence[Any], *, as_json: bool = False, **changes: Any) -> tuple[int, str]:
+        told = iter(outcomes)
+
+        def ran(*_: object) -> Ended:
+            outcome = next(told)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            ended: Ended = outcome(Path("results/run"), (), "", 3.0)
+            return ended
+
+        monkeypatch.setattr(exploring, "carry_out", ran)
+        monkeypatch.setattr(exploring, "judging", no_judge)
+        monkeypatch.setattr(exploring, "prepared", lambda order, plan: _Ready(order.seed, plan))
+        code = explore(search(**changes), quiet=False, as_json=as_json)
+        return code, capsys.readouterr().out
+
+    return run
+
+
+class _Ready:
+    """As much of an order as is shown."""
+
+    def __init__(self, seed: int, plan: Any) -> None:
+        self.seed = seed
+        self.plan = plan
+
+
+def test_it_ends_with_the_first_anomaly_and_says_what_to_do(searched: Run) -> None:
+    code, text = searched([Run1, Anomaly, Run1, Run1])
+    assert code == 4
+    assert "seed 5  valid" in text
+    assert "seed 6  anomaly" in text
+    assert "seed 7" not in text
+    assert "fencepost replay results/run --times 5" in text
+    assert "fencepost shrink results/run" in text
+    assert "2 runs: 1 anomaly, 1 valid" in text
+
+
+def test_it_may_go_on(searched: Run) -> None:
+    code, text = searched([Run1, Anomaly, Run1, Run1], keep_going=True)
+    assert code == 4
+    assert "4 runs: 1 anomaly, 3 valid" in text
+
+
+def test_a_known_defect_ends_no_search_and_is_told(searched: Run) -> None:
+    code, text = searched([Known, Run1, Known, Run1])
+    assert (code, text.count("met on the way, known: servers/full_check_early")) == (0, 2)
+    assert "4 runs: 4 valid" in text
+
+
+def test_nothing_found_is_as_expected(searched: Run) -> None:
+    code, text = searched([Run1] * 4)
+    assert (code, text.splitlines()[-1].endswith("exit 0: nothing was found")) == (0, True)
+
+
+def test_a_run_that_ended_early_says_nothing(searched: Run) -> None:
+    code, text = searched([Run1, Broken, Run1, Run1])
+    assert code == 3
+    assert "1 of 4 runs say nothing" in text
+
+
+def test_three_errors_in_sequence_end_it(searched: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(FencepostError, match="3 runs in sequence ended early"):
+        searched([Run1, Broken, Broken, Broken], runs=9)
+    assert "ended early after" in capsys.readouterr().out
+
+
+def test_an_interruption_says_what_was_done(searched: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        searched([Run1, KeyboardInterrupt()])
+    text = capsys.readouterr().out
+    assert "interrupted after" in text
+    assert "1 run: 1 valid" in text
+    assert "recovery paths" in text
+
+
+def test_no_run_begins_when_the_time_is_over(searched: Run) -> None:
+    code, text = searched([], runs=None, for_s=1e-9)
+    assert code == 3
+    assert "0 runs" in text
+
+
+def test_json_has_seeds_verdicts_and_coverage(searched: Run) -> None:
+    code, text = searched([Anomaly], as_json=True)
+    document = json.loads(text)
+    assert (code, document["exit"], document["seed"]) == (4, 4, 5)
+    assert (document["runs"][0]["kinds"], document["runs"][0]["known"]) == (["durability/lost"], [])
+    assert set(document["coverage"]) == {"faults", "overlapping faults", "ledger states", "recovery paths"}
+
+
+def test_the_command_that_repeats_a_run_gives_the_same_plan() -> None:
+    explorer = Explorer(search(beyond=1))
+    repeat = explorer._repeat(7)
+    assert " ".join(repeat) == "fencepost explore --runs 1 --seed 7 --mode unprotected --beyond 1"
+    assert Explorer(search(beyond=1, seed=7)).tree(0) == explorer.tree(2)

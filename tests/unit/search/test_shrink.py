@@ -1,0 +1,219 @@
+"""Shrinking with simulated runs: its decisions, its output, and its message at the time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from evidence.folder import new_run, point_latest
+from harness.vocabulary import loads, words
+from plans.document import parse
+from plans.exploring.generate import Asked, generate
+from plans.exploring.profile import load_profile
+from plans.load import load_tree, read
+from plans.models import Plan
+from plans.shrinking.lean import lean_tree
+from plans.shrinking.passes import PASSES
+from plans.shrinking.units import Tree, name_of, placed
+from plans.steps import faults_in
+from protocol.errors import UsageError
+from protocol.modes import MODES
+from search import shrink as shrinking
+from search.again import Again
+from search.kinds import NEVER_QUIET
+from search.running import Ended
+from search.shrink import Shrinker, TimeIsUpError, Wish, scenario_text
+from search.status import Status
+
+KIND = "durability/lost"
+Loses = Callable[[Tree], bool]
+
+
+class Told(Ended):
+    """A run with these kinds of failures."""
+
+    kinds = frozenset({KIND})
+
+
+class ToldOther(Ended):
+    """A run with another kind of failure."""
+
+    kinds = frozenset({"fencing/acked_after_fence"})
+    verdict = "anomaly"
+
+
+class Held(Ended):
+    """A run in which nothing was found."""
+
+    kinds: frozenset[str] = frozenset()
+    verdict = "valid"
+
+
+def found() -> Plan:
+    tree = generate(load_profile(), 1, Asked(frozenset(faults_in(words())), "unprotected"))
+    return load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="found")
+
+
+def loses(tree: Tree) -> bool:
+    names = [name_of(step) for _, step in placed(tree["steps"])]
+    return "append" in names and "kill" in names[names.index("append") :]
+
+
+@pytest.fixture
+def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shrinker]:
+    """A shrinker of a drawn plan whose runs fail with this chance where ``loses`` holds."""
+
+    def make(chance: float = 1.0, for_s: float | None = None) -> Shrinker:
+        plan, random = found(), Random(3)
+        folder: Any = type("Folder", (), {"path": tmp_path / "run" / "unprotected"})()
+        again = Again(folder, plan, 1, "unprotected", "4.18.0", frozenset({KIND}), measured=True)
+        wish = Wish("run", None, None, 0.95, for_s, 3, None, tmp_path)
+
+        def ran(ready: Plan, *_: object) -> Ended:
+            kind = Told if loses(lean_tree(ready)) and random.random() < chance else Held
+            return kind(new_run(tmp_path, "trial", 1), (), "", 0.0)
+
+        monkeypatch.setattr(shrinking, "carry_out", ran)
+        monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
+        judge: Any = None
+        return Shrinker(again, KIND, wish, judge, Status(quiet=True))
+
+    return make
+
+
+def reduced(one: Shrinker) -> Tree:
+    one.measure(lean_tree(one.again.plan))
+    for make_less in PASSES.values():
+        make_less(one.best, one.fails)
+    return one.best
+
+
+def test_only_what_the_failure_needs_is_left(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    small = reduced(one)
+    assert sorted(name_of(step) for _, step in placed(small["steps"])) == ["append", "create", "kill"]
+    assert one.runs < 120
+
+
+def test_what_fails_in_two_of_three_runs_is_shrunk_as_well(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker(chance=0.66)
+    small = reduced(one)
+    assert len(list(placed(small["steps"]))) < 8
+
+
+def test_what_does_not_fail_again_cannot_be_shrunk(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker(chance=0.0)
+    with pytest.raises(UsageError, match=r"did not fail again with durability/lost in 5 tries"):
+        reduced(one)
+
+
+def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    tree = lean_tree(one.again.plan)
+    one.measure(tree)
+    one.wish = Wish("run", None, None, 0.95, 1e-9, 3, None, Path())
+    with pytest.raises(TimeIsUpError):
+        one.fails({**tree, "steps": tree["steps"][:-1]})
+    assert one.best == tree
+
+
+def test_what_was_kept_by_chance_is_given_up_when_it_is_not_confirmed(
+    shrinker: Callable[..., Shrinker],
+) -> None:
+    one = shrinker()
+    small = reduced(one)
+    by_chance = {**small, "steps": [step for step in small["steps"] if name_of(step) != "kill"]}
+    one.kept.append(by_chance)
+    confirmed: list[Ended] = []
+    shrinking._confirm(one, confirmed)
+    assert one.best == small
+    assert [kind.kinds for kind in confirmed] == [frozenset({KIND})] * 3
+
+
+def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(
+    shrinker: Callable[..., Shrinker],
+) -> None:
+    one = shrinker()
+    reduced(one)
+    whole = one.kept[0]
+    one.kept[1:] = [{**tree, "steps": tree["steps"][:1]} for tree in one.kept[1:]]
+    shrinking._confirm(one, [])
+    assert one.best == whole
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "stays"),
+    [
+        (Told, "", True),
+        (ToldOther, "", True),
+        (Held, "b1 did not start", True),
+        (Held, "", False),
+    ],
+)
+def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
+    shrinker: Callable[..., Shrinker],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: type[Ended],
+    error: str,
+    stays: bool,
+) -> None:
+    one = shrinker()
+    trial = new_run(tmp_path, "trial", 1)
+    point_latest(tmp_path, trial)
+    monkeypatch.setattr(shrinking, "carry_out", lambda *_: kind(trial, (), error, 0.0))
+    one.run(one.again.plan)
+    assert trial.exists() == stays
+    assert (tmp_path / "latest").is_symlink() == stays
+
+
+def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) -> None:
+    found = ("answers/denied_held", "availability/slow", NEVER_QUIET, "closing/closed_below")
+    again = replace(shrinker().again, kinds=frozenset(found))
+    assert shrinking._kind(again, None) == "closing/closed_below"
+    assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
+
+
+def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    reduced(one)
+    confirmed = [Told(Path(), (), "", 0.0)] * 3
+    text = scenario_text(one, confirmed)
+    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    assert "failed in 3 of 3 runs" in " ".join(text.split())
+    assert plan.cluster.version == "4.18.0"
+    (stated,) = plan.expect["unprotected"]
+    assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
+
+
+def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    reduced(one)
+    one.again = replace(one.again, kinds=frozenset({KIND, "closing/closed_below"}))
+    plan = read(parse(scenario_text(one, []), "s.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    assert [entry.says for entry in plan.expect["unprotected"]] == ["defect", "defect"]
+
+
+def test_a_plan_that_leaves_the_cluster_in_trouble_is_a_scenario_that_states_nothing_of_it(
+    shrinker: Callable[..., Shrinker],
+) -> None:
+    one = shrinker()
+    reduced(one)
+    one.kind, one.again = NEVER_QUIET, replace(one.again, kinds=frozenset({NEVER_QUIET}))
+    text = scenario_text(one, [])
+    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    assert "What is left shows quiet/never" in " ".join(text.split())
+    assert [entry.says for entry in plan.expect["unprotected"]] == ["holds"]
+
+
+def test_the_scenario_of_what_shows_sometimes_says_so(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    reduced(one)
+    text = scenario_text(one, [Told(Path(), (), "", 0.0), Held(Path(), (), "", 0.0)])
+    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    assert [entry.says for entry in plan.expect["unprotected"]] == ["defect"]
