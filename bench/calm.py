@@ -18,8 +18,8 @@ from evidence.folder import RunFolder, remove_run
 from evidence.recorders import read_lines
 from harness.judging import judging
 from harness.narrator import Narrator
-from harness.order import Order, default_results
 from harness.preparing import Prepared, prepared
+from harness.request import RunRequest, default_results
 from harness.run import run
 from harness.vocabulary import loads, words
 from plans.conditions import Elapsed
@@ -67,7 +67,7 @@ def command(times: int, first_seed: int, for_s: float, results: Path | None) -> 
     place = results or default_results() / "calm"
     told: list[Calm] = []
     try:
-        for calm in carried_out(orders(times, first_seed, for_s, place), place):
+        for calm in carried_out(requests(times, first_seed, for_s, place), place):
             told.append(calm)
             click.echo(f"{len(told)} of {times}  {calm}")
             for finding in calm.found:
@@ -79,14 +79,14 @@ def command(times: int, first_seed: int, for_s: float, results: Path | None) -> 
     sys.exit(EXIT_ACCUSED if any(calm.found for calm in told) else EXIT_CLEAN)
 
 
-def orders(times: int, first_seed: int, for_s: float, results: Path) -> Iterator[Prepared]:
+def requests(times: int, first_seed: int, for_s: float, results: Path) -> Iterator[Prepared]:
     """The given number of runs: the soaks take turns, and with each round of them the modes."""
     modes = list(MODES)
     for number in range(first_seed - 1, first_seed - 1 + times):
         soak = SOAKS[number % len(SOAKS)]
         mode = modes[number // len(SOAKS) % len(modes)]
-        order = Order(soak, modes=(mode,), seed=number + 1, results=results)
-        yield prepared(order, without_faults(load(find(soak), words(), workloads=loads()), for_s))
+        request = RunRequest(soak, modes=(mode,), seed=number + 1, results=results)
+        yield prepared(request, without_faults(load(find(soak), words(), workloads=loads()), for_s))
 
 
 def without_faults(plan: Plan, for_s: float) -> Plan:

@@ -19,13 +19,13 @@ from bench.rows import Row, merged, read_rows, rows_of, write_rows
 from bench.table import PART, series_table
 from bench.units import stated_units
 from evidence.folder import remove_run
-from harness.controls import control_lines
+from harness.campaigns.controls import control_lines
 from harness.experiments.experiment import Experiment
 from harness.judging import judging
 from harness.narrator import Narrator
-from harness.order import default_results
 from harness.preparing import Prepared, prepare
 from harness.provenance import CHECKOUT
+from harness.request import default_results
 from harness.run import run
 from harness.vocabulary import loads, words
 from plans.load import find, load
@@ -138,7 +138,7 @@ def carrying_out(units: Sequence[Experiment], results: Path) -> Iterator[tuple[E
     with judging(results) as judge:
         for unit in units:
             began = time.monotonic()
-            prepared = prepare(unit.order(results))
+            prepared = prepare(unit.request(results))
             try:
                 result = run(prepared, judge, narrator)
             except _OURS:

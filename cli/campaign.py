@@ -80,10 +80,10 @@ def command(
     0 as expected, 1 a run that ended early or hung, 3 an inconclusive run, 4 an anomaly.
     """
     from cli.run import chosen_version
-    from harness.campaigns.campaign import Asked, run_campaign
+    from harness.campaigns.campaign import Options, run_campaign
     from harness.campaigns.listing import shard as part_of
     from harness.campaigns.listing import units_of
-    from harness.order import default_results
+    from harness.request import default_results
     from plans.campaign import campaigns, load_campaign
 
     if name is None:
@@ -101,7 +101,7 @@ def command(
             for unit in part_of(units_of(campaign, plans=Path(plans), version=version), *shard):
                 click.echo(str(unit))
         return 0
-    asked = Asked(
+    options = Options(
         results=results or default_results(),
         version=version,
         part=shard,
@@ -114,4 +114,4 @@ def command(
         annotate=annotate,
         quiet=quiet,
     )
-    return run_campaign(campaign, asked)
+    return run_campaign(campaign, options)

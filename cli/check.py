@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.options import AS_JSON, QUIET, RESULTS
-from harness.order import default_results
+from harness.request import default_results
 
 
 @click.command("check")
@@ -48,7 +48,7 @@ def command(
         return check_history(history, model=model, quiet=quiet, as_json=as_json)
     if model is not None:
         raise click.UsageError("--model goes with --history; a run's plan says what it is judged by")
-    from harness.series import check_series
+    from harness.experiments.series import check_series
 
     place = results or default_results()
     return check_series(runs or ("latest",), place, master=master, quiet=quiet, as_json=as_json)

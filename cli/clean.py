@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from cli.options import RESULTS
-from harness.order import default_results
+from harness.request import default_results
 
 
 @click.command("clean")

@@ -22,7 +22,7 @@ def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
     from cluster.doctor import checks, configuration_warnings
     from cluster.versions import DEFAULT_VERSION
-    from harness.order import properties_of
+    from harness.request import properties_of
 
     marks = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
     found = checks()

@@ -56,7 +56,7 @@ def command(
 
     Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """
-    from harness.order import default_results
+    from harness.request import default_results
     from plans.exploring.profile import DEFAULT
     from plans.nearest import unknown
     from plans.writing import plan_text

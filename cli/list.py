@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cli.options import RESULTS
-from harness.order import default_results
 from harness.provenance import CHECKOUT
+from harness.request import default_results
 from harness.verbs import typed
 
 if TYPE_CHECKING:

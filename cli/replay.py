@@ -32,7 +32,7 @@ def command(
 
     Exit codes: 0 it never failed, 3 an inconclusive run, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
     """
-    from harness.order import default_results
+    from harness.request import default_results
     from search.replay import replay
 
     return replay(

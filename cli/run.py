@@ -9,7 +9,7 @@ import click
 from cli.completion import of_scenarios
 from cli.options import AS_JSON, BOOKIE_CONF, PARALLEL, QUIET, RESULTS
 from evidence.folder import DEFAULT_BACKEND
-from harness.order import Order, default_results
+from harness.request import RunRequest, default_results
 
 
 @click.command("run")
@@ -90,7 +90,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Run SCENARIOS (names, or paths of YAML files) in each of their modes, and judge each run."""
-    from harness.series import run_series
+    from harness.experiments.series import run_series
 
     if pause_on:
         if parallel > 1:
@@ -99,8 +99,8 @@ def command(
 
         require_terminal()
     version = chosen_version(version, jars)
-    orders = [
-        Order(
+    requests = [
+        RunRequest(
             scenario=scenario,
             modes=modes,
             seed=seed,
@@ -118,7 +118,7 @@ def command(
         )
         for scenario in scenarios
     ]
-    return run_series(orders, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
+    return run_series(requests, times=times, parallel=parallel, master=master, quiet=quiet, as_json=as_json)
 
 
 def chosen_version(version: str | None, jars: Path | None) -> str | None:

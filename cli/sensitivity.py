@@ -55,7 +55,7 @@ def command(
     from harness.campaigns.listing import units_of
     from harness.experiments.running import Policy
     from harness.experiments.sensitivity import measure
-    from harness.order import default_results
+    from harness.request import default_results
     from plans.campaign import load_campaign
     from plans.defects import defects
     from plans.nearest import unknown

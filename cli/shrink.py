@@ -58,8 +58,8 @@ def command(
     Writes a scenario that `fencepost run FILE` runs. Exit codes: 0 written and confirmed, 3 not
     confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
     """
-    from harness.order import default_results
-    from search.shrink import Wish, shrink
+    from harness.request import default_results
+    from search.shrink import Options, shrink
 
-    wish = Wish(run, mode, finding, confidence, for_s, confirm, output, results or default_results())
-    return shrink(wish, quiet=quiet, as_json=as_json)
+    options = Options(run, mode, finding, confidence, for_s, confirm, output, results or default_results())
+    return shrink(options, quiet=quiet, as_json=as_json)

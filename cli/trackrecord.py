@@ -38,7 +38,7 @@ def command(
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """
-    from harness.order import default_results
+    from harness.request import default_results
     from harness.trackrecord.bugs import bugs
     from harness.trackrecord.carrying import carry_out
 

@@ -11,8 +11,8 @@ from typing import Any
 from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
+from evidence.folder import RunFolder
 from harness.acts.loads import end_load
-from harness.attempts import highest_attempts
 from harness.conditions import alive_and, quiet
 from harness.otherwise import noted
 from harness.stage import Stage
@@ -117,7 +117,7 @@ def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
 
 def _spans(stage: Stage) -> list[dict[str, Any]]:
     """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
-    highest = highest_attempts(stage.folder)
+    highest = _highest_attempts(stage.folder)
     bookies = sorted(stage.cluster.bookies)
     spans = []
     for ledger in stage.cluster.metadata.ledgers():
@@ -127,3 +127,30 @@ def _spans(stage: Stage) -> list[dict[str, Any]]:
         if last >= 0:
             spans.append({"ledger": ledger, "first": 0, "last": last, "bookies": bookies})
     return spans
+
+
+def _highest_attempts(folder: RunFolder) -> dict[int, int]:
+    """Ledger id -> highest id of an add that was invoked, or of an entry that was delivered.
+
+    Read from the clients' histories on the disk, so that a killed client counts too.
+    """
+    import numpy as np
+
+    from evidence.codes import Kind
+    from evidence.collect.histories import segment_files
+    from evidence.history import decode_segment
+
+    highest: dict[int, int] = {}
+    run_id = int(folder.run()["run_id"])
+    for file in segment_files(folder.operations):
+        table = decode_segment(file.path, run_id=run_id).operations
+        kind = np.asarray(table.column("kind"))
+        ledger = np.asarray(table.column("ledger"))
+        entry = np.asarray(table.column("entry"))
+        mask = np.isin(kind, [Kind.ADD, Kind.ENTRY]) & (ledger >= 0)
+        ids, position = np.unique(ledger[mask], return_inverse=True)
+        tops = np.full(len(ids), -1, dtype=np.int64)
+        np.maximum.at(tops, position, entry[mask])
+        for one, top in zip(ids.tolist(), tops.tolist(), strict=True):
+            highest[one] = max(top, highest.get(one, -1))
+    return highest

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cluster.interface import Exit
-from harness.space import full_disk
+from harness.cleaning import full_disk
 from harness.stage import Stage
 from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import FencepostError, LinkError, NotReadyError, StepError, UnplannedDeathError

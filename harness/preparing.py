@@ -1,4 +1,4 @@
-"""Preparation of a run: loads the plan, resolves names, checks the order against the plan.
+"""Preparation of a run: loads the plan, resolves names, checks the request against the plan.
 
 Every invalid request is refused here, with the value and the next step.
 """
@@ -6,7 +6,7 @@ Every invalid request is refused here, with the value and the next step.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -15,22 +15,24 @@ from cluster import artifacts, builds, disks
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.versions import DEFAULT_VERSION
-from harness.order import Order, properties_of
-from harness.seeding import require_seedable, with_changes
-from harness.space import require_space
+from evidence.folder import DEFAULT_BACKEND
+from harness.cleaning import require_space
+from harness.request import RunRequest, properties_of
 from harness.vocabulary import loads, words
-from plans.defects import ordered
+from plans.defects import assert_once, checked_cure, checked_defect, ordered
 from plans.load import find, load
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
 from plans.rounds import every
+from plans.versions import within
 from protocol.errors import IncapableError, PrerequisiteError, UsageError
 from protocol.modes import MODES
 from reports.seeded import MODIFIED
 
 _SEED_LIMIT = 2**31
 _WIDTH = 100
+_CHANGES = "`fencepost list defects` and `fencepost list cures` have the names, processes and releases"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Prepared:
     (``PlanError``).
     """
 
-    order: Order
+    request: RunRequest
     plan: Plan
     seed: int
     modes: tuple[str, ...]
@@ -56,36 +58,36 @@ class Prepared:
         return resolve(self.plan, self.seed, mode)
 
 
-def prepare(order: Order) -> Prepared:
+def prepare(request: RunRequest) -> Prepared:
     """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
-    plan = load(find(order.scenario), words(), workloads=loads(), settings=dict(order.settings))
-    if order.rounds is not None:
-        plan = with_rounds(plan, order.rounds)
-    plan = with_changes(plan, order.seed_defects, order.cures)
-    for mode in order.modes:
+    plan = load(find(request.scenario), words(), workloads=loads(), settings=dict(request.settings))
+    if request.rounds is not None:
+        plan = with_rounds(plan, request.rounds)
+    plan = with_changes(plan, request.seed_defects, request.cures)
+    for mode in request.modes:
         if mode not in MODES:
             raise UsageError(
                 unknown("mode", mode, MODES), remedy=f"{plan.name} runs in {', '.join(plan.modes)}"
             )
-    return prepared(order, plan)
+    return prepared(request, plan)
 
 
-def prepared(order: Order, plan: Plan) -> Prepared:
-    """Check an order whose plan is at hand against this machine, and fetch what it needs."""
-    place = backend(order.backend)
-    seed = order.seed if order.seed is not None else secrets.randbelow(_SEED_LIMIT)
-    version = order.version or plan.cluster.version or DEFAULT_VERSION
-    ready = Prepared(order, plan, seed, order.modes or plan.modes, version)
-    for path in (order.bookie_conf, order.client_conf):
+def prepared(request: RunRequest, plan: Plan) -> Prepared:
+    """Check a request whose plan is at hand against this machine, and fetch what it needs."""
+    place = backend(request.backend)
+    seed = request.seed if request.seed is not None else secrets.randbelow(_SEED_LIMIT)
+    version = request.version or plan.cluster.version or DEFAULT_VERSION
+    ready = Prepared(request, plan, seed, request.modes or plan.modes, version)
+    for path in (request.bookie_conf, request.client_conf):
         properties_of(path)
-    _examine_machine(order.results)
+    _examine_machine(request.results)
     require_disks(plan)
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
-    require_seedable((*plan.cluster.seed_defects, *plan.cluster.cures), versions, order.backend)
+    require_seedable((*plan.cluster.seed_defects, *plan.cluster.cures), versions, request.backend)
     for needed in versions:
         builds.require_adopted(needed)
         artifacts.class_path(needed)
-    place.prepare(versions, order.results)
+    place.prepare(versions, request.results)
     return ready
 
 
@@ -131,3 +133,42 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:
         "dim",
     )
     yield f"  folder {path}", "dim"
+
+
+def with_changes(plan: Plan, defects: Sequence[str], cures: Sequence[str]) -> Plan:
+    """The plan with the defects and cures that the user asks for; ``UsageError`` for what is neither."""
+    if not defects and not cures:
+        return plan
+    changes = {
+        "seed_defects": _together(plan.cluster.seed_defects, defects, checked_defect),
+        "cures": _together(plan.cluster.cures, cures, checked_cure),
+    }
+    return plan.model_copy(update={"cluster": plan.cluster.model_copy(update=changes)})
+
+
+def _together(stated: Sequence[str], asked: Sequence[str], check: Callable[[str], str]) -> tuple[str, ...]:
+    together = tuple(dict.fromkeys((*stated, *asked)))
+    try:
+        assert_once(map(check, together))
+    except ValueError as error:
+        raise UsageError(str(error), remedy=_CHANGES) from None
+    return together
+
+
+def require_seedable(orders: Sequence[str], versions: Sequence[str], backend: str) -> None:
+    """Refuse changes on another backend than plain processes, and on releases that lack their place."""
+    if not orders:
+        return
+    if backend != DEFAULT_BACKEND:
+        raise IncapableError(
+            f"seeded defects and cures are not available with the backend {backend}",
+            remedy=f"run with --backend {DEFAULT_BACKEND}",
+        )
+    artifacts.agent_jar()
+    for change in map(ordered, orders):
+        for version in versions:
+            if not within(version, change.releases):
+                raise UsageError(
+                    f"{change.kind} {change.name} needs BookKeeper {change.releases}, not {version}",
+                    remedy=_CHANGES,
+                )

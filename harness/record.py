@@ -22,17 +22,17 @@ from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness.acts.loads import abandon_all
+from harness.cleaning import full_disk
 from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
-from harness.order import properties_of
 from harness.otherwise import by_itself
 from harness.pausing import pause
+from harness.perform import carry_out
 from harness.preparing import Prepared
 from harness.provenance import clock, load_since, provenance, waited_ns
-from harness.rounds import carry_out
-from harness.space import full_disk
-from harness.stage import Ledgers, Stage, told
+from harness.request import properties_of
+from harness.stage import Ledgers, Stage, format_death
 from nemesis.active import Active
 from plans.models import ClusterSpec
 from plans.resolve import ResolvedPlan
@@ -63,7 +63,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)
         narrator.event(_starting(spec))
-        with backend(prepared.order.backend).cluster(spec) as cluster:
+        with backend(prepared.request.backend).cluster(spec) as cluster:
             narrator.event("all processes are ready")
             if judge is not None:
                 judge.wait_warm()
@@ -72,15 +72,15 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
             stage = Stage(cluster, active, ledgers, narrator, plan, folder, steps)
             try:
                 finals = _play(stage)
-                if prepared.order.pause_on and judge is not None:
-                    pause(stage, judge, on=prepared.order.pause_on)
+                if prepared.request.pause_on and judge is not None:
+                    pause(stage, judge, on=prepared.request.pause_on)
             finally:
                 wire = _wire(cluster, narrator)
                 unplanned = cluster.unplanned()
                 for number, death in enumerate(unplanned, start=1):
-                    narrator.event(f"UNPLANNED: {told(death)}", style="red")
+                    narrator.event(f"UNPLANNED: {format_death(death)}", style="red")
                     faults.write(_unplanned_fault(number, death))
-                stage.otherwise += [told(death) for death in stage.unnoted()]
+                stage.otherwise += [format_death(death) for death in stage.unnoted()]
             narrator.event("stopping everything")
         transactions(folder)
         load = load_since(began_ns, waited_before_ns)
@@ -89,7 +89,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     foreign = [death for death in unplanned if not by_itself(death)]
     if foreign:
         raise UnplannedDeathError(
-            "; ".join(map(told, foreign)),
+            "; ".join(map(format_death, foreign)),
             remedy=f"its log is in {folder.servers}; judge with `fencepost check`",
         )
 
@@ -114,7 +114,7 @@ def _play(stage: Stage) -> dict[str, Any]:
 
 
 def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
-    order, cluster = prepared.order, plan.plan.cluster
+    request, cluster = prepared.request, plan.plan.cluster
     placing = _placing(cluster, folder)
     return RunSpec(
         folder=folder,
@@ -126,8 +126,8 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
         versions=cluster.versions,
         bookie_conf=placing | cluster.bookie_conf,
         client_conf=placing | cluster.client_conf,
-        user_bookie_conf=properties_of(order.bookie_conf),
-        user_client_conf=properties_of(order.client_conf),
+        user_bookie_conf=properties_of(request.bookie_conf),
+        user_client_conf=properties_of(request.client_conf),
         disks=cluster.disks,
         autorecovery=cluster.autorecovery,
         autorecovery_conf=placing | cluster.autorecovery_conf,
@@ -175,16 +175,16 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, A
         **plan.as_json(),
         "run_id": str(spec.run_id),
         "scenario": plan.plan.name,
-        "source": prepared.order.scenario,
-        "rounds": prepared.order.rounds,
-        **({"repeat": list(prepared.order.repeat)} if prepared.order.repeat else {}),
+        "source": prepared.request.scenario,
+        "rounds": prepared.request.rounds,
+        **({"repeat": list(prepared.request.repeat)} if prepared.request.repeat else {}),
         "bookkeeper": spec.version,
         "versions": {name: spec.version_of(name) for name in spec.sources},
         "clients": spec.client_numbers,
         "bookies": bookies,
         "others": spec.other_numbers,
-        "backend": prepared.order.backend,
-        "conf": spec.describe(backend(prepared.order.backend).network),
+        "backend": prepared.request.backend,
+        "conf": spec.describe(backend(prepared.request.backend).network),
         "user_conf": {"bookie": dict(spec.user_bookie_conf), "client": dict(spec.user_client_conf)},
         **provenance(),
     }
@@ -213,7 +213,7 @@ def _end(
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
         "histories": _histories(stage.folder),
-        "unplanned": [told(death) for death in unplanned],
+        "unplanned": [format_death(death) for death in unplanned],
         "finals": {"ledgers": finals},
     }
 

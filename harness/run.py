@@ -1,4 +1,4 @@
-"""The spine: one prepared order from plan to verdict, for each of its modes in turn.
+"""The spine: one prepared request from plan to verdict, for each of its modes in turn.
 
 Folder, cluster, steps, observation, closed evidence (``harness.record``); collection and
 judgement (``harness.judging``); comparison and report here. What each station does is in the
@@ -27,11 +27,11 @@ from reports.text import mode_title, verdict_lines
 
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:
-    """Run one order: each mode has its own cluster, folder and verdict.
+    """Run one request: each mode has its own cluster, folder and verdict.
 
     ``path`` is the run's folder where the caller has made it; it also has what an error left there.
     """
-    plan, results = prepared.plan, prepared.order.results
+    plan, results = prepared.plan, prepared.request.results
     path = path or new_run(results, plan.name, prepared.seed)
     point_latest(results, path)
     narrator.lines(introduction(prepared, path))
@@ -60,7 +60,7 @@ def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
 
 
 def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
-    """Record one order in the folder ``path``, of which another process judges every mode."""
+    """Record one request in the folder ``path``, of which another process judges every mode."""
     for mode in prepared.modes:
         folder = RunFolder.create(path, mode)
         with at_work(folder), narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
@@ -99,7 +99,7 @@ def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Nar
         with _told_where(folder, narrator):
             record(prepared, folder, judge, narrator)
             result = _judged(folder, judge, narrator)
-        if result.comparison.met and not prepared.order.keep:
+        if result.comparison.met and not prepared.request.keep:
             drop_directories(folder)
     return replace(result, took_s=time.monotonic() - began)
 

@@ -11,15 +11,15 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from cluster.interface import Client, Cluster, Exit
-from evidence.collect.logs import LogEvent
+from evidence.collect.logs import GrowingLog, LogEvent
 from evidence.folder import RunFolder
 from evidence.names import NAMED
 from evidence.recorders import Recorder
-from harness.heard import Heard
 from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
@@ -29,7 +29,7 @@ from protocol.errors import FencepostError, NotReadyError, StepError, UnplannedD
 _LOOK_ROUND_S = 0.2
 
 
-def told(death: Exit) -> str:
+def format_death(death: Exit) -> str:
     """A death that the harness did not cause, as a phrase."""
     how = f"signal {death.signal}" if death.signal is not None else f"exit code {death.code}"
     return f"{death.server} (boot {death.boot}) ended on its own with {how}"
@@ -104,6 +104,24 @@ class Ledgers:
         return handle
 
 
+class BootLogs:
+    """The events in the logs of boots while the run goes on; each line is read once, from any thread.
+
+    The events equal those in the evidence.
+    """
+
+    def __init__(self) -> None:
+        self._logs: dict[Path, tuple[GrowingLog, list[LogEvent]]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, server: str, boot: int, log: Path) -> Sequence[LogEvent]:
+        """The events of one boot up to now, in its order; none of a boot that has no log yet."""
+        with self._lock:
+            growing, events = self._logs.setdefault(log, (GrowingLog(server, boot, log), []))
+            events.extend(growing.more())
+            return tuple(events)
+
+
 @dataclass
 class Load:
     """One background load: its thread, and how it is ended."""
@@ -137,7 +155,7 @@ class Stage:
     ended_by: FencepostError | None = None
     otherwise: list[str] = field(default_factory=list)
     _noted: set[Exit] = field(default_factory=set)
-    _heard: Heard = field(default_factory=Heard)
+    _logs: BootLogs = field(default_factory=BootLogs)
 
     def client(self, name: str) -> Client:
         """A client of the plan by name."""
@@ -152,9 +170,9 @@ class Stage:
         self.censuses += 1
         return self.censuses
 
-    def heard(self, name: str) -> Sequence[LogEvent]:
+    def boot_log(self, name: str) -> Sequence[LogEvent]:
         """The events in the log of a process's present or last boot up to now."""
-        return self._heard.of(name, self.cluster.process(name).boot, self.cluster.log(name))
+        return self._logs.of(name, self.cluster.process(name).boot, self.cluster.log(name))
 
     def observe_metadata(self) -> None:
         """Let the observer follow every ledger's metadata from here on."""
@@ -192,7 +210,7 @@ class Stage:
         """Raise ``UnplannedDeathError`` when a process has ended on its own, ``StepError`` once steps end."""
         if deaths := self.unnoted():
             raise UnplannedDeathError(
-                "; ".join(map(told, deaths)), remedy=f"the logs are in {self.folder.servers}"
+                "; ".join(map(format_death, deaths)), remedy=f"the logs are in {self.folder.servers}"
             )
         if self.ended_by is not None:
             raise StepError(f"the steps ended meanwhile: {self.ended_by}")

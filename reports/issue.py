@@ -12,7 +12,7 @@ from evidence.findings import Verdict
 from evidence.folder import FoundRun
 from evidence.recorders import read_lines
 from protocol.modes import MODES
-from reports.explain.moments import told
+from reports.explain.moments import format_moments
 from reports.page.proof import proof_of
 from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.redaction import redactor_for
@@ -93,7 +93,7 @@ def _proof(mode: StoredMode) -> Iterator[str]:
     if proof is None:
         return
     yield from ("", f"## The life of {_safe(proof.title)}", "", "Seconds since the run began.", "", "```text")
-    yield from (line.replace("```", "'''") for line in told(proof.moments, mode.began_ns))
+    yield from (line.replace("```", "'''") for line in format_moments(proof.moments, mode.began_ns))
     if proof.hidden:
         yield f"  {proof.hidden:,} moments in the middle are left out"
     yield "```"

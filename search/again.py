@@ -8,8 +8,8 @@ from pathlib import Path
 from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
 from harness.bundles.opening import is_bundle, opened
-from harness.order import Order
 from harness.preparing import Prepared, prepared
+from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.executed import begins, executed
 from plans.models import Plan
@@ -50,7 +50,7 @@ class Again:
     def prepare(self, plan: Plan, results: Path, repeat: tuple[str, ...]) -> Prepared:
         """``plan`` (this one, or less of it) ready to run with the seed and the release of the run."""
         only = plan.model_copy(update={"modes": (self.mode,)})
-        order = Order(
+        request = RunRequest(
             scenario=plan.name,
             modes=(self.mode,),
             seed=self.seed,
@@ -59,7 +59,7 @@ class Again:
             results=results,
             repeat=repeat,
         )
-        return prepared(order, only)
+        return prepared(request, only)
 
 
 def find_again(results: Path, reference: str, mode: str | None) -> Again:

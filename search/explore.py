@@ -14,8 +14,8 @@ from typing import Any
 
 from evidence.findings import Verdict
 from harness.judging import Judge, judging
-from harness.order import Order
 from harness.preparing import Prepared, prepared
+from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.exploring.generate import Asked, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
@@ -91,14 +91,14 @@ class Explorer:
         seed = self.first + number
         source = f"profile {self.profile.name}, seed {seed}"
         plan = load_tree(self.tree(number), words(), workloads=loads(), modes=tuple(MODES), source=source)
-        order = Order(
+        request = RunRequest(
             scenario=plan.name,
             seed=seed,
             version=self.search.version,
             results=self.search.results,
             repeat=self._repeat(seed),
         )
-        return prepared(order, plan)
+        return prepared(request, plan)
 
     def _repeat(self, seed: int) -> tuple[str, ...]:
         search = self.search

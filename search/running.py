@@ -92,7 +92,7 @@ def carry_out(prepared: Prepared, judge: Judge, watch: Callable[[str], None]) ->
     ``watch`` is called with progress messages. An interruption is not caught.
     """
     began = time.monotonic()
-    path = new_run(prepared.order.results, prepared.plan.name, prepared.seed)
+    path = new_run(prepared.request.results, prepared.plan.name, prepared.seed)
     narrator = Narrator(quiet=True, watch=watch)
     try:
         modes, error = run(prepared, judge, narrator, path=path).modes, ""

@@ -46,8 +46,8 @@ NAME = "shrunk"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the user asked for; ``kind`` is the finding that must stay, None for the severest."""
+class Options:
+    """The user's options; ``kind`` is the finding that must stay, None for the severest."""
 
     reference: str
     mode: str | None
@@ -69,7 +69,7 @@ class Shrinker:
 
     again: Again
     kind: str
-    wish: Wish
+    options: Options
     judge: Judge
     status: Status
     test: SequentialTest | None = None
@@ -105,20 +105,22 @@ class Shrinker:
                 f"the run did not fail again with {self.kind} in {tried} tries, so nothing can be decided",
                 remedy=f"see how often it fails: fencepost replay {' '.join(self.again.words)} --times 20",
             )
-        self.test = sequential_test(failed / tried, self.wish.confidence)
+        self.test = sequential_test(failed / tried, self.options.confidence)
         self.kept = [tree]
         return failed, tried
 
     def run(self, plan: Plan, *, boxed: bool = True) -> Ended:
         """Run a plan once, within the time limit; its folder is removed unless it failed in any way."""
-        if boxed and self.wish.for_s is not None and self.status.took_s > self.wish.for_s:
+        if boxed and self.options.for_s is not None and self.status.took_s > self.options.for_s:
             raise TimeIsUpError
         repeat = ("fencepost", "shrink", *self.again.words)
         self.status.begins(f"{self.runs} runs, {_told(self.best)}")
         self.runs += 1
-        ended = carry_out(self.again.prepare(plan, self.wish.results, repeat), self.judge, self.status.doing)
+        ended = carry_out(
+            self.again.prepare(plan, self.options.results, repeat), self.judge, self.status.doing
+        )
         if not (ended.kinds or ended.error):
-            remove_run(self.wish.results, ended.path)
+            remove_run(self.options.results, ended.path)
         return ended
 
     def plan(self, tree: Tree) -> Plan:
@@ -164,16 +166,16 @@ class Shrinker:
         return plan
 
 
-def shrink(wish: Wish, *, quiet: bool, as_json: bool) -> int:
+def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     """Shrink a stored run; 0 when the smallest plan was written and failed when it was confirmed, else 3."""
     status = Status(quiet=quiet or as_json)
-    again = find_again(wish.results, wish.reference, wish.mode)
-    kind = _kind(again, wish.kind)
-    output = wish.output or again.path.parent / f"{NAME}.yaml"
+    again = find_again(options.results, options.reference, options.mode)
+    kind = _kind(again, options.kind)
+    output = options.output or again.path.parent / f"{NAME}.yaml"
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
     confirmed: list[Ended] = []
-    with judging(wish.results) as judge, status.live():
-        shrinker = Shrinker(again, kind, wish, judge, status)
+    with judging(options.results) as judge, status.live():
+        shrinker = Shrinker(again, kind, options, judge, status)
         first = lean_tree(again.plan)
         failed, tried = shrinker.measure(first)
         status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
@@ -203,7 +205,7 @@ def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
     back = 1
     while True:
         confirmed[:] = []
-        for _ in range(shrinker.wish.confirm):
+        for _ in range(shrinker.options.confirm):
             confirmed.append(shrinker.run(shrinker.plan(shrinker.best), boxed=False))
         if not confirmed or len(shrinker.kept) == 1 or any(shrinker.kind in one.kinds for one in confirmed):
             return

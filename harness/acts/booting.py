@@ -24,7 +24,7 @@ def said(stage: Stage, step: Any) -> tuple[bool, str]:
     """
     process = stage.cluster.process(step.target)
     too_late = step.event in _BEFORE_READY and ready(stage, step)[0]  # looked at before the log
-    found = Counter(one.event for one in stage.heard(step.target))
+    found = Counter(one.event for one in stage.boot_log(step.target))
     who, times = f"{step.target} boot {process.boot}", found[step.event]
     if times >= step.times:
         return True, f"{who} logged {step.event}" + (f" {times} times" if times > 1 else "")

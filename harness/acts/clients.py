@@ -166,8 +166,8 @@ def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
     def carry_out(stage: Stage, step: Any) -> Done:
         handle = stage.ledgers.handle(step.client, step.ledger)
         reply = stage.call(step.client, do, handle=handle, **parameters)
-        heard = {key: reply.get(key, "-") for key in ("lac", "last_entry")}
-        return ended(reply, sentence.format(client=step.client, ledger=step.ledger, **heard))
+        found = {key: reply.get(key, "-") for key in ("lac", "last_entry")}
+        return ended(reply, sentence.format(client=step.client, ledger=step.ledger, **found))
 
     return carry_out
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cluster.interface import HasSnapshots, Refusal
 from harness.acts.registry import Done, act
-from harness.checking import await_preboot_check
+from harness.conditions import await_preboot_check
 from harness.stage import Stage
 from nemesis.registry import FAULTS
 from plans.steps import Start

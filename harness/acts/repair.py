@@ -118,7 +118,7 @@ def _ended_since(
     starts, ends = _AUDITS[audit]
     for name in repairs.autorecovery:
         began: LogEvent | None = None
-        for event in stage.heard(name):
+        for event in stage.boot_log(name):
             if event.event == starts:
                 began = event
             elif event.event == ends and _after(began, since_ns, since_ms):

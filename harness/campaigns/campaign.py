@@ -23,19 +23,19 @@ from harness.campaigns.page import page
 from harness.campaigns.pruning import prune
 from harness.campaigns.summary import markdown, notices
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy
 from harness.experiments.store import Store, begin, nights, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
 
-_STYLES = {Came.AS_EXPECTED: "green", Came.IMPOSSIBLE: "yellow"}
+_STYLES = {Status.AS_EXPECTED: "green", Status.IMPOSSIBLE: "yellow"}
 SUMMARY, JUNIT = "summary.md", "junit.xml"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user asked for besides the file: see ``fencepost campaign --help``."""
+class Options:
+    """The user's options besides the file: see ``fencepost campaign --help``."""
 
     results: Path
     version: str | None = None
@@ -50,86 +50,86 @@ class Asked:
     quiet: bool = False
 
 
-def run_campaign(campaign: Campaign, asked: Asked) -> int:
+def run_campaign(campaign: Campaign, options: Options) -> int:
     """Run the pending experiments, write the reports into the night's folder, and return the exit code."""
-    narrator = Narrator(quiet=asked.quiet)
-    place = asked.results / "campaigns" / _name(campaign, asked)
-    units = shard(units_of(campaign, plans=place / "plans", version=asked.version), *asked.part)
-    night = _night(campaign, asked, place, units)
-    before = _last(place, night)
-    waiting = len(night.waiting(units))
+    narrator = Narrator(quiet=options.quiet)
+    place = options.results / "campaigns" / _name(campaign, options)
+    units = shard(units_of(campaign, plans=place / "plans", version=options.version), *options.part)
+    store = _store(campaign, options, place, units)
+    before = _last(place, store)
+    waiting = len(store.waiting(units))
     narrator.line(
         f"campaign {campaign.name}: {counted(len(units), 'run')}, {len(units) - waiting} done already"
     )
-    narrator.line(f"  folder {night.path}")
+    narrator.line(f"  folder {store.path}")
     policy = Policy(
-        total_s=asked.total_s if asked.total_s is not None else campaign.limits.total_s,
-        parallel=asked.parallel,
+        total_s=options.total_s if options.total_s is not None else campaign.limits.total_s,
+        parallel=options.parallel,
     )
 
     def begun() -> Iterator[Experiment]:
-        for one in night.waiting(units):
-            if asked.parallel > 1:
+        for one in store.waiting(units):
+            if options.parallel > 1:
                 narrator.line(f"  begins {one}")
             yield one
 
     try:
-        with closing(carry_out(campaign, night, begun(), policy)) as outcomes:
+        with closing(carry_out(campaign, store, begun(), policy)) as outcomes:
             for number, outcome in enumerate(outcomes, start=1):
                 _tell(narrator, f"{number} of {waiting}", outcome)
     finally:
-        code = _conclude(campaign, asked, night, units, before, narrator)
+        code = _conclude(campaign, options, store, units, before, narrator)
     for path in prune(place, campaign.keep.nights):
         narrator.line(f"removed: {path}")
     return code
 
 
-def _name(campaign: Campaign, asked: Asked) -> str:
-    number, of = asked.part
+def _name(campaign: Campaign, options: Options) -> str:
+    number, of = options.part
     return campaign.name if of == 1 else f"{campaign.name}-{number}-of-{of}"
 
 
-def _night(campaign: Campaign, asked: Asked, place: Path, units: Sequence[Experiment]) -> Store:
-    found = unfinished(place, units) if campaign.resume and not asked.new else None
+def _store(campaign: Campaign, options: Options, place: Path, units: Sequence[Experiment]) -> Store:
+    found = unfinished(place, units) if campaign.resume and not options.new else None
     return found or begin(place, campaign.name, units)
 
 
-def _last(place: Path, night: Store) -> list[Outcome]:
+def _last(place: Path, store: Store) -> list[Outcome]:
     """The results of the night before this one."""
-    others: Iterator[Store] = (other for other in nights(place) if other.path != night.path)
+    others: Iterator[Store] = (other for other in nights(place) if other.path != store.path)
     return [outcome for other in islice(others, 1) for outcome in other.outcomes]
 
 
 def _conclude(
     campaign: Campaign,
-    asked: Asked,
-    night: Store,
+    options: Options,
+    store: Store,
     units: Sequence[Experiment],
     before: Sequence[Outcome],
     narrator: Narrator,
 ) -> int:
-    outcomes, left = night.outcomes, night.waiting(units)
+    outcomes, left = store.outcomes, store.waiting(units)
     code, why = decision(
         outcomes,
         left=len(left),
         unfinished_fails=campaign.unfinished == "fail",
-        unknown_warns=asked.unknown_warns,
+        unknown_warns=options.unknown_warns,
     )
     changed = changes(outcomes, before) if before else []
-    cells = measured(campaign.matrix, night) if campaign.matrix else []
+    cells = measured(campaign.matrix, store) if campaign.matrix else []
     told = Conclusion(campaign, outcomes, changed, len(left), why, cells)
-    for path in filter(None, (night.path / SUMMARY, asked.markdown)):
+    for path in filter(None, (store.path / SUMMARY, options.markdown)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(markdown(told), encoding="utf-8")
-    write_text(night.path / PAGE, page(told, night.path))
-    for path in filter(None, (night.path / JUNIT, asked.junit)):
+    write_text(store.path / PAGE, page(told, store.path))
+    for path in filter(None, (store.path / JUNIT, options.junit)):
         write_junit(path, campaign.name, outcomes, left)
-    if asked.annotate:
-        for line in notices(outcomes, unknown_warns=asked.unknown_warns):
+    if options.annotate:
+        for line in notices(outcomes, unknown_warns=options.unknown_warns):
             print(line)
-    narrator.line(f"summary: {night.path / SUMMARY}")
-    narrator.line(f"page:    {night.path / PAGE}")
-    fine = sum(one.came is Came.AS_EXPECTED for one in outcomes)
+    narrator.line(f"summary: {store.path / SUMMARY}")
+    narrator.line(f"page:    {store.path / PAGE}")
+    fine = sum(one.came is Status.AS_EXPECTED for one in outcomes)
     unfinished_text = f", {len(left)} not run" if left else ""
     print(f"{fine} of {len(outcomes)} runs as expected{unfinished_text}; exit {code}: {why}")
     sys.stdout.flush()

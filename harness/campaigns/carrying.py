@@ -7,36 +7,36 @@ from dataclasses import replace
 
 from evidence.folder import remove_run
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy, run_all, unknown_again
 from harness.experiments.store import RUNS, Store
-from harness.experiments.workers import Crew
+from harness.experiments.workers import WorkerPool
 from plans.campaign import Campaign
 
 
 def carry_out(
-    campaign: Campaign, night: Store, waiting: Iterable[Experiment], policy: Policy
+    campaign: Campaign, store: Store, waiting: Iterable[Experiment], policy: Policy
 ) -> Generator[Outcome, None, None]:
     """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing."""
-    crew = Crew(night.path, night.path / RUNS, run_s=campaign.limits.run_s, parallel=policy.parallel)
-    once_more = unknown_again(crew.carry_out, campaign.unknown_again)
-    with night.alone(), crew:
-        for outcome in run_all(waiting, once_more, policy, stop=crew.stop):
-            kept = _kept(campaign, night, outcome)
-            night.add(kept)
+    pool = WorkerPool(store.path, store.path / RUNS, run_s=campaign.limits.run_s, parallel=policy.parallel)
+    once_more = unknown_again(pool.carry_out, campaign.unknown_again)
+    with store.alone(), pool:
+        for outcome in run_all(waiting, once_more, policy, stop=pool.stop):
+            kept = _kept(campaign, store, outcome)
+            store.add(kept)
             yield kept
 
 
-def _kept(campaign: Campaign, night: Store, outcome: Outcome) -> Outcome:
+def _kept(campaign: Campaign, store: Store, outcome: Outcome) -> Outcome:
     """The outcome without its folder where the campaign's rule does not keep it."""
-    if outcome.came is not Came.AS_EXPECTED or campaign.keep.as_expected == "all" or not outcome.folder:
+    if outcome.came is not Status.AS_EXPECTED or campaign.keep.as_expected == "all" or not outcome.folder:
         return outcome
     again = any(
         (one.scenario, one.mode, one.version) == (outcome.scenario, outcome.mode, outcome.version)
         and one.folder
-        for one in night.outcomes
+        for one in store.outcomes
     )
     if campaign.keep.as_expected == "first" and not again:
         return outcome
-    remove_run(night.path / RUNS, night.path / RUNS / outcome.folder)
+    remove_run(store.path / RUNS, store.path / RUNS / outcome.folder)
     return replace(outcome, folder="")

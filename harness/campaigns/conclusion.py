@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from checkers.facts.wording import counted
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Measured
-from harness.experiments.outcomes import Came, Outcome, counts
+from harness.experiments.outcomes import Outcome, Status, counts
 from plans.campaign import Campaign
 
 
@@ -24,7 +24,7 @@ class Group:
     @property
     def fine(self) -> int:
         """Number of runs that were as expected."""
-        return sum(one.came is Came.AS_EXPECTED for one in self.outcomes)
+        return sum(one.came is Status.AS_EXPECTED for one in self.outcomes)
 
     @property
     def took_s(self) -> float:
@@ -58,8 +58,8 @@ class Conclusion:
     @property
     def failed(self) -> list[Outcome]:
         """What is to be looked at, the worst first."""
-        order = list(Came)
-        found = [one for one in self.outcomes if one.came is not Came.AS_EXPECTED]
+        order = list(Status)
+        found = [one for one in self.outcomes if one.came is not Status.AS_EXPECTED]
         return sorted(found, key=lambda one: order.index(one.came))
 
     @property

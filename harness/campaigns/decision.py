@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checkers.facts.wording import counted
-from harness.experiments.outcomes import Came, Outcome, counts
+from harness.experiments.outcomes import Outcome, Status, counts
 from protocol.exit_codes import ExitCode
 
 _CODES = (
-    (Came.ANOMALY, ExitCode.ANOMALY),
-    (Came.ERROR, ExitCode.HARNESS),
-    (Came.HUNG, ExitCode.HARNESS),
-    (Came.UNKNOWN, ExitCode.UNKNOWN),
+    (Status.ANOMALY, ExitCode.ANOMALY),
+    (Status.ERROR, ExitCode.HARNESS),
+    (Status.HUNG, ExitCode.HARNESS),
+    (Status.UNKNOWN, ExitCode.UNKNOWN),
 )
 
 
@@ -26,12 +26,12 @@ def decision(
     """
     found = counts(outcomes)
     for came, code in _CODES:
-        if came in found and not (came is Came.UNKNOWN and unknown_warns):
+        if came in found and not (came is Status.UNKNOWN and unknown_warns):
             first = next(one for one in outcomes if one.came is came)
-            said = "not proven" if came is Came.UNKNOWN else came.value
+            said = "not proven" if came is Status.UNKNOWN else came.value
             return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
     if left and unfinished_fails:
         return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
-    if Came.AS_EXPECTED not in found:
+    if Status.AS_EXPECTED not in found:
         return ExitCode.UNKNOWN, "not proven: no run reached its end"
     return ExitCode.AS_EXPECTED, "as expected"

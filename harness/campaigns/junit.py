@@ -9,14 +9,14 @@ from pathlib import Path
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 
 _RESULTS = {
-    Came.ANOMALY: Failure,
-    Came.UNKNOWN: Failure,
-    Came.ERROR: Error,
-    Came.HUNG: Error,
-    Came.IMPOSSIBLE: Skipped,
+    Status.ANOMALY: Failure,
+    Status.UNKNOWN: Failure,
+    Status.ERROR: Error,
+    Status.HUNG: Error,
+    Status.IMPOSSIBLE: Skipped,
 }
 _NO_TIME = "not started in time"
 
@@ -49,5 +49,5 @@ def _skipped(unit: Experiment) -> TestCase:
     return case
 
 
-def _said(came: Came) -> str:
-    return "not proven" if came is Came.UNKNOWN else came.value
+def _said(came: Status) -> str:
+    return "not proven" if came is Status.UNKNOWN else came.value

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
-from harness.controls import Settings, control_runs, setting_text
+from harness.campaigns.controls import Settings, control_runs, setting_text
 from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, Runs

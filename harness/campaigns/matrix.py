@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evidence.folder import RunFolder
 from harness.decisions import decisions
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.store import RUNS, Store
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
@@ -49,11 +49,11 @@ class Measured:
         return self.heat is Heat.NOTHING or self.heat in _ALLOWED[kept(self.cell, self.mode)].split()
 
 
-def measured(matrix: Matrix, night: Store) -> list[Measured]:
+def measured(matrix: Matrix, store: Store) -> list[Measured]:
     """Every cell in every mode, in the order of the matrix; cells that did not run have no heat."""
-    done = {(one.scenario, one.mode): one for one in night.outcomes}
+    done = {(one.scenario, one.mode): one for one in store.outcomes}
     return [
-        _measured(cell, mode, done.get((f"matrix/{cell.name}", mode)), night.path / RUNS)
+        _measured(cell, mode, done.get((f"matrix/{cell.name}", mode)), store.path / RUNS)
         for cell in cells(matrix)
         for mode in MODES
     ]
@@ -96,7 +96,7 @@ def heat_map(found: Sequence[Measured]) -> Markup:
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
     if outcome is None:
         return Measured(cell, mode, Heat.NOTHING, "not run", proven=False)
-    proven = outcome.came is Came.AS_EXPECTED
+    proven = outcome.came is Status.AS_EXPECTED
     decided = _decision(runs / outcome.folder / mode) if outcome.folder else None
     if decided is None:
         return Measured(cell, mode, Heat.NOTHING, outcome.came.value, proven)

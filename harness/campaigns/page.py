@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.campaigns.conclusion import Conclusion, Group
 from harness.campaigns.matrix import heat_map
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.store import RUNS
 from reports.document import document
 from reports.markup import Markup, el, join
@@ -15,9 +15,9 @@ from reports.page.writing import NAME as REPORT
 
 NAME = "campaign.html"
 _SIGNS = {
-    Came.AS_EXPECTED: ("✓", "valid"),
-    Came.IMPOSSIBLE: ("–", "not-judged"),
-    Came.UNKNOWN: ("?", "unknown"),
+    Status.AS_EXPECTED: ("✓", "valid"),
+    Status.IMPOSSIBLE: ("–", "not-judged"),
+    Status.UNKNOWN: ("?", "unknown"),
 }
 _BAD = ("✗", "anomaly")
 Linked = Callable[[Outcome], Markup | str]
@@ -106,7 +106,7 @@ def _table(heads: Iterable[str], rows: Iterable[Markup]) -> Markup:
     return el("div", el("table", el("thead", head), el("tbody", rows)), class_="wide")
 
 
-def _came(came: Came) -> Markup:
+def _came(came: Status) -> Markup:
     sign, kind = _SIGNS.get(came, _BAD)
     return el("span", f"{sign} {came}", class_=f"badge v-{kind}")
 

@@ -13,11 +13,11 @@ from protocol.errors import UsageError
 def prune(place: Path, keep: int) -> list[Path]:
     """Remove all but the newest ``keep`` nights below ``place``; returns what was removed."""
     removed = []
-    for night in islice(nights(place), keep, None):
+    for store in islice(nights(place), keep, None):
         try:
-            with night.alone():
-                shutil.rmtree(night.path)
+            with store.alone():
+                shutil.rmtree(store.path)
         except UsageError:
             continue
-        removed.append(night.path)
+        removed.append(store.path)
     return removed

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from harness.campaigns.conclusion import Conclusion, Group
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import table
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 
-_LEVELS = {Came.ANOMALY: "error", Came.ERROR: "error", Came.HUNG: "error", Came.UNKNOWN: "error"}
+_LEVELS = {Status.ANOMALY: "error", Status.ERROR: "error", Status.HUNG: "error", Status.UNKNOWN: "error"}
 
 
 def markdown(told: Conclusion) -> str:
@@ -30,7 +30,7 @@ def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str
         level = _LEVELS.get(one.came)
         if level is None:
             continue
-        if one.came is Came.UNKNOWN and unknown_warns:
+        if one.came is Status.UNKNOWN and unknown_warns:
             level = "warning"
         file = f"scenarios/{one.scenario}.yaml"
         yield f"::{level} file={file},title={_property(one.name)}::{_data(f'{one.came}: {one.why}')}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.order import Order
+from harness.request import RunRequest
 from plans.models import Plan
 from plans.tree import plan_tree
 
@@ -58,9 +58,9 @@ class Experiment:
         defects = "".join(f" defect={defect}" for defect in self.defects)
         return f"{self.scenario} {self.mode} {self.version}{settings}{rounds}{defects} #{self.number}"
 
-    def order(self, results: Path) -> Order:
+    def request(self, results: Path) -> RunRequest:
         """The same as an order of ``fencepost run``."""
-        return Order(
+        return RunRequest(
             scenario=self.file or self.scenario,
             modes=(self.mode,),
             seed=self.number,

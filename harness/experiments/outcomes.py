@@ -10,7 +10,7 @@ from typing import Any
 from harness.experiments.experiment import Experiment
 
 
-class Came(StrEnum):
+class Status(StrEnum):
     """Kinds of outcomes, the worst first; all but the last two need attention."""
 
     ANOMALY = "anomaly"
@@ -37,7 +37,7 @@ class Outcome:
     mode: str
     version: str
     seed: int
-    came: Came
+    came: Status
     why: str = ""
     headline: str = ""
     folder: str = ""
@@ -53,14 +53,14 @@ class Outcome:
 
 def from_json(tree: dict[str, Any]) -> Outcome:
     """The inverse of :meth:`Outcome.as_json`."""
-    return Outcome(**{**tree, "came": Came(tree["came"])})
+    return Outcome(**{**tree, "came": Status(tree["came"])})
 
 
-def outcome_of(unit: Experiment, came: Came, **told: Any) -> Outcome:
+def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:
     """An outcome of a unit."""
     return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.version, unit.number, came, **told)
 
 
-def counts(outcomes: Sequence[Outcome]) -> dict[Came, int]:
+def counts(outcomes: Sequence[Outcome]) -> dict[Status, int]:
     """Number of outcomes of each kind, the worst first, without zeros."""
-    return {came: number for came in Came if (number := sum(one.came is came for one in outcomes))}
+    return {came: number for came in Status if (number := sum(one.came is came for one in outcomes))}

@@ -61,7 +61,7 @@ def run_parallel(
     The first error (``FencepostError``) ends the others, which are in progress. Closing the iterator does so
     too.
     """
-    recorders = Recorders(None, prepared[0].order.results, parallel)
+    recorders = Recorders(None, prepared[0].request.results, parallel)
     begun: list[_Job] = []
 
     def jobs() -> Iterator[_Job]:
@@ -90,8 +90,8 @@ def _jobs(prepared: Sequence[Prepared], narrator: Narrator) -> Iterator[_Job]:
     for number, one in enumerate(prepared, start=1):
         if len(prepared) > 1:
             narrator.line(f"run {number} of {len(prepared)}", style="bold")
-        run = _Run(number, one, new_run(one.order.results, one.plan.name, one.seed))
-        point_latest(one.order.results, run.path)
+        run = _Run(number, one, new_run(one.request.results, one.plan.name, one.seed))
+        point_latest(one.request.results, run.path)
         narrator.lines(introduction(one, run.path))
         for mode in one.modes:
             narrator.line(f"  begins {mode}")
@@ -101,8 +101,8 @@ def _jobs(prepared: Sequence[Prepared], narrator: Narrator) -> Iterator[_Job]:
 def _record(job: _Job, recorders: Recorders) -> None:
     """Return when a worker has recorded the mode; raises what ended the run early."""
     prepared = job.run.prepared
-    order = replace(prepared.order, modes=(job.mode,), seed=prepared.seed)
-    if error := recorders.record(order, run=job.run.path).get("error"):
+    request = replace(prepared.request, modes=(job.mode,), seed=prepared.seed)
+    if error := recorders.record(request, run=job.run.path).get("error"):
         raised = FencepostError(error["why"], remedy=error["remedy"])
         raised.exit_code = ExitCode(error["exit_code"])
         raise raised
@@ -112,7 +112,7 @@ def _judge(job: _Job, judge: Judge, narrator: Narrator) -> None:
     prepared = job.run.prepared
     narrator.line(f"{prepared.plan.name}, seed {prepared.seed}, {mode_title(job.mode)}", style="bold")
     with at_work(job.folder):
-        job.run.modes[job.mode] = judge_mode(job.folder, judge, narrator, keep=prepared.order.keep)
+        job.run.modes[job.mode] = judge_mode(job.folder, judge, narrator, keep=prepared.request.keep)
 
 
 def _tell_left(begun: Sequence[_Job], narrator: Narrator) -> None:

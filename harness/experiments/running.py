@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""
@@ -94,7 +94,7 @@ def unknown_again(carry_out: CarryOut, times: int) -> CarryOut:
     def carried_out(experiment: Experiment) -> Outcome:
         outcome = carry_out(experiment)
         for tries in range(2, 2 + times):
-            if outcome.came is not Came.UNKNOWN:
+            if outcome.came is not Status.UNKNOWN:
                 break
             outcome = replace(carry_out(experiment), tries=tries)
         return outcome

@@ -15,10 +15,10 @@ from checkers.facts.wording import counted
 from evidence.folder import RunFolder, remove_run, write_text
 from evidence.seeding import seeded
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy, run_all
 from harness.experiments.store import RUNS, Store, begin, nights
-from harness.experiments.workers import Crew
+from harness.experiments.workers import WorkerPool
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
@@ -94,13 +94,13 @@ def _of(store: Store, name: str) -> list[Outcome]:
 
 
 def _caught(one: Outcome) -> bool:
-    return one.came is Came.ANOMALY and one.acted > 0
+    return one.came is Status.ANOMALY and one.acted > 0
 
 
 def _result(defect: Defect, outcomes: Sequence[Outcome]) -> Result:
     acted = [one for one in outcomes if one.acted]
     caught = [one for one in acted if _caught(one)]
-    noticed = [one for one in acted if one.came in (Came.UNKNOWN, Came.ERROR, Came.HUNG)]
+    noticed = [one for one in acted if one.came in (Status.UNKNOWN, Status.ERROR, Status.HUNG)]
     found = Found.MISSED if acted else Found.NEVER_ACTED if outcomes else Found.NOT_TRIED
     by = next(iter((*caught, *noticed)), None)
     if by is not None:
@@ -128,10 +128,10 @@ def measure(
     experiments = experiments_with(units, names)
     store = _store(place, experiments, new=new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
-    crew = Crew(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
+    pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
     try:
-        with store.alone(), crew:
-            outcomes = run_all(pending(store, experiments), crew.carry_out, policy, stop=crew.stop)
+        with store.alone(), pool:
+            outcomes = run_all(pending(store, experiments), pool.carry_out, policy, stop=pool.stop)
             with closing(outcomes):
                 for one in outcomes:
                     outcome = _with_acts(one, store)
@@ -167,7 +167,7 @@ def _with_acts(outcome: Outcome, store: Store) -> Outcome:
         return outcome
     run = store.path / RUNS / outcome.folder
     acted = sum(sum(one.acts.values()) for one in seeded(RunFolder(run / outcome.mode)))
-    if outcome.came is Came.AS_EXPECTED:
+    if outcome.came is Status.AS_EXPECTED:
         remove_run(store.path / RUNS, run)
         return replace(outcome, acted=acted, folder="")
     return replace(outcome, acted=acted)

@@ -1,8 +1,8 @@
 """A process that runs parts of experiments for a parent: it records runs, or judges recorded ones.
 
-``python -m harness.experiments.worker record|judge RESULTS`` takes one order a line on its standard input and
-answers each with one line on its standard output. The parent kills it when it hangs; when the parent itself
-is gone, the input closes and the worker shuts down gracefully.
+``python -m harness.experiments.worker record|judge RESULTS`` takes one request a line on its standard input
+and answers each with one line on its standard output. The parent kills it when it hangs; when the parent
+itself is gone, the input closes and the worker shuts down gracefully.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any, TextIO
 from pydantic import TypeAdapter
 
 from evidence.folder import FoundRun, modes_of, new_run, point_latest
-from harness.experiments.outcomes import Came
+from harness.experiments.outcomes import Status
+from harness.experiments.series import exit_code
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
-from harness.order import Order
 from harness.preparing import prepare
+from harness.request import RunRequest
 from harness.run import judge_recorded, record_only
-from harness.series import exit_code
 from protocol.errors import FencepostError, IncapableError
 from protocol.exit_codes import ExitCode
 from reports.results import RunResult
@@ -38,30 +38,30 @@ Tree = dict[str, Any]
 
 
 def main(work: str, results: Path) -> None:
-    """Serve orders until the input closes."""
+    """Serve requests until the input closes."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Whatever else prints goes to standard error, and never between the answers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGINT may be ignored, as in background jobs
-    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin, orders), daemon=True).start()
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin, requests), daemon=True).start()
     results.mkdir(parents=True, exist_ok=True)
 
     def serve(answer: Callable[[Tree], Tree]) -> None:
-        while line := orders.get():
+        while line := requests.get():
             answers.write(json.dumps(answer(json.loads(line))) + "\n")
             answers.flush()
 
     if work == "record":
-        serve(lambda order: _record(order, results))
+        serve(lambda request: _record(request, results))
     else:
         with judging(results) as judge:
-            serve(lambda order: _judge(order, results, judge))
+            serve(lambda request: _judge(request, results, judge))
 
 
-def _listen(source: TextIO, orders: queue.SimpleQueue[str]) -> None:
+def _listen(source: TextIO, requests: queue.SimpleQueue[str]) -> None:
     for line in source:
-        orders.put(line)
-    orders.put("")
+        requests.put(line)
+    requests.put("")
     _thread.interrupt_main(signal.SIGTERM)  # A run in progress is shut down gracefully.
     time.sleep(_GRACE_S)
     os._exit(1)
@@ -69,17 +69,17 @@ def _listen(source: TextIO, orders: queue.SimpleQueue[str]) -> None:
 
 def _record(tree: Tree, results: Path) -> Tree:
     """The run's folder, and the error that ended the run early, if any."""
-    order = TypeAdapter(Order).validate_python(tree["order"])
+    request = TypeAdapter(RunRequest).validate_python(tree["request"])
     path = tree["run"] and Path(tree["run"])
     answer: Tree = {}
     try:
-        prepared = prepare(order)
+        prepared = prepare(request)
         if path is None:
             path = new_run(results, prepared.plan.name, prepared.seed)
             point_latest(results, path)
         record_only(prepared, path, Narrator(quiet=True))
     except FencepostError as error:
-        came = Came.IMPOSSIBLE if isinstance(error, IncapableError) else Came.ERROR
+        came = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
         answer["error"] = {
             "came": came,
             "why": f"{error}",
@@ -98,16 +98,18 @@ def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:
         path = results / tree["folder"]
         told = _told(judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True)))
     except FencepostError as error:
-        told = {"came": Came.ERROR, "why": f"{error}"}
+        told = {"came": Status.ERROR, "why": f"{error}"}
     return {**tree, **told}
 
 
 def _told(result: RunResult) -> Tree:
     code, why = exit_code(result.modes)
-    came = {ExitCode.AS_EXPECTED: Came.AS_EXPECTED, ExitCode.ANOMALY: Came.ANOMALY}.get(code, Came.UNKNOWN)
+    came = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
+        code, Status.UNKNOWN
+    )
     return {
         "came": came,
-        "why": "" if came is Came.AS_EXPECTED else why,
+        "why": "" if came is Status.AS_EXPECTED else why,
         "headline": result.modes[0].verdict.headline,
         "repeat": result.repeat,
     }

@@ -23,9 +23,9 @@ from typing import IO, Any, Literal
 from pydantic import TypeAdapter
 
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome, outcome_of
-from harness.order import Order
+from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
+from harness.request import RunRequest
 from protocol.errors import FencepostError
 
 LOG = "worker.log"
@@ -38,13 +38,13 @@ Answer = dict[str, Any]
 class NoAnswerError(FencepostError):
     """A worker did not answer: ``came`` is the outcome of its experiment, the message is why."""
 
-    came: Came = Came.ERROR
+    came: Status = Status.ERROR
 
 
 class HungError(NoAnswerError):
     """The process did not answer in time, and was killed."""
 
-    came = Came.HUNG
+    came = Status.HUNG
 
 
 class DiedError(NoAnswerError):
@@ -52,7 +52,7 @@ class DiedError(NoAnswerError):
 
 
 class Worker:
-    """A process that answers one order at a time, started with the first; ``work`` is what it does.
+    """A process that answers one request at a time, started with the first; ``work`` is what it does.
 
     What it prints besides its answers is appended to ``log``, or goes to standard error for None; the runs
     are below ``results``.
@@ -76,15 +76,15 @@ class Worker:
     def _runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def ask(self, order: Mapping[str, Any], timeout_s: float | None) -> Answer:
-        """The answer to an order, None for no time limit.
+    def ask(self, request: Mapping[str, Any], timeout_s: float | None) -> Answer:
+        """The answer to a request, None for no time limit.
 
-        Raises ``HungError`` or ``DiedError``, and the next order finds another process.
+        Raises ``HungError`` or ``DiedError``, and the next request finds another process.
         """
         process = self._ready()
         assert process.stdin is not None and process.stdout is not None  # noqa: S101  # pipes
         try:
-            process.stdin.write(json.dumps(order).encode() + b"\n")
+            process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
             line = _line(process.stdout, None if timeout_s is None else time.monotonic() + timeout_s)
         except (BrokenPipeError, ValueError):  # it has exited, or was asked to
@@ -105,7 +105,7 @@ class Worker:
         with self._starting:
             self._closed = True
         if self._process is not None and self._process.stdin is not None:
-            with suppress(BrokenPipeError):  # it died with an order half written
+            with suppress(BrokenPipeError):  # it died with a request half written
                 self._process.stdin.close()
 
     def close(self) -> None:
@@ -157,15 +157,17 @@ class Recorders:
     ) -> None:
         self.close()
 
-    def record(self, order: Order, *, run: Path | None = None, timeout_s: float | None = None) -> Answer:
+    def record(
+        self, request: RunRequest, *, run: Path | None = None, timeout_s: float | None = None
+    ) -> Answer:
         """The answer of an idle process: the run's folder, and the error that ended the run, if any.
 
-        ``run`` is the folder that the order's modes are recorded in, a new one unless given.
+        ``run`` is the folder that the request's modes are recorded in, a new one unless given.
         """
         recorder = self._idle.get()
         try:
-            tree = TypeAdapter(Order).dump_python(order, mode="json")
-            return recorder.ask({"order": tree, "run": run and str(run)}, timeout_s)
+            tree = TypeAdapter(RunRequest).dump_python(request, mode="json")
+            return recorder.ask({"request": tree, "run": run and str(run)}, timeout_s)
         finally:
             self._idle.put(recorder)
 
@@ -181,7 +183,7 @@ class Recorders:
             recorder.close()
 
 
-class Crew:
+class WorkerPool:
     """Runs experiments, ``parallel`` at a time; a context manager that ends its processes.
 
     What these print stands in ``worker.log`` in ``folder``; the runs are below ``results``. Recording has
@@ -195,7 +197,7 @@ class Crew:
         self._judging = threading.Lock()
         self._recorders = Recorders(folder / LOG, results, parallel)
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(
@@ -213,7 +215,7 @@ class Crew:
                 told = self._judged(told)
         except NoAnswerError as error:
             told = {**told, "came": error.came, "why": f"{error}"}
-        told = {**told, "came": Came(told["came"]), "took_s": round(time.monotonic() - began, 1)}
+        told = {**told, "came": Status(told["came"]), "took_s": round(time.monotonic() - began, 1)}
         return outcome_of(experiment, **told)
 
     def stop(self) -> None:
@@ -229,7 +231,7 @@ class Crew:
 
     def _recorded(self, experiment: Experiment) -> Answer:
         self._warm_up()
-        answer = self._recorders.record(experiment.order(self._results), timeout_s=self._run_s)
+        answer = self._recorders.record(experiment.request(self._results), timeout_s=self._run_s)
         error = answer.pop("error", None)
         return {**answer, "came": error["came"], "why": error["why"]} if error else answer
 

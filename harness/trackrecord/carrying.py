@@ -11,8 +11,8 @@ import click
 from evidence.names import ledger_names
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
-from harness.order import Order
 from harness.preparing import Prepared, prepare
+from harness.request import RunRequest
 from harness.run import run
 from harness.trackrecord.bugs import Bug
 from harness.trackrecord.counting import Showing, Side, showing, table
@@ -48,7 +48,9 @@ def _seeds(times: int) -> range:
 
 def _prepared(bug: Bug, bad: bool, results: Path) -> Prepared:
     release = bug.bad if bad else bug.good
-    return prepare(Order(scenario=bug.scenario, modes=(bug.mode,), version=release, results=results, seed=1))
+    return prepare(
+        RunRequest(scenario=bug.scenario, modes=(bug.mode,), version=release, results=results, seed=1)
+    )
 
 
 def _shown(bug: Bug, prepared: Prepared, judge: Judge, narrator: Narrator) -> Showing:

@@ -32,7 +32,7 @@ class Moment:
         return f"{self.who} -> {self.to}" if self.to else self.who
 
 
-def told(moments: Iterable[Moment], began_ns: int) -> Iterator[str]:
+def format_moments(moments: Iterable[Moment], began_ns: int) -> Iterator[str]:
     """The lines of a story in order of time, in seconds since ``began_ns``."""
     lines = joined(moments)
     width = min(_WIDEST_NAME, max((len(line.subject) for line in lines), default=0))

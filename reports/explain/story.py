@@ -19,7 +19,7 @@ from protocol.metadata import LedgerState
 from reports.explain.clients import adds_in_short, entry_moments, ledger_moments, read_moments
 from reports.explain.cluster import census_moments, fault_moments, metadata_moments, server_moments
 from reports.explain.disks import disk_moments
-from reports.explain.moments import Moment, told
+from reports.explain.moments import Moment, format_moments
 from reports.explain.rows import Names, Tables
 from reports.explain.traffic import DECIDING, deciding_moments, traffic
 from reports.explain.wire import frame_moments
@@ -49,7 +49,7 @@ def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]
     yield f"{story.title}, mode {folder.mode}"
     if not story.moments:
         yield "  nothing is recorded of it"
-    yield from told(story.moments, tables.began_ns)
+    yield from format_moments(story.moments, tables.began_ns)
     yield from story.summary
     yield from doubts
 

@@ -169,7 +169,7 @@ def proxy() -> None:
 
 def starts() -> None:
     """Make the class-data archives of servers, client and Spark, once all of them are there."""
-    run("starts", [PYTHON, "-B", "-m", "harness.archives"])
+    run("starts", [PYTHON, "-B", str(Path(__file__).with_name("archives.py"))])
 
 
 @contextmanager

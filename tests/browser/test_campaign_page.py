@@ -13,7 +13,7 @@ from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Heat, Measured
 from harness.campaigns.page import NAME, page
-from harness.experiments.outcomes import Came, Outcome
+from harness.experiments.outcomes import Outcome, Status
 from plans.campaign import load_campaign
 from plans.matrix import MODES, Cell
 from protocol.quorums import Quorums
@@ -22,7 +22,7 @@ AGAIN = "fencepost run bp46/truncation --mode protected --seed 2 --bookkeeper 4.
 COMMAND = "pre.command"
 
 
-def outcome(scenario: str, mode: str, seed: int, came: Came) -> Outcome:
+def outcome(scenario: str, mode: str, seed: int, came: Status) -> Outcome:
     name = f"{scenario} {mode} 4.18.0 seed {seed}"
     return Outcome(name, name, scenario, mode, "4.18.0", seed, came, took_s=12.5)
 
@@ -30,15 +30,15 @@ def outcome(scenario: str, mode: str, seed: int, came: Came) -> Outcome:
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     fine = [
-        outcome(scenario, mode, seed, Came.AS_EXPECTED)
+        outcome(scenario, mode, seed, Status.AS_EXPECTED)
         for scenario in ("bp46/lost-fence", "bp46/truncation", "fencing/figure")
         for mode in ("unprotected", "protected", "journal")
         for seed in (1, 2, 3)
     ]
     bad = replace(
-        fine[13], came=Came.ANOMALY, why="breaks durability (lost) on main", repeat=AGAIN, folder="kept"
+        fine[13], came=Status.ANOMALY, why="breaks durability (lost) on main", repeat=AGAIN, folder="kept"
     )
-    late = replace(fine[20], came=Came.UNKNOWN, why="no final read of after")
+    late = replace(fine[20], came=Status.UNKNOWN, why="no final read of after")
     outcomes = [{13: bad, 20: late}.get(number, one) for number, one in enumerate(fine)]
     cell = Cell(Quorums(3, 3, 2), 1, "process")
     cells = [
@@ -47,7 +47,7 @@ def stored(tmp_path: Path) -> Path:
     (tmp_path / "runs" / "kept").mkdir(parents=True)
     (tmp_path / "runs" / "kept" / "report.html").write_text("<title>the run</title>")
     told = Conclusion(
-        load_campaign("nightly"), outcomes, [Change(bad, Came.AS_EXPECTED)], 2, "1 run anomaly", cells
+        load_campaign("nightly"), outcomes, [Change(bad, Status.AS_EXPECTED)], 2, "1 run anomaly", cells
     )
     write_text(tmp_path / NAME, page(told, tmp_path))
     return tmp_path / NAME

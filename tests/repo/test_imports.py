@@ -125,7 +125,7 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("nemesis", "import workloads"),
         ("harness", "from pyspark.sql import SparkSession"),
         ("plans", "from . import models"),
-        ("reports", "from harness.order import Order"),
+        ("reports", "from harness.request import RunRequest"),
         ("reports", "from checkers.contract import Checker"),
         ("reports", "import pipeline.session"),
         ("harness", "from search.status import Status"),

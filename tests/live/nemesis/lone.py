@@ -23,7 +23,7 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.collect.logs import LogEvent
 from evidence.folder import RunFolder
-from harness.heard import Heard
+from harness.stage import BootLogs
 from nemesis.active import Active
 from protocol.addresses import bookie_id
 from protocol.modes import MODES
@@ -44,13 +44,13 @@ class Lone:
     def __init__(self, cluster: Any, active: Active, lines: Lines, number: Callable[[], int]) -> None:
         self.cluster, self.active, self.lines = cluster, active, lines
         self._number = number
-        self._heard = Heard()
+        self._heard = BootLogs()
 
     @property
     def stage(self) -> Any:
         """As much of a stage as its acts and conditions need."""
         return SimpleNamespace(
-            cluster=self.cluster, faults=self.active, heard=self._told, assert_alive=lambda: None
+            cluster=self.cluster, faults=self.active, boot_log=self._told, assert_alive=lambda: None
         )
 
     def _told(self, name: str) -> Sequence[LogEvent]:
@@ -104,7 +104,7 @@ class Lone:
         def found() -> tuple[bool, str]:
             if self.process.refusal() is not None:
                 return True, "refused"
-            if any(line.event == "journal_failed" for line in stage.heard("b1")):
+            if any(line.event == "journal_failed" for line in stage.boot_log("b1")):
                 return True, "failed to replay"
             registered = "b1" in self.cluster.metadata.registered()
             return registered and self.cluster.answer("b1", 0, 0) is not None, "ready"

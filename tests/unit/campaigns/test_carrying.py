@@ -21,10 +21,10 @@ from harness.campaigns.page import page
 from harness.campaigns.pruning import prune
 from harness.campaigns.summary import markdown, notices
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome, from_json, outcome_of
+from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, unfinished
-from harness.experiments.workers import Crew, DiedError, HungError
+from harness.experiments.workers import DiedError, HungError, WorkerPool
 from plans.campaign import load_campaign
 from protocol.errors import UsageError
 
@@ -33,29 +33,29 @@ CAMPAIGN = load_campaign("gate")
 UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
 
 
-def scripted(*came: Came) -> Callable[[Experiment], Outcome]:
+def scripted(*came: Status) -> Callable[[Experiment], Outcome]:
     """A stand-in for a run: returns the given outcomes one after the other."""
-    script: Iterator[Came] = iter(came)
+    script: Iterator[Status] = iter(came)
     return lambda unit: outcome_of(unit, next(script), why="so it is")
 
 
-def carried(came: Sequence[Came]) -> list[Outcome]:
+def carried(came: Sequence[Status]) -> list[Outcome]:
     return list(run_all(UNITS[: len(came)], scripted(*came), Policy()))
 
 
 def test_a_run_that_fails_stops_nothing() -> None:
-    came = [Came.ANOMALY, Came.ERROR, Came.HUNG, Came.IMPOSSIBLE, Came.AS_EXPECTED]
+    came = [Status.ANOMALY, Status.ERROR, Status.HUNG, Status.IMPOSSIBLE, Status.AS_EXPECTED]
     assert [one.came for one in carried(came)] == came
 
 
 def test_unknown_is_run_once_more_and_an_anomaly_never() -> None:
-    carry = scripted(Came.UNKNOWN, Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.UNKNOWN)
+    carry = scripted(Status.UNKNOWN, Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.UNKNOWN)
     assert [
         (one.came, one.tries) for one in map(unknown_again(carry, CAMPAIGN.unknown_again), UNITS[:3])
     ] == [
-        (Came.AS_EXPECTED, 2),
-        (Came.ANOMALY, 1),
-        (Came.UNKNOWN, 2),
+        (Status.AS_EXPECTED, 2),
+        (Status.ANOMALY, 1),
+        (Status.UNKNOWN, 2),
     ]
 
 
@@ -64,7 +64,7 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
 
     def carry(unit: Experiment) -> Outcome:
         now[0] += 10
-        return outcome_of(unit, Came.AS_EXPECTED)
+        return outcome_of(unit, Status.AS_EXPECTED)
 
     done = list(run_all(UNITS, carry, Policy(35, clock=lambda: now[0])))
     assert len(done) == 3
@@ -74,20 +74,20 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
 @pytest.mark.parametrize(
     ("came", "left", "warns", "code", "said"),
     [
-        ([Came.AS_EXPECTED], 0, False, 0, "as expected"),
-        ([Came.AS_EXPECTED, Came.IMPOSSIBLE], 0, False, 0, "as expected"),
-        ([Came.AS_EXPECTED], 2, False, 3, "2 runs not started in time"),
-        ([Came.UNKNOWN, Came.AS_EXPECTED], 0, False, 3, "1 run not proven"),
-        ([Came.UNKNOWN, Came.AS_EXPECTED], 0, True, 0, "as expected"),
-        ([Came.UNKNOWN], 0, True, 3, "no run reached its end"),
-        ([Came.IMPOSSIBLE], 0, False, 3, "no run reached its end"),
+        ([Status.AS_EXPECTED], 0, False, 0, "as expected"),
+        ([Status.AS_EXPECTED, Status.IMPOSSIBLE], 0, False, 0, "as expected"),
+        ([Status.AS_EXPECTED], 2, False, 3, "2 runs not started in time"),
+        ([Status.UNKNOWN, Status.AS_EXPECTED], 0, False, 3, "1 run not proven"),
+        ([Status.UNKNOWN, Status.AS_EXPECTED], 0, True, 0, "as expected"),
+        ([Status.UNKNOWN], 0, True, 3, "no run reached its end"),
+        ([Status.IMPOSSIBLE], 0, False, 3, "no run reached its end"),
         ([], 0, False, 3, "no run reached its end"),
-        ([Came.HUNG, Came.UNKNOWN], 0, False, 1, "1 run hung"),
-        ([Came.ERROR, Came.UNKNOWN], 0, False, 1, "1 run error"),
-        ([Came.ERROR, Came.ANOMALY, Came.UNKNOWN], 0, True, 4, "1 run anomaly"),
+        ([Status.HUNG, Status.UNKNOWN], 0, False, 1, "1 run hung"),
+        ([Status.ERROR, Status.UNKNOWN], 0, False, 1, "1 run error"),
+        ([Status.ERROR, Status.ANOMALY, Status.UNKNOWN], 0, True, 4, "1 run anomaly"),
     ],
 )
-def test_unknown_is_never_a_pass(came: list[Came], left: int, warns: bool, code: int, said: str) -> None:
+def test_unknown_is_never_a_pass(came: list[Status], left: int, warns: bool, code: int, said: str) -> None:
     outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
     found, why = decision(outcomes, left=left, unfinished_fails=True, unknown_warns=warns)
     assert (found, said in why) == (code, True), why
@@ -95,7 +95,7 @@ def test_unknown_is_never_a_pass(came: list[Came], left: int, warns: bool, code:
 
 def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     night = begin(tmp_path, "gate", UNITS)
-    night.add(outcome_of(UNITS[0], Came.ANOMALY, why="lost"))
+    night.add(outcome_of(UNITS[0], Status.ANOMALY, why="lost"))
     again = unfinished(tmp_path, UNITS)
     assert again is not None
     assert again.path == night.path
@@ -103,7 +103,7 @@ def test_a_night_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     assert again.outcomes == night.outcomes
     assert unfinished(tmp_path, UNITS[:3]) is None, "other runs are another campaign"
     for unit in UNITS[1:]:
-        again.add(outcome_of(unit, Came.AS_EXPECTED))
+        again.add(outcome_of(unit, Status.AS_EXPECTED))
     assert unfinished(tmp_path, UNITS) is None
     assert begin(tmp_path, "gate", UNITS).path != night.path
 
@@ -123,18 +123,18 @@ def test_old_nights_are_removed_and_one_at_work_is_not(tmp_path: Path) -> None:
 
 
 def test_what_got_worse_comes_first() -> None:
-    was = [Came.AS_EXPECTED, Came.ANOMALY, Came.UNKNOWN, Came.ANOMALY]
+    was = [Status.AS_EXPECTED, Status.ANOMALY, Status.UNKNOWN, Status.ANOMALY]
     before = [outcome_of(unit, came) for unit, came in zip(UNITS, was, strict=False)]
     now = [
         replace(one, came=came)
         for one, came in zip(
-            before, [Came.ANOMALY, Came.AS_EXPECTED, Came.ANOMALY, Came.ANOMALY], strict=True
+            before, [Status.ANOMALY, Status.AS_EXPECTED, Status.ANOMALY, Status.ANOMALY], strict=True
         )
     ]
     found = [
         (UNITS.index(unit_of(change.now)), change.before, change.worse) for change in changes(now, before)
     ]
-    assert found == [(0, Came.AS_EXPECTED, True), (2, Came.UNKNOWN, False), (1, Came.ANOMALY, False)]
+    assert found == [(0, Status.AS_EXPECTED, True), (2, Status.UNKNOWN, False), (1, Status.ANOMALY, False)]
 
 
 def unit_of(outcome: Outcome) -> Experiment:
@@ -143,8 +143,8 @@ def unit_of(outcome: Outcome) -> Experiment:
 
 def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
     outcomes = [
-        outcome_of(UNITS[0], Came.AS_EXPECTED, took_s=8.0),
-        outcome_of(UNITS[1], Came.ANOMALY, why="lost | twice\nindeed", repeat="fencepost run x"),
+        outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=8.0),
+        outcome_of(UNITS[1], Status.ANOMALY, why="lost | twice\nindeed", repeat="fencepost run x"),
     ]
     told = Conclusion(CAMPAIGN, outcomes, changes(outcomes, []), 2, "1 run anomaly")
     text = markdown(told)
@@ -158,9 +158,9 @@ def test_the_page_says_what_to_look_at_and_how_to_repeat_it() -> None:
 
 def test_the_page_links_to_the_runs_that_are_kept(tmp_path: Path) -> None:
     outcomes = [
-        outcome_of(UNITS[0], Came.ANOMALY, why="lost <twice>", folder="a/kept", repeat="fencepost run x"),
-        outcome_of(UNITS[1], Came.HUNG, folder="a/removed"),
-        outcome_of(UNITS[2], Came.AS_EXPECTED, folder="a/fine"),
+        outcome_of(UNITS[0], Status.ANOMALY, why="lost <twice>", folder="a/kept", repeat="fencepost run x"),
+        outcome_of(UNITS[1], Status.HUNG, folder="a/removed"),
+        outcome_of(UNITS[2], Status.AS_EXPECTED, folder="a/fine"),
     ]
     kept = tmp_path / "runs" / "a" / "kept"
     kept.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_the_page_links_to_the_runs_that_are_kept(tmp_path: Path) -> None:
 
 
 def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path) -> None:
-    came = list(Came)
+    came = list(Status)
     outcomes = [outcome_of(unit, one, why="so") for unit, one in zip(UNITS, came, strict=False)]
     write_junit(tmp_path / "junit.xml", "gate", outcomes[:5], UNITS[5:])
     root = ElementTree.parse(tmp_path / "junit.xml").getroot()
@@ -183,8 +183,8 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
     assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
 
 
-@pytest.mark.parametrize("came", list(Came))
-def test_an_outcome_comes_back_as_it_was_kept(came: Came) -> None:
+@pytest.mark.parametrize("came", list(Status))
+def test_an_outcome_comes_back_as_it_was_kept(came: Status) -> None:
     one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2)
     assert from_json(one.as_json()) == one
 
@@ -194,7 +194,7 @@ def test_as_many_run_at_a_time_as_the_policy_says() -> None:
 
     def carry(experiment: Experiment) -> Outcome:
         together.wait()
-        return outcome_of(experiment, Came.AS_EXPECTED)
+        return outcome_of(experiment, Status.AS_EXPECTED)
 
     done = list(run_all(UNITS[:4], carry, Policy(parallel=2)))
     assert sorted(one.key for one in done) == sorted(unit.key for unit in UNITS[:4])
@@ -207,7 +207,7 @@ def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> Non
         if experiment is UNITS[1]:
             told.wait(30)
             ended.set()
-        return outcome_of(experiment, Came.AS_EXPECTED)
+        return outcome_of(experiment, Status.AS_EXPECTED)
 
     done = run_all(UNITS, carry, Policy(parallel=2), stop=told.set)
     assert next(done).key == UNITS[0].key
@@ -241,22 +241,22 @@ RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
 @pytest.mark.parametrize(
     ("recorder", "judge", "came", "folder"),
     [
-        ([RECORDED], [JUDGED], Came.AS_EXPECTED, "a"),
-        ([RECORDED], [DiedError("code -9"), JUDGED], Came.AS_EXPECTED, "a"),
-        ([RECORDED], [DiedError("code -9"), DiedError("code -9")], Came.ERROR, "a"),
-        ([RECORDED], [HungError("no end")], Came.HUNG, "a"),
-        ([DiedError("code -9")], [], Came.ERROR, ""),
-        ([HungError("no end")], [], Came.HUNG, ""),
-        ([{"folder": "", "error": {"came": "impossible here", "why": "no root"}}], [], Came.IMPOSSIBLE, ""),
+        ([RECORDED], [JUDGED], Status.AS_EXPECTED, "a"),
+        ([RECORDED], [DiedError("code -9"), JUDGED], Status.AS_EXPECTED, "a"),
+        ([RECORDED], [DiedError("code -9"), DiedError("code -9")], Status.ERROR, "a"),
+        ([RECORDED], [HungError("no end")], Status.HUNG, "a"),
+        ([DiedError("code -9")], [], Status.ERROR, ""),
+        ([HungError("no end")], [], Status.HUNG, ""),
+        ([{"folder": "", "error": {"came": "impossible here", "why": "no root"}}], [], Status.IMPOSSIBLE, ""),
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome(
-    recorder: list[Any], judge: list[Any], came: Came, folder: str, tmp_path: Path
+    recorder: list[Any], judge: list[Any], came: Status, folder: str, tmp_path: Path
 ) -> None:
-    crew: Any = Crew(tmp_path, tmp_path, run_s=1)
-    crew._judge = Scripted(*judge)
-    crew._recorders._idle = queue.SimpleQueue()
+    pool: Any = WorkerPool(tmp_path, tmp_path, run_s=1)
+    pool._judge = Scripted(*judge)
+    pool._recorders._idle = queue.SimpleQueue()
     for answer in recorder:
-        crew._recorders._idle.put(Scripted(answer))
-    outcome = crew.carry_out(UNITS[0])
+        pool._recorders._idle.put(Scripted(answer))
+    outcome = pool.carry_out(UNITS[0])
     assert (outcome.came, outcome.folder) == (came, folder)

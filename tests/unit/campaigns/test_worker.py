@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import pytest
 
 from harness.experiments import worker
-from harness.experiments.outcomes import Came
+from harness.experiments.outcomes import Status
 from harness.experiments.workers import Recorders
-from harness.order import Order
+from harness.request import RunRequest
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
 
-ORDER = Order(
+REQUEST = RunRequest(
     scenario="mine.yaml",
     modes=("protected",),
     seed=1,
@@ -38,30 +38,30 @@ class Pipe:
         return {}
 
 
-def sent(order: Order, run: Path | None = None) -> dict[str, Any]:
-    """The order as the worker reads it."""
+def sent(request: RunRequest, run: Path | None = None) -> dict[str, Any]:
+    """The request as the worker reads it."""
     recorders: Any = Recorders(None, Path(), 0)
     recorders._idle.put(pipe := Pipe())
-    recorders.record(order, run=run)
+    recorders.record(request, run=run)
     return pipe.asked
 
 
 @pytest.mark.parametrize(
     ("error", "came"),
     [
-        (IncapableError("mounting needs root, this is user 1000"), Came.IMPOSSIBLE),
-        (PrerequisiteError("the disk under results has 3 MB of free space"), Came.ERROR),
-        (ServerError("b1 did not start", remedy="see its log"), Came.ERROR),
+        (IncapableError("mounting needs root, this is user 1000"), Status.IMPOSSIBLE),
+        (PrerequisiteError("the disk under results has 3 MB of free space"), Status.ERROR),
+        (ServerError("b1 did not start", remedy="see its log"), Status.ERROR),
     ],
 )
 def test_only_what_the_machine_can_never_do_is_no_failure(
-    error: FencepostError, came: Came, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: FencepostError, came: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(worker, "prepare", refuse)
-    told = worker._record(sent(ORDER), tmp_path)
+    told = worker._record(sent(REQUEST), tmp_path)
     assert (told["folder"], told["error"]["came"], told["error"]["why"]) == ("", came, str(error))
     assert (told["error"]["remedy"], told["error"]["exit_code"]) == (error.remedy, error.exit_code)
 
@@ -70,8 +70,8 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     carried_out: list[object] = []
-    monkeypatch.setattr(worker, "prepare", lambda order: order)
-    monkeypatch.setattr(worker, "record_only", lambda order, path, _: carried_out.extend((order, path)))
+    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
-    assert worker._record(sent(ORDER, run), tmp_path) == {"folder": "mine/now-1"}
-    assert carried_out == [ORDER, run]
+    assert worker._record(sent(REQUEST, run), tmp_path) == {"folder": "mine/now-1"}
+    assert carried_out == [REQUEST, run]

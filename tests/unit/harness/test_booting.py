@@ -10,7 +10,7 @@ import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
 from harness.acts.booting import refused, said
-from harness.heard import Heard
+from harness.stage import BootLogs
 from protocol.errors import ContradictedError, NotReadyError, UsageError
 
 LINE = (
@@ -40,9 +40,9 @@ class Booting:
 
 
 def stage_with(process: object, log: Path) -> Any:
-    heard = Heard()
+    logs = BootLogs()
     return SimpleNamespace(
-        cluster=SimpleNamespace(process=lambda name: process), heard=lambda name: heard.of(name, 2, log)
+        cluster=SimpleNamespace(process=lambda name: process), boot_log=lambda name: logs.of(name, 2, log)
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 import nemesis.processes  # noqa: F401  # registers its faults
 from evidence.collect.logs import LogEvent
 from harness.acts.faults import start
-from harness.checking import repairing
+from harness.conditions import repairing
 from nemesis.active import Active
 from nemesis.registry import FAULTS
 from plans.steps import Start
@@ -39,7 +39,7 @@ def started(log: Written, **step: Any) -> Written:
     cluster: Any = FakeCluster()
     cluster.bookies = {"b1": cluster.process("b1")}
     stage: Any = SimpleNamespace(
-        cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None, heard=log
+        cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None, boot_log=log
     )
     stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
     start(stage, Start(target="b1", **step))
@@ -71,5 +71,5 @@ def test_a_check_that_does_not_end_is_an_error_that_says_what_to_do() -> None:
     [((), False), ((BEGUN,), True), ((BEGUN, ENDED, INIT), True), ((BEGUN, INIT, CLEARED), False)],
 )
 def test_a_bookie_repairs_until_its_flag_is_cleared(events: tuple[str, ...], busy: bool) -> None:
-    stage: Any = SimpleNamespace(heard=Written(*events, at_first=len(events)))
+    stage: Any = SimpleNamespace(boot_log=Written(*events, at_first=len(events)))
     assert repairing(stage, "b1") is busy

@@ -8,7 +8,7 @@ import pytest
 
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from harness.series import exit_code
+from harness.experiments.series import exit_code
 from plans.comparison import Comparison
 from reports.results import ModeResult
 

@@ -12,8 +12,8 @@ from evidence.folder import FoundRun, RunFolder, read_json
 from harness import run as spine
 from harness.cleaning import is_at_work
 from harness.narrator import Narrator
-from harness.order import Order
 from harness.preparing import Prepared
+from harness.request import RunRequest
 from harness.run import judge_again, run
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
@@ -81,7 +81,7 @@ def test_only_what_was_recorded_is_offered_to_be_judged(
 
     monkeypatch.setattr(spine, "record", ends_early)
     plan = load(find("bp46/truncation"), words(), workloads=loads())
-    ready = Prepared(Order(scenario=plan.name, results=tmp_path), plan, 7, ("protected",), "4.18.0")
+    ready = Prepared(RunRequest(scenario=plan.name, results=tmp_path), plan, 7, ("protected",), "4.18.0")
     judge: Any = Judging()
     with pytest.raises(ServerError):
         run(ready, judge, Narrator(), path=tmp_path / "run")
@@ -103,7 +103,7 @@ def test_a_run_is_at_work_from_its_recording_to_its_report(
 
     monkeypatch.setattr(spine, "record", recorded)
     judge: Any = Judging(*folders)
-    order = Order(scenario=plan.name, results=tmp_path)
-    run(Prepared(order, plan, 7, modes, "4.18.0"), judge, QUIET, path=tmp_path / "run")
+    request = RunRequest(scenario=plan.name, results=tmp_path)
+    run(Prepared(request, plan, 7, modes, "4.18.0"), judge, QUIET, path=tmp_path / "run")
     assert busy == judge.seen == [["protected"], ["protected", "unprotected"]]
     assert not any(map(is_at_work, folders))

@@ -14,7 +14,7 @@ from cluster.operating import Administered
 from evidence.codes import Outcome
 from harness.acts.admin import admin
 from harness.acts.repair import marked, replicas_counted, replicated
-from harness.heard import Heard
+from harness.stage import BootLogs
 from plans.conditions import Marked, ReplicasCounted, Replicated
 from plans.steps import Admin
 from protocol.errors import ContradictedError, UsageError
@@ -85,10 +85,10 @@ def cluster(tmp_path: Path) -> Operated:
 
 @pytest.fixture
 def stage(cluster: Operated, tmp_path: Path) -> Any:
-    heard = Heard()
+    logs = BootLogs()
     return SimpleNamespace(
         cluster=cluster,
-        heard=lambda name: heard.of(name, 1, cluster.log(name)),
+        boot_log=lambda name: logs.of(name, 1, cluster.log(name)),
         folder=SimpleNamespace(path=tmp_path),
         ledgers=SimpleNamespace(id={"main": 7}.__getitem__),
     )

@@ -22,7 +22,7 @@ from harness.finals import heal_everything, observe
 from harness.judging import went_otherwise
 from harness.narrator import Narrator
 from harness.otherwise import of_servers
-from harness.rounds import carry_out
+from harness.perform import carry_out
 from harness.stage import Ledgers, Load, Stage
 from nemesis.active import Active
 from plans.comparison import Comparison

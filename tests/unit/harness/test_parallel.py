@@ -13,12 +13,11 @@ from click.testing import CliRunner
 from cli.main import fencepost
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, every_run
-from harness import series
-from harness.experiments import parallel
+from harness.experiments import parallel, series
 from harness.judging import Judge
 from harness.narrator import Narrator
-from harness.order import Order
 from harness.preparing import Prepared
+from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
@@ -29,7 +28,7 @@ from reports.trials import Trial
 
 SCENARIO = "bp46/truncation"
 MODES = ("unprotected", "protected", "journal")
-Record = Callable[[Order, Path], dict[str, Any]]
+Record = Callable[[RunRequest, Path], dict[str, Any]]
 
 
 class WarmJudge(Judge):
@@ -57,16 +56,16 @@ class FakeRecorders:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def record(self, order: Order, *, run: Path) -> dict[str, Any]:
-        return FakeRecorders.carry_out(order, run)
+    def record(self, request: RunRequest, *, run: Path) -> dict[str, Any]:
+        return FakeRecorders.carry_out(request, run)
 
     def stop(self) -> None:
         self.stopped.set()
 
 
-def recorded(order: Order, run: Path) -> dict[str, Any]:
+def recorded(request: RunRequest, run: Path) -> dict[str, Any]:
     """A mode is recorded well."""
-    RunFolder.create(run, order.modes[0]).run_json.touch()
+    RunFolder.create(run, request.modes[0]).run_json.touch()
     return {"folder": str(run)}
 
 
@@ -77,7 +76,7 @@ def judged(folder: RunFolder, *_: object, **__: object) -> ModeResult:
 
 def prepared(results: Path, *, seed: int = 5) -> Prepared:
     plan = load(find(SCENARIO), words(), workloads=loads())
-    return Prepared(Order(scenario=SCENARIO, results=results), plan, seed, MODES, "4.18.0")
+    return Prepared(RunRequest(scenario=SCENARIO, results=results), plan, seed, MODES, "4.18.0")
 
 
 @pytest.fixture(autouse=True)
@@ -93,14 +92,14 @@ def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> lis
 
 
 def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
-    orders: list[Order] = []
+    requests: list[RunRequest] = []
 
-    def record(order: Order, run: Path) -> dict[str, Any]:
-        orders.append(order)
-        return recorded(order, run)
+    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+        requests.append(request)
+        return recorded(request, run)
 
     results = carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
-    assert sorted((order.seed or 0, *order.modes) for order in orders) == sorted(
+    assert sorted((request.seed or 0, *request.modes) for request in requests) == sorted(
         (seed, mode) for seed in (5, 6) for mode in MODES
     )
     assert [(one.seed, tuple(mode.mode for mode in one.modes)) for one in results] == [(5, MODES), (6, MODES)]
@@ -112,12 +111,12 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
     """The first run's first mode ends after all of the second run."""
     second_done = threading.Semaphore(0)
 
-    def record(order: Order, run: Path) -> dict[str, Any]:
-        if (order.seed, order.modes) == (5, MODES[:1]):
+    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+        if (request.seed, request.modes) == (5, MODES[:1]):
             for _ in MODES:
                 assert second_done.acquire(timeout=30)
-        told = recorded(order, run)
-        if order.seed == 6:
+        told = recorded(request, run)
+        if request.seed == 6:
             second_done.release()
         return told
 
@@ -129,9 +128,9 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
 def test_an_error_ends_the_others_and_says_what_can_be_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def record(order: Order, run: Path) -> dict[str, Any]:
-        told = recorded(order, run)
-        if order.modes == ("unprotected",):
+    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+        told = recorded(request, run)
+        if request.modes == ("unprotected",):
             return {**told, "error": {"why": "no space", "remedy": "free some", "exit_code": 2}}
         assert FakeRecorders.stopped.wait(30)
         return {**told, "error": {"why": "interrupted", "remedy": "", "exit_code": 1}}
@@ -154,9 +153,9 @@ def test_runs_that_ended_before_an_error_are_counted(
         concluded.set()
         return result
 
-    def record(order: Order, run: Path) -> dict[str, Any]:
-        if order.seed == 5:
-            return recorded(order, run)
+    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+        if request.seed == 5:
+            return recorded(request, run)
         assert concluded.wait(30)
         return {"error": {"why": "b1 did not start", "remedy": "", "exit_code": 1}}
 
@@ -176,7 +175,7 @@ def test_runs_that_ended_before_an_error_are_counted(
 
 def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = Prepared(
-        Order(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
+        RunRequest(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
     )
     here = RunResult(SCENARIO, 5, tmp_path, [])
     monkeypatch.setattr(series, "run", lambda *_: here)

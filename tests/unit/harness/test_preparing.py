@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness import preparing
-from harness.order import Order
+from harness.experiments.series import _repeated
 from harness.preparing import Prepared, prepare
-from harness.series import _repeated
+from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.seeds import HIGHEST_SEED
@@ -21,7 +21,7 @@ SOAK = "soak/kill9"
 
 @pytest.fixture(autouse=True)
 def _untouched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine is not looked at before the order has been."""
+    """The machine is not looked at before the request has been."""
 
     def looked(_: Path) -> None:
         raise AssertionError("the machine was looked at")
@@ -30,26 +30,26 @@ def _untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "said"),
+    ("wanted", "said"),
     [
         ({"settings": (("for_s", "2000"),)}, "the plan soak/kill9 needs run_s 2000, its limit is 900"),
         ({"seed": -1}, "the seed -1 is outside"),
     ],
 )
-def test_what_the_plan_cannot_be_is_refused_at_once(order: dict[str, Any], said: str) -> None:
+def test_what_the_plan_cannot_be_is_refused_at_once(wanted: dict[str, Any], said: str) -> None:
     with pytest.raises(PlanError, match=said):
-        prepare(Order(scenario=SOAK, **order))
+        prepare(RunRequest(scenario=SOAK, **wanted))
 
 
 def test_so_are_settings_of_ones_own_that_cannot_be_read(tmp_path: Path) -> None:
     conf = tmp_path / "bk.conf"
     conf.write_text("=false\n")
     with pytest.raises(UsageError, match=r"bk\.conf"):
-        prepare(Order(scenario=SOAK, bookie_conf=conf))
+        prepare(RunRequest(scenario=SOAK, bookie_conf=conf))
 
 
 def test_so_is_the_last_run_of_a_series_before_the_first() -> None:
     plan = load(find(SOAK), words(), workloads=loads())
-    first = Prepared(Order(scenario=SOAK), plan, HIGHEST_SEED, ("protected",), "4.18.0")
+    first = Prepared(RunRequest(scenario=SOAK), plan, HIGHEST_SEED, ("protected",), "4.18.0")
     with pytest.raises(PlanError, match="the seed"):
         _repeated([first], 2)

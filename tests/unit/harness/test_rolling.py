@@ -30,7 +30,7 @@ def lines() -> list[dict[str, Any]]:
 def stage(cluster: Any, lines: list[dict[str, Any]]) -> Any:
     faults = Active(cluster, lambda line: lines.append(dict(line)))
     cluster.bookies = {name: cluster.process(name) for name in ("b1", "b2", "b3")}
-    return SimpleNamespace(cluster=cluster, faults=faults, assert_alive=lambda: None, heard=lambda _: [])
+    return SimpleNamespace(cluster=cluster, faults=faults, assert_alive=lambda: None, boot_log=lambda _: [])
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -46,13 +46,13 @@ def test_each_is_ready_before_the_next_one_ends(stage: Any, cluster: FakeCluster
 def test_each_has_ended_its_preboot_check_before_the_next_one_ends(stage: Any, cluster: FakeCluster) -> None:
     looks: list[list[str]] = []
 
-    def heard(name: str) -> list[LogEvent]:
+    def boot_log(name: str) -> list[LogEvent]:
         """The check of each boot has begun, and has ended when the log is looked at again."""
         looks.append([name, cluster.orders.given[-1]])
         events = ("preboot_start", "preboot_end")[: len(looks) % 2 or 2]
         return [LogEvent(name, 2, 0, 1, event) for event in events]
 
-    stage.heard = heard
+    stage.boot_log = boot_log
     roll(stage, Roll(targets=("b2", "b1"), how="kill"))
     assert looks == [["b2", "wait_ready b2"]] * 2 + [["b1", "wait_ready b1"]] * 2
 

@@ -11,7 +11,7 @@ import pytest
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from evidence.recorders import Recorder
-from harness import rounds
+from harness import perform as performing
 from harness.conditions import StepsOverError
 from harness.stage import Ledgers, Stage
 from plans.models import StepSpec
@@ -34,10 +34,10 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Any:
             narrator=SimpleNamespace(event=lambda text, style="": None),
             round=0,
         )
-        monkeypatch.setattr(rounds, "perform", lambda steps, on: told.append(f"perform {on.round}"))
-        monkeypatch.setattr(rounds, "FAULTS", {"kill": "a fault"})
-        monkeypatch.setattr(rounds, "await_quiet", lambda on: told.append("quiet") or "quiet")
-        rounds.carry_out(cast("Stage", stage))
+        monkeypatch.setattr(performing, "perform", lambda steps, on: told.append(f"perform {on.round}"))
+        monkeypatch.setattr(performing, "FAULTS", {"kill": "a fault"})
+        monkeypatch.setattr(performing, "await_quiet", lambda on: told.append("quiet") or "quiet")
+        performing.carry_out(cast("Stage", stage))
         return told
 
     return play
@@ -71,8 +71,8 @@ def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
         cluster=SimpleNamespace(unplanned=list),
     )
     told: list[str] = []
-    monkeypatch.setattr(rounds, "perform", over)
-    rounds.carry_out(cast("Stage", stage))
+    monkeypatch.setattr(performing, "perform", over)
+    performing.carry_out(cast("Stage", stage))
     assert stage.left_out == "waited 90 s for condition 'quiet'"
     assert told == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
 

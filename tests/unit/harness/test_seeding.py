@@ -13,7 +13,7 @@ from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
-from harness.seeding import require_seedable, with_changes
+from harness.preparing import require_seedable, with_changes
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.tree import plan_tree

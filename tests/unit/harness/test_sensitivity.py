@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from cli.sensitivity import command
 from harness.experiments import sensitivity
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Came, Outcome, outcome_of
+from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.experiments.running import Policy, run_all
 from harness.experiments.sensitivity import Found, experiments_with, page, pending, results, table
 from harness.experiments.store import Store, begin
@@ -26,7 +26,7 @@ EXPERIMENTS = experiments_with(UNITS, NAMES)
 Carry = Callable[[Experiment], Outcome]
 
 
-def came(came: Came, acted: int = 1, **told: object) -> Carry:
+def came(came: Status, acted: int = 1, **told: object) -> Carry:
     return lambda unit: replace(outcome_of(unit, came, took_s=2.0, **told), acted=acted)
 
 
@@ -54,14 +54,14 @@ def test_each_run_is_tried_with_each_defect_that_its_release_can_have() -> None:
     ]
     old = [replace(unit, version="4.14.8") for unit in UNITS]
     assert not experiments_with(old, NAMES)
-    assert EXPERIMENTS[0].order(Path()).seed_defects == ("fence-ignored",)
+    assert EXPERIMENTS[0].request(Path()).seed_defects == ("fence-ignored",)
     assert len({one.key for one in (*EXPERIMENTS, *UNITS)}) == 9
 
 
 def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
     def carry(unit: Experiment) -> Outcome:
         caught = unit.defects == ("fence-ignored",) and unit.scenario.endswith("threshold")
-        return came(Came.ANOMALY if caught else Came.AS_EXPECTED)(unit)
+        return came(Status.ANOMALY if caught else Status.AS_EXPECTED)(unit)
 
     store, run = carried(tmp_path, carry)
     assert [name.split()[0] for name in run] == [
@@ -78,14 +78,14 @@ def test_a_defect_that_was_caught_is_not_run_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("carry", "expected"),
     [
-        (came(Came.ANOMALY), Found.CAUGHT),
-        (came(Came.UNKNOWN), Found.NOTICED),
-        (came(Came.ERROR), Found.NOTICED),
-        (came(Came.HUNG), Found.NOTICED),
-        (came(Came.AS_EXPECTED), Found.MISSED),
-        (came(Came.ANOMALY, acted=0), Found.NEVER_ACTED),
-        (came(Came.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
-        (came(Came.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
+        (came(Status.ANOMALY), Found.CAUGHT),
+        (came(Status.UNKNOWN), Found.NOTICED),
+        (came(Status.ERROR), Found.NOTICED),
+        (came(Status.HUNG), Found.NOTICED),
+        (came(Status.AS_EXPECTED), Found.MISSED),
+        (came(Status.ANOMALY, acted=0), Found.NEVER_ACTED),
+        (came(Status.AS_EXPECTED, acted=0), Found.NEVER_ACTED),
+        (came(Status.IMPOSSIBLE, acted=0), Found.NEVER_ACTED),
     ],
 )
 def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expected: Found) -> None:
@@ -96,7 +96,7 @@ def test_what_the_runs_of_a_defect_say_of_it(tmp_path: Path, carry: Carry, expec
 def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     store = begin(tmp_path, "sensitivity", EXPERIMENTS)
     assert found(store) == [Found.NOT_TRIED, Found.NOT_TRIED]
-    store.add(came(Came.ANOMALY)(EXPERIMENTS[0]))
+    store.add(came(Status.ANOMALY)(EXPERIMENTS[0]))
     again = sensitivity._store(tmp_path, EXPERIMENTS, new=False)
     assert again.path == store.path
     assert {one.defects for one in pending(again, EXPERIMENTS)} == {("limbo-denied",)}
@@ -105,7 +105,9 @@ def test_what_was_stored_is_read_again_and_the_rest_goes_on(tmp_path: Path) -> N
 
 
 def test_the_table_and_the_page_name_what_was_found(tmp_path: Path) -> None:
-    store, _ = carried(tmp_path, came(Came.ANOMALY, why="not expected: fencing | x", headline="1 of 21 lost"))
+    store, _ = carried(
+        tmp_path, came(Status.ANOMALY, why="not expected: fencing | x", headline="1 of 21 lost")
+    )
     told = results(store, NAMES)
     lines = list(table(told, "the campaign gate"))
     assert "2 defects: 2 caught" in lines

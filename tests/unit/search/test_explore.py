@@ -84,7 +84,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
         monkeypatch.setattr(exploring, "carry_out", ran)
         monkeypatch.setattr(exploring, "judging", no_judge)
-        monkeypatch.setattr(exploring, "prepared", lambda order, plan: _Ready(order.seed, plan))
+        monkeypatch.setattr(exploring, "prepared", lambda request, plan: _Ready(request.seed, plan))
         code = explore(search(**changes), quiet=False, as_json=as_json)
         return code, capsys.readouterr().out
 
@@ -92,7 +92,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 class _Ready:
-    """As much of an order as is shown."""
+    """As much of a request as is shown."""
 
     def __init__(self, seed: int, plan: Any) -> None:
         self.seed = seed

@@ -27,7 +27,7 @@ from search import shrink as shrinking
 from search.again import Again
 from search.kinds import NEVER_QUIET
 from search.running import Ended
-from search.shrink import Shrinker, TimeIsUpError, Wish, scenario_text
+from search.shrink import Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import Status
 
 KIND = "durability/lost"
@@ -72,7 +72,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
         plan, random = found(), Random(3)
         folder: Any = type("Folder", (), {"path": tmp_path / "run" / "unprotected"})()
         again = Again(folder, plan, 1, "unprotected", "4.18.0", frozenset({KIND}), measured=True)
-        wish = Wish("run", None, None, 0.95, for_s, 3, None, tmp_path)
+        options = Options("run", None, None, 0.95, for_s, 3, None, tmp_path)
 
         def ran(ready: Plan, *_: object) -> Ended:
             kind = Told if loses(lean_tree(ready)) and random.random() < chance else Held
@@ -81,7 +81,7 @@ def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., S
         monkeypatch.setattr(shrinking, "carry_out", ran)
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
         judge: Any = None
-        return Shrinker(again, KIND, wish, judge, Status(quiet=True))
+        return Shrinker(again, KIND, options, judge, Status(quiet=True))
 
     return make
 
@@ -116,7 +116,7 @@ def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shri
     one = shrinker()
     tree = lean_tree(one.again.plan)
     one.measure(tree)
-    one.wish = Wish("run", None, None, 0.95, 1e-9, 3, None, Path())
+    one.options = Options("run", None, None, 0.95, 1e-9, 3, None, Path())
     with pytest.raises(TimeIsUpError):
         one.fails({**tree, "steps": tree["steps"][:-1]})
     assert one.best == tree

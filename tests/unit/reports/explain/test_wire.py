@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
-from reports.explain.moments import Moment, told
+from reports.explain.moments import Moment, format_moments
 from reports.explain.rows import Names
 from reports.explain.wire import frame_moments
 
@@ -129,7 +129,7 @@ def test_a_frame_is_one_line(row: dict[str, Any], text: str) -> None:
 def test_what_one_sends_to_several_at_a_time_is_one_line() -> None:
     rows = [request(seq=seq, bookie=bookie) for seq, bookie in ((1, 1), (2, 2))]
     late = request(seq=4, bookie=1, received_ns=3000)
-    lines = list(told(frame_moments([*rows, answer(seq=3, received_ns=2000), late], NAMES, 7), 0))
+    lines = list(format_moments(frame_moments([*rows, answer(seq=3, received_ns=2000), late], NAMES, 7), 0))
     assert lines == [
         "      0.0000 s  writer -> b1, b2     add (LAC 6)",
         "      0.0000 s  b1 boot 1 -> writer  add: EOK",
@@ -139,5 +139,8 @@ def test_what_one_sends_to_several_at_a_time_is_one_line() -> None:
 
 def test_lines_come_in_order_of_time_since_the_run_began() -> None:
     moments = [Moment(3_500_000_000, 0, "b", "late"), Moment(1_000_000_000, 0, "a", "early")]
-    assert list(told(moments, 500_000_000)) == ["      0.5000 s  a  early", "      3.0000 s  b  late"]
-    assert list(told([], 0)) == []
+    assert list(format_moments(moments, 500_000_000)) == [
+        "      0.5000 s  a  early",
+        "      3.0000 s  b  late",
+    ]
+    assert list(format_moments([], 0)) == []

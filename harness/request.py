@@ -1,4 +1,4 @@
-"""The user's request: one order for one or several runs of one scenario."""
+"""The user's request: one request for one or several runs of one scenario."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evidence.folder import DEFAULT_BACKEND
 
 
 @dataclass(frozen=True)
-class Order:
+class RunRequest:
     """One call of ``fencepost run``. Empty ``modes`` means all modes of the plan.
 
     ``version`` is BookKeeper's, None for the plan's or the default; ``settings`` replace the plan's own

@@ -17,8 +17,8 @@ from evidence.folder import FoundRun
 from harness.bundles.opening import is_bundle, opened
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
-from harness.order import Order
 from harness.preparing import Prepared, prepare
+from harness.request import RunRequest
 from harness.run import judge_again, run
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
@@ -29,7 +29,7 @@ from reports.trials import Tally, tallies, trials
 
 
 def run_series(
-    orders: Sequence[Order],
+    requests: Sequence[RunRequest],
     *,
     times: int,
     parallel: int = 1,
@@ -42,8 +42,8 @@ def run_series(
     ``parallel`` modes are recorded at a time.
     """
     narrator = Narrator(quiet=quiet or as_json)
-    prepared = _repeated([prepare(order) for order in orders], times)
-    with judging(prepared[0].order.results, master=master) as judge:
+    prepared = _repeated([prepare(request) for request in requests], times)
+    with judging(prepared[0].request.results, master=master) as judge:
         results = _results(prepared, judge, narrator, parallel)
     return _finish(results, narrator, as_json=as_json)
 

@@ -1,6 +1,6 @@
 """Creates class-data archives of the servers, the client and Spark, which make later starts faster.
 
-Run by set-up (``python -m harness.archives``). Everything works without them, only slower, so a
+Run by set-up. Everything works without them, only slower, so a
 failure here is reported and ends nothing.
 """
 
@@ -12,7 +12,7 @@ from cluster.artifacts import cache_root
 from cluster.backends import backend
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
-from harness.order import default_results
+from harness.request import default_results
 from pipeline.archive import write_archive
 from protocol.errors import FencepostError
 
