@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 from cluster.versions import parse
 from plans.settings import (
+    INDEX_DIRECTORIES,
     JOURNAL_DIRECTORIES,
     LEDGER_DIRECTORIES,
+    index_directories,
     journal_directories,
     ledger_directories,
 )
@@ -159,6 +161,10 @@ class Layers:
         """The names of its journal directories, in the plan's order."""
         return journal_directories(dict(self.plan))
 
+    def index_directories(self) -> tuple[str, ...]:
+        """The names of its separate index directories; none where the index is in the ledger directories."""
+        return index_directories(dict(self.plan))
+
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
         limits = {key: str(cap) for key, cap in CAPS.items() if _above(self.user.get(key), cap)}
@@ -180,7 +186,8 @@ def bookie_properties(
 ) -> Effective:
     """A bookie's settings; ``folder`` is its own (absolute), ``zookeeper`` its link to ZooKeeper."""
     owned = {
-        "bookieId": bookie_id(name),
+        # A plan may start a bookie under another id, to see it refuse the cookies of its disks.
+        "bookieId": layers.plan.get("bookieId", bookie_id(name)),
         "advertisedAddress": name,
         "bookiePort": str(BOOKIE_PORT),
         "listeningInterface": "lo",
@@ -190,6 +197,8 @@ def bookie_properties(
         LEDGER_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.ledger_directories()),
         "httpServerEnabled": "false",
     }
+    if names := layers.index_directories():
+        owned[INDEX_DIRECTORIES] = ",".join(f"{folder}/{name}" for name in names)
     if needs_rocksdb_conf(version):
         owned |= dict.fromkeys(ROCKSDB_CONF_KEYS, f"{folder}/rocksdb.conf")
     return layers.merged(owned)

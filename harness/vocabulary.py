@@ -17,7 +17,8 @@ import nemesis.networks  # registers its faults
 import nemesis.power  # registers its faults
 import nemesis.processes  # registers its faults
 import nemesis.sessions  # registers its faults
-import nemesis.storage  # noqa: F401  # registers its faults
+import nemesis.storage  # registers its faults
+import nemesis.swapping  # noqa: F401  # registers its faults
 import workloads.append
 import workloads.chain
 import workloads.churn

@@ -17,7 +17,7 @@ from cluster.interface import Cluster, HasFiles, KeepsCookies, ProcessState
 from nemesis.processes import disk_settled
 from nemesis.registry import Occasion, Proof, Turn, register
 from plans.names import BookieName, Params
-from plans.settings import of_journal
+from plans.settings import of_index, of_journal
 from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]
@@ -39,8 +39,11 @@ class Wipe(Params):
 
     @model_validator(mode="after")
     def _where_the_cookie_is(self) -> Self:
-        if self.what == "index" and self.cookie != "keep":
-            raise ValueError("the index holds no cookie: write `cookie: keep`, or wipe `ledgers`")
+        if self.what == "index" and self.cookie != "keep" and "cookie" not in self.model_fields_set:
+            raise ValueError(
+                "the index holds no cookie: write `cookie: keep`, or wipe `ledgers`; "
+                "where the plan sets `indexDirectories` it does, and `cookie: remove` removes it"
+            )
         return self
 
 
@@ -72,7 +75,12 @@ class _Wipe(Tampering):
     def available(self, params: Wipe, cluster: Cluster) -> str | None:
         if params.cookie == "remove_everywhere" and not isinstance(cluster.metadata, KeepsCookies):
             return "the metadata store of this backend does not give its cookies away"
-        return unreachable(params.target, cluster)
+        lacking = unreachable(params.target, cluster)
+        if lacking is None and params.what == "index" and params.cookie != "keep":
+            places: Any = cluster.process(params.target)
+            if not any(of_index(place) for place in places.places()):
+                return f"the index of {params.target} has no directory of its own, and so no cookie"
+        return lacking
 
     def inject(self, params: Wipe, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
         process = cluster.process(params.target)
@@ -134,9 +142,11 @@ def folders(bookie: str, what: Part, cluster: Cluster) -> Iterator[Path]:
 
 
 def folders_in(places: Mapping[str, Path], what: Part) -> Iterator[Path]:
-    """The same of any copy of a bookie's places: every place but the journals is a ledger directory."""
+    """The same of any copy of a bookie's places: every other place is a ledger directory, with its index."""
     for place, folder in places.items():
-        if not of_journal(place) and what == "index":
+        if of_index(place) and what == "index":
+            yield folder
+        elif not of_journal(place) and what == "index":
             yield from (index for name in _INDEX if (index := folder / "current" / name).is_dir())
         elif what in ("all", "journal" if of_journal(place) else "ledgers") and folder.is_dir():
             yield folder

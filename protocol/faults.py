@@ -70,6 +70,7 @@ EFFECTS: Mapping[str, Effects] = {
     UNPLANNED: Effects(loses=Loses.MEMORY, at_once=True),  # it records an end, and did not cause it
     "wipe": Effects(loses=Loses.STORED, at_once=True, whole=("what", "all")),
     "corrupt": Effects(loses=Loses.STORED, at_once=True, latent=True),
+    "swap_disks": Effects(loses=Loses.STORED),
     "read_only": Effects(loses=Loses.STORED),
     "fill": Effects(),  # what is on the disk stays there
     "wipe_metadata": Effects(loses=Loses.STORED),  # bookies collect what no metadata names

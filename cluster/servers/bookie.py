@@ -77,10 +77,11 @@ class Bookie(OwnedProcess):
         return answer(self.address, ledger, entry, timeout_s=timeout_s)
 
     def places(self) -> Mapping[str, Path]:
-        """Where its journals and each of its ledger directories (entry logs, index, marks) are."""
+        """Where its journals, its ledger directories (entry logs, index, marks) and separate index are."""
         data = self.folder / "data"
         seen = self._site.keeper.seen(data) if self._disks else data
-        names = (*self._layers.journal_directories(), *self._layers.ledger_directories())
+        layers = self._layers
+        names = (*layers.journal_directories(), *layers.ledger_directories(), *layers.index_directories())
         return {name: seen / name for name in names}
 
     def disks(self) -> Mapping[str, ImageDisk]:

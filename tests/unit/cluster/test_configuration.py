@@ -44,6 +44,17 @@ def test_a_bookie_is_known_by_its_name_and_reaches_zookeeper_by_its_own_link() -
     assert properties["ledgerDirectories"] == "/run/b2/data/ledgers"
 
 
+def test_a_plan_may_start_a_bookie_under_another_id_and_give_its_index_a_directory() -> None:
+    plan = {"bookieId": "b9:3181", "indexDirectories": "index"}
+    given = Layers(layers().base, {}, plan, {"indexDirectories": "/mine"})
+    result = bookie_properties(
+        "b2", given, folder="/run/b2/data", zookeeper=("127.9.2.201", 2181), version="4.18.0"
+    )
+    assert result.properties["bookieId"] == "b9:3181"
+    assert result.properties["indexDirectories"] == "/run/b2/data/index"
+    assert "indexDirectories" not in effective(indexDirectories="/mine").properties
+
+
 def test_what_the_run_owns_is_reported_with_both_values() -> None:
     result = effective(bookiePort="4000", ledgerDirectories="/a,/b", gcWaitTime="1000", zkServers="z:1")
     assert result.overridden == (

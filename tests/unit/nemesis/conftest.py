@@ -15,7 +15,8 @@ import nemesis.networks
 import nemesis.power
 import nemesis.processes  # registers its faults
 import nemesis.sessions  # registers its faults
-import nemesis.storage  # noqa: F401  # registers its faults
+import nemesis.storage
+import nemesis.swapping  # noqa: F401  # registers its faults
 from nemesis.active import Active
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fake_rules import FakeWire

@@ -137,6 +137,21 @@ def test_the_index_has_no_cookie() -> None:
         FAULTS["wipe"].params(target="b1", what="index")
 
 
+def test_only_a_separate_index_directory_has_a_cookie_to_remove(
+    disk: Path, cluster: Any, active: Active
+) -> None:
+    inject(active, "stop", target="b1")
+    with pytest.raises(UsageError, match="the index of b1 has no directory of its own, and so no cookie"):
+        inject(active, "wipe", target="b1", what="index", cookie="remove")
+    for name in ("index/current/VERSION", "index/current/locations/CURRENT"):
+        (disk / name).parent.mkdir(parents=True, exist_ok=True)
+        (disk / name).write_text("bytes")
+    cluster.process("b1").places = lambda: {name: disk / name for name in ("journal", "ledgers", "index")}
+    inject(active, "wipe", target="b1", what="index", cookie="remove")
+    assert not [name for name in left(disk) if name.startswith("index/")]
+    assert COOKIES <= left(disk)
+
+
 @pytest.mark.parametrize(
     ("what", "gone"),
     [

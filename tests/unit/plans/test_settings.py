@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plans.settings import journal_directories, ledger_directories
+from plans.settings import index_directories, journal_directories, ledger_directories
 from plans.steps import Start
 
 
@@ -23,6 +23,7 @@ def test_without_a_word_there_is_one() -> None:
         ("ledgers, more", "` more` is no name"),
         ("ledgers,journal", "`journal` is no name"),
         ("ledgers,journal2", "`journal2` is no name"),
+        ("ledgers,index", "`index` is no name"),
         ("more,more", "named twice: more, more"),
     ],
 )
@@ -39,3 +40,10 @@ def test_journals_are_named_like_journals() -> None:
         Start(target="b1", conf={"journalDirectories": "journal,more"})
     with pytest.raises(ValueError, match="named twice: journal, journal"):
         Start(target="b1", conf={"journalDirectories": "journal,journal"})
+
+
+def test_an_index_has_a_directory_only_where_a_plan_names_one() -> None:
+    assert index_directories({}) == ()
+    assert index_directories(Start(target="b1", conf={"indexDirectories": "index"}).conf) == ("index",)
+    with pytest.raises(ValueError, match="`more` is no name of an index directory"):
+        Start(target="b1", conf={"indexDirectories": "more"})

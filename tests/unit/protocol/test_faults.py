@@ -18,7 +18,7 @@ def test_what_ends_processes_is_down_and_so_is_what_pauses_them() -> None:
 
 def test_what_takes_more_than_an_unclean_end_may() -> None:
     stored = having(loses=Loses.STORED)
-    assert stored == {"wipe", "corrupt", "read_only", "wipe_metadata", "restore_metadata"}
+    assert stored == {"wipe", "corrupt", "swap_disks", "read_only", "wipe_metadata", "restore_metadata"}
     assert having(loses=Loses.UNSYNCED) == {"power_loss"}
     assert having(at_once=True) == {"kill", "stop", "power_loss", UNPLANNED, "wipe", "corrupt"}
 
