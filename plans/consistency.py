@@ -54,7 +54,8 @@ def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:
         if model is None or not issubclass(model, Act) or not model.needs_handle:
             continue
         client, ledger = who = (step.params.get("client"), step.params.get("ledger"))
-        if step.name in ("append", "force") and who not in created:
+        refused = step.name == "append" and step.outcome == "fail" and who in opened
+        if step.name in ("append", "force") and who not in created and not refused:
             text = f"`{client}` did not create `{ledger}` and cannot {step.name}"
             yield Problem((*step.path, "client"), text)
         elif who not in opened:

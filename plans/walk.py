@@ -24,11 +24,12 @@ _LOADS = ("load", "end_load")
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """One step as written; ``path`` leads to its parameters."""
+    """One step as written; ``path`` leads to its parameters, ``outcome`` stands beside its name."""
 
     path: Path
     name: str
     params: dict[str, Any]
+    outcome: Any = "ok"
 
 
 def raw_steps(tree: Any) -> Iterator[RawStep]:
@@ -65,7 +66,7 @@ def _steps(value: Any, path: Path) -> Iterator[RawStep]:
                 for number, branch in enumerate(params if isinstance(params, list) else ()):
                     yield from _steps(branch, (*below, number))
             elif name not in MODIFIERS:
-                yield RawStep(below, name, params if isinstance(params, dict) else {})
+                yield RawStep(below, name, params if isinstance(params, dict) else {}, step.get("outcome", "ok"))
 
 
 def _bookies(count: Any) -> tuple[str, ...] | None:

@@ -48,7 +48,9 @@ public final class AppendCommands {
 
     private ObjectNode append(Parameters parameters) throws CommandException, InterruptedException {
         String name = parameters.text("handle");
-        Writer writer = session.handles().writer(name);
+        Ledger ledger = session.handles().get(name);
+        // A handle that only reads is tried as it is: its client has to refuse the add.
+        Writer writer = ledger instanceof Writer created ? created : Writer.over(ledger);
         Appender appender = appender(parameters, writer);
         if (parameters.flag("background")) {
             Jobs.start(session, name, appender);

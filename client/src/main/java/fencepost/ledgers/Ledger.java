@@ -45,6 +45,11 @@ public class Ledger {
         return handle.getId();
     }
 
+    /** This client's number for the handle. */
+    public int number() {
+        return number;
+    }
+
     /** The flags of the handle. */
     public int flags() {
         return flags;

@@ -17,7 +17,8 @@ public final class Refusals {
      * id. So {@code LedgerClosed} without an id is an add that was turned away before, while the adds that a
      * closing handle drains from its queue come back with theirs. A handle whose ids the caller gives answers both
      * with the id; there only metadata that was closed before the call is proof. {@code DuplicateEntryId} is found
-     * by looking into the queue, before anything is sent.
+     * by looking into the queue, before anything is sent. {@code IllegalOp} is what a handle that was opened
+     * answers at once ({@code ReadOnlyLedgerHandle#asyncAddEntry}).
      *
      * @param entry the id in the callback
      * @param adv whether the caller gives the ids
@@ -27,6 +28,7 @@ public final class Refusals {
         return switch (code) {
             case BKException.Code.LedgerClosedException -> closedBefore || !adv && entry == Ledger.NONE;
             case BKException.Code.DuplicateEntryIdException -> adv;
+            case BKException.Code.IllegalOpException -> entry == Ledger.NONE;
             default -> false;
         };
     }

@@ -26,6 +26,12 @@ public final class Writer extends Ledger {
         super(handle, number, flags, history, identity);
     }
 
+    /** A writer on a handle that was opened, and on which no add may succeed. */
+    public static Writer over(Ledger opened) {
+        return new Writer(
+                opened.handle(), opened.number(), opened.flags(), opened.history(), opened.identity());
+    }
+
     /** The results of this handle's adds up to now. */
     public Tally tally() {
         return tally;

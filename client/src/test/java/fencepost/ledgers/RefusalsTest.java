@@ -32,6 +32,12 @@ class RefusalsTest {
     }
 
     @Test
+    void anAddOnAHandleThatOnlyReadsHasNoId() {
+        assertTrue(Refusals.ofAdd(Code.IllegalOpException, -1, false, false));
+        assertFalse(Refusals.ofAdd(Code.IllegalOpException, 7, false, false));
+    }
+
+    @Test
     void everyOtherErrorOfAnAddIsUnknown() {
         int[] codes = {
             Code.LedgerFencedException, Code.NotEnoughBookiesException, Code.TimeoutException,
