@@ -78,6 +78,18 @@ def test_adds_in_flight_when_a_ledger_is_taken_away_are_unknown_and_later_ones_r
     assert acked <= end + 1
 
 
+def test_an_add_on_a_handle_that_only_reads_is_refused_before_it_is_sent(cluster: Any, ask: Any) -> None:
+    ledger = made(cluster, ask, "mine")
+    ask(cluster.clients["writer"], "append", handle="mine", entries=5)
+    ask(cluster.clients["other"], "open", handle="reading", ledger=ledger)
+    refused = cluster.clients["other"].call("append", timeout_s=60, handle="reading", entries=1)
+    assert (refused["error"], refused["outcome"], refused["failed"]) == ("IllegalOp", "fail", 1)
+    (add,) = rows(cluster, "other", kind=Kind.ADD, ledger=ledger)
+    assert (add["outcome"], add["error"]) == (Outcome.FAIL, -100)
+    ask(cluster.clients["writer"], "append", handle="mine", entries=1)
+    assert [row["entry"] for row in rows(cluster, "writer", kind=Kind.ADD, ledger=ledger)] == list(range(6))
+
+
 def test_deferred_adds_are_confirmed_by_a_force(cluster: Any, ask: Any) -> None:
     writer = cluster.clients["writer"]
     ledger = made(cluster, ask, "deferred", deferred=True)

@@ -16,6 +16,7 @@ from tests.live.scenarios.stating import as_stated
 
 VARIANTS = {
     "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped", "disk-replaced")),
+    "disks of another": ("protected", ("cookie-identity",)),
     "taken for a new one": ("protected", ("wiped-bookie",)),
     "taken for a new one while a stale writer appends": ("protected", ("stale-writer-after-wipe",)),
     "journals that do not help": ("journal", ("directories", "replace")),

@@ -20,7 +20,7 @@ Start = Callable[..., Fencepost]
 VARIANTS = {
     "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact")),
     "what a protected bookie forgets": ("protected", ("lost-limbo",)),
-    "keys": ("protected", ("damaged-key", "never-boots")),
+    "keys": ("protected", ("damaged-key", "key-lost", "never-boots")),
     "one fence among several": (
         "protected",
         ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused"),
