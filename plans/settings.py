@@ -61,9 +61,7 @@ def _directories(listed: str, kind: str, such_as: str, *, begins: str) -> tuple[
     for name in names:
         found = JOURNAL if of_journal(name) else INDEX if of_index(name) else ""
         if not _DIRECTORY.fullmatch(name) or found != begins:
-            raise ValueError(
-                f"`{name}` is no name of {kind} directory, such as {such_as}: names, not paths"
-            )
+            raise ValueError(f"`{name}` is no name of {kind} directory, such as {such_as}: names, not paths")
     if len(set(names)) != len(names):
         raise ValueError(f"{kind} directory is named twice: {', '.join(names)}")
     return names

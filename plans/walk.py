@@ -66,7 +66,9 @@ def _steps(value: Any, path: Path) -> Iterator[RawStep]:
                 for number, branch in enumerate(params if isinstance(params, list) else ()):
                     yield from _steps(branch, (*below, number))
             elif name not in MODIFIERS:
-                yield RawStep(below, name, params if isinstance(params, dict) else {}, step.get("outcome", "ok"))
+                yield RawStep(
+                    below, name, params if isinstance(params, dict) else {}, step.get("outcome", "ok")
+                )
 
 
 def _bookies(count: Any) -> tuple[str, ...] | None:
