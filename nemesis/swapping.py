@@ -85,9 +85,10 @@ class _SwapDisks:
             return {"swapped_back": False}
         processes: list[Any] = [cluster.process(target) for target in params.targets]
         running = [one for one in processes if one.state is not ProcessState.DOWN]
+        staying = [one.name for one in running if not isinstance(one, CanKill)]
+        if staying:
+            raise FaultError(f"{staying[0]} cannot be ended, so it keeps the disks of another")
         for process in running:
-            if not isinstance(process, CanKill):
-                raise FaultError(f"{process.name} cannot be ended, so it keeps the disks of another")
             process.kill()
             disk_settled(process)
         _exchange(params, cluster)
