@@ -16,13 +16,15 @@ import click
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, remove_run
 from evidence.recorders import read_lines
+from evidence.seeding import seeded
 from harness.judging import judging
 from harness.narrator import Narrator
-from harness.preparing import Prepared, prepared
+from harness.preparing import Prepared, prepared, with_changes
 from harness.request import RunRequest, default_results
 from harness.run import run
 from harness.vocabulary import loads, words
 from plans.conditions import Elapsed
+from plans.defects import NONE
 from plans.load import find, load
 from plans.models import Plan, Step, StepSpec
 from protocol.errors import FencepostError
@@ -36,12 +38,13 @@ EXIT_CLEAN, EXIT_ACCUSED = 0, 1
 
 @dataclass(frozen=True)
 class Calm:
-    """The result of one run: what was found, and whether there was enough to be valid."""
+    """The result of one run: what was found, whether there was enough to be valid, boots with the agent."""
 
     name: str
     mode: str
     seed: int
     verdict: RunVerdict
+    agents: int = 0
 
     @property
     def found(self) -> list[str]:
@@ -61,13 +64,14 @@ class Calm:
 @click.option("--times", type=click.IntRange(1), default=50, show_default=True, help="Runs in all.")
 @click.option("--first-seed", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--for-s", type=click.FloatRange(min=0.5), default=3.0, show_default=True, help="Load in each.")
+@click.option("--agent", is_flag=True, help="Load the agent without a defect in servers and clients.")
 @click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/calm.")
-def command(times: int, first_seed: int, for_s: float, results: Path | None) -> None:
+def command(times: int, first_seed: int, for_s: float, agent: bool, results: Path | None) -> None:
     """Live runs without faults: an anomaly in any of them is an error (exit code 1)."""
     place = results or default_results() / "calm"
     told: list[Calm] = []
     try:
-        for calm in carried_out(requests(times, first_seed, for_s, place), place):
+        for calm in carried_out(requests(times, first_seed, for_s, place, agent=agent), place):
             told.append(calm)
             click.echo(f"{len(told)} of {times}  {calm}")
             for finding in calm.found:
@@ -79,14 +83,18 @@ def command(times: int, first_seed: int, for_s: float, results: Path | None) -> 
     sys.exit(EXIT_ACCUSED if any(calm.found for calm in told) else EXIT_CLEAN)
 
 
-def requests(times: int, first_seed: int, for_s: float, results: Path) -> Iterator[Prepared]:
+def requests(
+    times: int, first_seed: int, for_s: float, results: Path, *, agent: bool = False
+) -> Iterator[Prepared]:
     """The given number of runs: the soaks take turns, and with each round of them the modes."""
+    changes = (NONE.name,) if agent else ()
     modes = list(MODES)
     for number in range(first_seed - 1, first_seed - 1 + times):
         soak = SOAKS[number % len(SOAKS)]
         mode = modes[number // len(SOAKS) % len(modes)]
         request = RunRequest(soak, modes=(mode,), seed=number + 1, results=results)
-        yield prepared(request, without_faults(load(find(soak), words(), workloads=loads()), for_s))
+        plan = without_faults(load(find(soak), words(), workloads=loads()), for_s)
+        yield prepared(request, with_changes(plan, changes, ()))
 
 
 def without_faults(plan: Plan, for_s: float) -> Plan:
@@ -113,7 +121,10 @@ def carried_out(runs: Iterator[Prepared], results: Path) -> Iterator[Calm]:
             broken = injected(mode.folder)
             if broken:
                 raise FencepostError(f"{result.path} is no run without faults: {', '.join(broken)}")
-            calm = Calm(one.plan.name, mode.mode, one.seed, mode.verdict)
+            agents = sum(change.installed for change in seeded(mode.folder))
+            if one.plan.cluster.seed_defects and agents < one.plan.cluster.bookies + len(one.plan.clients):
+                raise FencepostError(f"{result.path}: only {agents} boots have loaded the agent")
+            calm = Calm(one.plan.name, mode.mode, one.seed, mode.verdict, agents)
             if calm.verdict.verdict is Verdict.VALID:
                 remove_run(results, result.path)
             yield calm
@@ -134,4 +145,7 @@ def summary(told: Sequence[Calm]) -> str:
     flagged = sum(bool(calm.found) for calm in told)
     valid = sum(calm.verdict.verdict is Verdict.VALID for calm in told)
     unknown = sum(calm.verdict.verdict is Verdict.UNKNOWN for calm in told)
-    return f"{flagged} of {len(told)} live runs without faults were flagged; {valid} valid, {unknown} unknown"
+    agents = sum(calm.agents for calm in told)
+    loaded = f"; the agent was loaded in {agents} boots and changed nothing" if agents else ""
+    runs = f"{flagged} of {len(told)} live runs without faults were flagged"
+    return f"{runs}; {valid} valid, {unknown} unknown{loaded}"

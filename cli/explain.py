@@ -22,6 +22,7 @@ def command(run: str, subject: str, results: Path | None) -> int:
     """
     from harness.bundles.opening import opened
     from reports.explain.story import explain
+    from reports.seeded import seeded_lines
 
     matched = re.fullmatch(r"([a-z0-9._-]+)(?::(\d+))?", subject)
     if not matched:
@@ -29,6 +30,6 @@ def command(run: str, subject: str, results: Path | None) -> int:
     entry = int(matched.group(2)) if matched.group(2) else None
     with opened(results or default_results(), run, tables=True) as found:
         for folder in found.modes:
-            for line in explain(folder, matched.group(1), entry):
+            for line in (*seeded_lines(folder), *explain(folder, matched.group(1), entry)):
                 click.echo(line)
     return 0

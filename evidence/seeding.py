@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import RunFolder
+from plans.defects import NONE
 
 MOST_REPORTED = 100
 """The agent reports no more acts of one process than this."""
@@ -46,6 +47,8 @@ def releases_text(facts: Mapping[str, Any]) -> str:
 
 def modified_text(facts: Mapping[str, Any]) -> str:
     """What follows a run's release: " MODIFIED (fence-ignored)" for example, or nothing."""
+    if [order.partition(",")[0] for _, order in _orders(facts)] == [NONE.name]:
+        return " with the agent, unchanged"
     orders = [f"cure {order}" if kind == CURE else order for kind, order in _orders(facts)]
     return f" MODIFIED ({' '.join(orders)})" if orders else ""
 

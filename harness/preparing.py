@@ -19,16 +19,18 @@ from evidence.folder import DEFAULT_BACKEND
 from harness.cleaning import require_space
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import loads, words
-from plans.defects import assert_once, checked_cure, checked_defect, ordered
+from plans.defects import Defect, assert_once, checked_cure, checked_defect, ordered, without_process
 from plans.load import find, load
 from plans.models import Plan
+from plans.names import bookie_names
 from plans.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
 from plans.rounds import every
 from plans.versions import within
+from protocol.addresses import autorecovery_names
 from protocol.errors import IncapableError, PrerequisiteError, UsageError
 from protocol.modes import MODES
-from reports.seeded import MODIFIED
+from reports.seeded import announced
 
 _SEED_LIMIT = 2**31
 _WIDTH = 100
@@ -83,7 +85,7 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     _examine_machine(request.results)
     require_disks(plan)
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
-    require_seedable((*plan.cluster.seed_defects, *plan.cluster.cures), versions, request.backend)
+    require_seedable(plan, versions, request.backend)
     for needed in versions:
         builds.require_adopted(needed)
         artifacts.class_path(needed)
@@ -121,8 +123,8 @@ def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:
     """Lines of (text, style): what is about to run, and the command that repeats it."""
     plan = prepared.plan
     source = ", ".join(part for part in (plan.source.document, plan.source.section) if part)
-    for order in (*plan.cluster.seed_defects, *plan.cluster.cures):
-        yield f"{MODIFIED}: {ordered(order).kind} {order}", "yellow"
+    for order in plan.cluster.changes:
+        yield announced(order), "yellow"
     yield f"{plan.name} ({source})", "bold"
     yield from ((f"  {line}", "") for line in wrap(" ".join(plan.about.split()), _WIDTH))
     bookies = f"{plan.cluster.bookies} bookies"
@@ -155,8 +157,9 @@ def _together(stated: Sequence[str], asked: Sequence[str], check: Callable[[str]
     return together
 
 
-def require_seedable(orders: Sequence[str], versions: Sequence[str], backend: str) -> None:
-    """Refuse changes on another backend than plain processes, and on releases that lack their place."""
+def require_seedable(plan: Plan, versions: Sequence[str], backend: str) -> None:
+    """Refuse changes that this plan, these releases or this backend have no place for."""
+    orders = plan.cluster.changes
     if not orders:
         return
     if backend != DEFAULT_BACKEND:
@@ -165,10 +168,24 @@ def require_seedable(orders: Sequence[str], versions: Sequence[str], backend: st
             remedy=f"run with --backend {DEFAULT_BACKEND}",
         )
     artifacts.agent_jar()
-    for change in map(ordered, orders):
+    for order in orders:
+        change = ordered(order)
+        _require_process(change, without_process(order)[1], plan)
         for version in versions:
             if not within(version, change.releases):
                 raise UsageError(
                     f"{change.kind} {change.name} needs BookKeeper {change.releases}, not {version}",
                     remedy=_CHANGES,
                 )
+
+
+def _require_process(change: Defect, name: str, plan: Plan) -> None:
+    """The named process must be one of the plan's that the change is declared for; an empty name is all."""
+    names = {
+        "bookie": bookie_names(plan.cluster.bookies),
+        "client": plan.clients,
+        "autorecovery": autorecovery_names(plan.cluster.autorecovery),
+    }
+    allowed = [each for kind in change.processes for each in names[kind]]
+    if name and name not in allowed:
+        raise UsageError(f"{change.kind} {change.name}: {unknown('process', name, allowed)}", remedy=_CHANGES)

@@ -131,7 +131,7 @@ def _spec(prepared: Prepared, plan: ResolvedPlan, folder: RunFolder) -> RunSpec:
         disks=cluster.disks,
         autorecovery=cluster.autorecovery,
         autorecovery_conf=placing | cluster.autorecovery_conf,
-        changes=(*cluster.seed_defects, *cluster.cures),
+        changes=cluster.changes,
         administered=any(isinstance(step.params, Admin) for step in every(plan.plan.steps)),
     )
 

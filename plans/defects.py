@@ -17,7 +17,11 @@ from plans.nearest import unknown
 
 FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent"
 PROCESSES = ("bookie", "client", "autorecovery")
-TRIGGERS = {"every": int, "nth": int, "probability": float, "seed": int, "ledger": int, "from_boot": int}
+PROCESS = "process"
+TRIGGERS = {
+    "every": int, "nth": int, "probability": float, "seed": int, "ledger": int, "from_boot": int,
+    PROCESS: str,
+}  # fmt: skip
 """Keys of a trigger and what their values are; all must hold for the defect to act."""
 
 
@@ -49,6 +53,10 @@ class Defect:
         return "cure" if self.findings else "seeded defect"
 
 
+NONE = Defect("none", "The agent is loaded and changes nothing", "", "", PROCESSES, ">=4.14")
+"""What is ordered in place of a defect for a control of the agent itself."""
+
+
 @cache
 def defects() -> Mapping[str, Defect]:
     """Every declared defect by its name."""
@@ -63,7 +71,19 @@ def cures() -> Mapping[str, Defect]:
 
 def ordered(text: str) -> Defect:
     """The defect or cure of an order ``NAME[,KEY=VALUE...]``; ``ValueError`` for any other text."""
-    return _ordered(text, "seeded defect or cure", {**defects(), **cures()})
+    return _ordered(text, "seeded defect or cure", {**_orderable_defects(), **cures()})
+
+
+def without_process(text: str) -> tuple[str, str]:
+    """An order without its setting ``process``, and the value of that setting, empty without one."""
+    mark = f"{PROCESS}="
+    parts = text.split(",")
+    named = "".join(part.removeprefix(mark) for part in parts if part.startswith(mark))
+    return ",".join(part for part in parts if not part.startswith(mark)), named
+
+
+def _orderable_defects() -> dict[str, Defect]:
+    return {**defects(), NONE.name: NONE}
 
 
 def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
@@ -74,7 +94,7 @@ def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
         key, equals, value = setting.partition("=")
         if key not in TRIGGERS or not equals:
             raise ValueError(f"`{setting}` is no trigger: KEY=VALUE with one of {', '.join(TRIGGERS)}")
-        if TRIGGERS[key](value) < 0:
+        if key != PROCESS and TRIGGERS[key](value) < 0:
             raise ValueError(f"`{setting}` is below 0")
     return known[name]
 
@@ -101,11 +121,13 @@ def assert_once(orders: Iterable[str]) -> None:
     names = [order.partition(",")[0] for order in orders]
     if len(set(names)) != len(names):
         raise ValueError(f"a defect or cure is named more than once: {', '.join(names)}")
+    if NONE.name in names and len(names) > 1:
+        raise ValueError(f"`{NONE.name}` excludes the others: {', '.join(names)}")
 
 
 def checked_defect(text: str) -> str:
     """The same order; ``ValueError`` unless it names a seeded defect."""
-    _ordered(text, "seeded defect", defects())
+    _ordered(text, "seeded defect", _orderable_defects())
     return text
 
 

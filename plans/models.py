@@ -84,6 +84,11 @@ class ClusterSpec(Params):
         assert_once(value)
         return value
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What the agent changes: seeded defects, then cures."""
+        return (*self.seed_defects, *self.cures)
+
     @model_validator(mode="after")
     def _placed(self) -> ClusterSpec:
         if self.racks:

@@ -47,6 +47,11 @@ class Again:
         """How a command names it."""
         return (str(self.path),) if self.bundle is None else (str(self.path), "--mode", self.mode)
 
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """Orders of its seeded defects and cures, none for a release as it is."""
+        return self.plan.cluster.changes
+
     def prepare(self, plan: Plan, results: Path, repeat: tuple[str, ...]) -> Prepared:
         """``plan`` (this one, or less of it) ready to run with the seed and the release of the run."""
         only = plan.model_copy(update={"modes": (self.mode,)})

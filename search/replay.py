@@ -12,6 +12,7 @@ from typing import Any
 from harness.judging import judging
 from protocol.exit_codes import ExitCode
 from reports.bounds import CONFIDENCE, interval, percent
+from reports.seeded import announced
 from search.again import Again, find_again
 from search.running import ERROR, Ended, carry_out
 from search.showing import duration
@@ -94,6 +95,8 @@ def _command(again: Again, backend: str | None) -> tuple[str, ...]:
 
 
 def _introduce(again: Again, times: int, status: Status) -> None:
+    for order in again.changes:
+        status.line(announced(order), style="yellow")
     found = ", ".join(sorted(again.kinds)) or "nothing"
     status.line(
         f"replaying {again.path} {times} times: {again.mode}, BookKeeper {again.version}, "
@@ -131,6 +134,7 @@ def _json(again: Again, ended: Sequence[Ended]) -> dict[str, Any]:
     seen = sum(failed(again, one) for one in tried)
     return {
         "replayed": str(again.path),
+        "modified": [announced(order) for order in again.changes],
         "kinds": sorted(again.kinds),
         "failed": seen,
         "of": len(tried),

@@ -30,6 +30,7 @@ from plans.writing import plan_text
 from protocol.errors import PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
+from reports.seeded import announced
 from search.again import Again, find_again
 from search.kinds import NEVER_QUIET
 from search.replay import rate
@@ -172,6 +173,8 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
     again = find_again(options.results, options.reference, options.mode)
     kind = _kind(again, options.kind)
     output = options.output or again.path.parent / f"{NAME}.yaml"
+    for change in again.changes:
+        status.line(announced(change), style="yellow")
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
     confirmed: list[Ended] = []
     with judging(options.results) as judge, status.live():

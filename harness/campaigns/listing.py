@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
+from evidence.seeding import modified_text
 from harness.campaigns.controls import Settings, control_runs, setting_text
 from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import loads, words
@@ -52,7 +53,9 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
             versions = (version,) if version else runs.versions or (own,)
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
-                yield Experiment(name, mode, release, settings, rounds, seed, digest)
+                yield Experiment(
+                    name, mode, release, settings, rounds, seed, digest, modified=_modified(varied)
+                )
         if not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
 
@@ -69,7 +72,9 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
         digest = digest_of(with_rounds(other, rounds))
         asked = [mode for mode in modes if not runs.modes or mode in runs.modes]
         for mode, seed in product(asked if release == (version or release) else (), range(1, runs.seeds + 1)):
-            yield Experiment(plan.name, mode, release, settings, rounds, seed, digest)
+            yield Experiment(
+                plan.name, mode, release, settings, rounds, seed, digest, modified=_modified(other)
+            )
 
 
 def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
@@ -82,6 +87,11 @@ def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator
             yield Experiment(
                 plan.name, mode, version or DEFAULT_VERSION, (), 1, 1, digest_of(plan), str(file)
             )
+
+
+def _modified(plan: Plan) -> str:
+    cluster = {"seed_defects": plan.cluster.seed_defects, "cures": plan.cluster.cures}
+    return modified_text({"plan": {"cluster": cluster}})
 
 
 def _settings(plan: Plan, runs: Runs) -> list[Settings]:

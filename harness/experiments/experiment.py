@@ -29,7 +29,8 @@ class Experiment:
     """One run; ``number`` counts from 1 and is its seed.
 
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
-    BookKeeper (:mod:`plans.defects`).
+    BookKeeper (:mod:`plans.defects`). ``modified`` is what its own plan changes in its BookKeeper, as reports
+    put it after the release, or empty.
     """
 
     scenario: str
@@ -41,11 +42,17 @@ class Experiment:
     digest: str
     file: str = ""
     defects: tuple[str, ...] = ()
+    modified: str = ""
 
     @property
     def protocol(self) -> str:
         """V2 or V3, that of its clients."""
         return protocol_of(f"{name}={value}" for name, value in self.settings)
+
+    @property
+    def release(self) -> str:
+        """Its release, with what its plan changes in it."""
+        return f"{self.version}{self.modified}"
 
     @property
     def key(self) -> str:
@@ -56,7 +63,7 @@ class Experiment:
         settings = "".join(f" {name}={value}" for name, value in self.settings)
         rounds = f" rounds={self.rounds}" if self.rounds > 1 else ""
         defects = "".join(f" defect={defect}" for defect in self.defects)
-        return f"{self.scenario} {self.mode} {self.version}{settings}{rounds}{defects} #{self.number}"
+        return f"{self.scenario} {self.mode} {self.release}{settings}{rounds}{defects} #{self.number}"
 
     def request(self, results: Path) -> RunRequest:
         """The same as an order of ``fencepost run``."""

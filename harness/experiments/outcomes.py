@@ -58,7 +58,7 @@ def from_json(tree: dict[str, Any]) -> Outcome:
 
 def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:
     """An outcome of a unit."""
-    return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.version, unit.number, came, **told)
+    return Outcome(unit.key, str(unit), unit.scenario, unit.mode, unit.release, unit.number, came, **told)
 
 
 def counts(outcomes: Sequence[Outcome]) -> dict[Status, int]:

@@ -2,7 +2,7 @@
 
 usage: scripts/test [--long] [TIER ...]
 
-Tiers: check (style, format, types), client (Java), proxy (Go), and the folders of tests/: unit,
+Tiers: check (style, format, types), client (Java, agent/ too), proxy (Go), and the folders of tests/: unit,
 histories, repo, spark, live, docker, browser. Without a name all run. First a table lists the tiers
 that run, with the time that each takes, and the tiers that this machine cannot run, with the reason
 and the command that would change it. As root, missing packages of the system (an engine, nftables,
@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import calls
 import counting
@@ -36,7 +37,7 @@ from cluster.maven import maven
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 EXPECTED_S = {
-    "check": 60, "unit": 210, "histories": 190, "repo": 15, "proxy": 80, "client": 25, "spark": 220,
+    "check": 60, "unit": 210, "histories": 190, "repo": 15, "proxy": 80, "client": 45, "spark": 220,
     "live": 1690, "docker": 620, "browser": 65,
 }  # fmt: skip
 """Of each tier in a whole run on two cores, side by side, without the tests marked ``long``."""
@@ -179,15 +180,23 @@ def check() -> Counts:
 
 
 def client() -> Counts:
-    """Maven's test phase in client/, counted from its reports."""
-    reports = ROOT / "client" / "target" / "surefire-reports"
+    """Maven's test phase in client/ and agent/, counted from its reports."""
+    counts = Counts()
+    for project in ("client", "agent"):
+        ran = _maven_test(ROOT / project)
+        counts.add(ran.passed, ran.failed, ran.skipped)
+    return counts
+
+
+def _maven_test(project: Path) -> Counts:
     started = time.time()
-    log = BUILD / "maven-test.log"
+    log = BUILD / f"maven-test-{project.name}.log"
     with log.open("w") as stream:  # servers within the tests log thousands of lines
-        code = CALLS.run([*maven(), "-q", "test"], cwd=ROOT / "client", stdout=stream)
+        code = CALLS.run([*maven(), "-q", "test"], cwd=project, stdout=stream)
     if code != 0:
         print("\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:]))
-    return counting.with_code(counting.junit(reports.glob("TEST-*.xml"), newer_than=started), code)
+    reports = (project / "target" / "surefire-reports").glob("TEST-*.xml")
+    return counting.with_code(counting.junit(reports, newer_than=started), code)
 
 
 def proxy() -> Counts:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.campaigns import listing
+from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.listing import shard, units_of
+from harness.campaigns.page import page
+from harness.campaigns.summary import markdown
+from harness.experiments.outcomes import Status, outcome_of
+from harness.preparing import with_changes
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, campaigns, load_campaign
 from plans.expectations import Defect
 from plans.load import find
 from plans.load import load as plan_of
+from plans.models import Plan
 from plans.versions import within
 from protocol.errors import PlanError, UsageError
 
@@ -116,6 +124,26 @@ def test_a_mistake_is_named_with_its_place(text: str, said: str, load: Load) -> 
         load(text)
     assert said in str(error.value)
     assert "mine.yaml:" in str(error.value)
+
+
+def test_a_plan_that_changes_its_bookkeeper_is_never_listed_as_a_release(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = load("name: mine\nruns: [{scenarios: [bp46/truncation], modes: [protected]}]")
+    assert {unit.release for unit in units_of(campaign, plans=NOWHERE)} == {"4.18.0"}
+
+    def changed(*arguments: Any, **options: Any) -> Plan:
+        return with_changes(plan_of(*arguments, **options), ("fence-ignored",), ())
+
+    monkeypatch.setattr(listing, "load", changed)
+    units = units_of(campaign, plans=NOWHERE)
+    outcomes = [outcome_of(unit, Status.AS_EXPECTED) for unit in units]
+    assert {unit.version for unit in units} == {"4.18.0"}
+    assert {one.version for one in outcomes} == {"4.18.0 MODIFIED (fence-ignored)"}
+    assert all(" 4.18.0 MODIFIED (fence-ignored) " in one.name for one in outcomes)
+    conclusion = Conclusion(campaign, outcomes, [], 0, "as expected")
+    assert "<td>4.18.0 MODIFIED (fence-ignored)</td>" in page(conclusion, NOWHERE)
+    assert "| 4.18.0 MODIFIED (fence-ignored) |" in markdown(conclusion)
 
 
 def test_a_campaign_without_runs_is_refused(load: Load) -> None:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from cli.explain import command as explain
 from cluster import artifacts
 from cluster.servers.jvm import JavaProgram
 from cluster.servers.seeding import agent_options
 from cluster.servers.settings import RunSpec
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
+from harness.bundles import opening
 from harness.preparing import require_seedable, with_changes
 from harness.vocabulary import loads, words
 from plans.load import find, load
+from plans.models import Plan
 from plans.tree import plan_tree
 from protocol.errors import IncapableError, UsageError
 from protocol.modes import MODES
+from reports.explain import story
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
+from search import replay
+from search.again import Again
 
 DEFECT = "ack-quorum-minus-one"
 CURE = "preboot-awaited"
@@ -72,13 +82,54 @@ def test_a_run_without_defects_has_no_such_line(spec: RunSpec) -> None:
     assert seeded_lines(spec.folder) == []
 
 
+def figure(*defects: str) -> Plan:
+    """A plan of three bookies and the clients writer and recoverer, with these defects."""
+    return with_changes(load(find("fencing/figure"), words(), workloads=loads()), defects, ())
+
+
 def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> None:
-    require_seedable((), ["4.14.7"], "docker")
-    require_seedable([DEFECT], ["4.15.0", "4.18.0"], "local")
+    require_seedable(figure(), ["4.14.7"], "docker")
+    require_seedable(figure(DEFECT), ["4.15.0", "4.18.0"], "local")
     with pytest.raises(IncapableError, match="backend docker"):
-        require_seedable([DEFECT], ["4.18.0"], "docker")
+        require_seedable(figure(DEFECT), ["4.18.0"], "docker")
     with pytest.raises(UsageError, match=r"needs BookKeeper >=4.15, not 4.14.7"):
-        require_seedable([DEFECT], ["4.18.0", "4.14.7"], "local")
+        require_seedable(figure(DEFECT), ["4.18.0", "4.14.7"], "local")
+
+
+def test_a_defect_of_one_process_leaves_the_others_as_released(spec: RunSpec) -> None:
+    one = replace(spec, changes=("fence-ignored,process=b2,every=3",))
+    assert options(one, "b2") == ["-javaagent:/agent.jar=fence-ignored,every=3,boot=2"]
+    assert [options(one, name) for name in ("b1", "b3", "writer")] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"),
+    [
+        ("fence-ignored,process=b9", "unknown process `b9`"),
+        ("fence-ignored,process=writer", "unknown process `writer`"),
+        (f"{DEFECT},process=b1", "unknown process `b1`"),
+    ],
+)
+def test_a_process_that_cannot_have_the_defect_is_refused(spec: RunSpec, order: str, reason: str) -> None:
+    require_seedable(figure("fence-ignored,process=b3", f"{DEFECT},process=writer"), ["4.18.0"], "local")
+    with pytest.raises(UsageError, match=reason):
+        require_seedable(figure(order), ["4.18.0"], "local")
+
+
+def test_the_agent_alone_is_loaded_by_servers_and_clients_and_changes_no_release(spec: RunSpec) -> None:
+    alone = replace(spec, changes=("none",))
+    assert options(alone, "b1") == options(alone, "writer") == ["-javaagent:/agent.jar=none,boot=2"]
+    assert [options(alone, name) for name in ("observer", "zk1", "admin")] == [[], [], []]
+    require_seedable(figure("none"), ["4.14.7", "4.18.0"], "local")
+    facts = {"versions": {"b1": "4.18.0"}, "bookies": ["b1"], "plan": {"cluster": {"seed_defects": ["none"]}}}
+    assert releases_text(facts) == "4.18.0 with the agent, unchanged"
+    write_json(spec.folder.run_json, {"format": FORMAT, **facts})
+    assert seeded_lines(spec.folder) == ["Unchanged BookKeeper with the agent (loaded in no boots)"]
+    for boot in (1, 2):
+        log = spec.folder.servers / "b1" / f"boot-{boot}.log"
+        log.parent.mkdir(exist_ok=True)
+        log.write_text('fencepost-agent {"event":"installed","defect":"none"}\n')
+    assert seeded_lines(spec.folder) == ["Unchanged BookKeeper with the agent (loaded in 2 boots)"]
 
 
 def test_a_modified_release_is_not_named_like_a_release() -> None:
@@ -88,6 +139,25 @@ def test_a_modified_release_is_not_named_like_a_release() -> None:
     assert releases_text(seeded) == f"4.18.0 MODIFIED ({DEFECT})"
     cured = {**facts, "plan": {"cluster": {"cures": [CURE]}}}
     assert releases_text(cured) == f"4.18.0 MODIFIED (cure {CURE})"
+
+
+def test_explain_begins_with_what_was_changed(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
+    monkeypatch.setattr(story, "explain", lambda *_: iter(["main (ledger 1)"]))
+    said = CliRunner().invoke(explain, ["run", "main"])
+    first, second = said.output.splitlines()
+    assert first.startswith(f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT} was not installed")
+    assert second == "main (ledger 1)"
+
+
+def test_a_replay_begins_with_what_its_run_changed(spec: RunSpec) -> None:
+    said: list[str] = []
+    again = Again(spec.folder, figure(DEFECT), 1, "protected", "4.18.0", frozenset(), measured=True)
+    status: Any = SimpleNamespace(line=lambda text, **_: said.append(text))
+    replay._introduce(again, 1, status)
+    assert said[0] == f"MODIFIED BookKeeper, not a release: seeded defect {DEFECT}"
+    assert replay._json(again, [])["modified"] == said[:1]
+    assert replay._json(replace(again, plan=figure()), [])["modified"] == []
 
 
 def test_a_cure_is_added_to_the_plan_and_the_run_says_so_and_how_to_repeat_it(spec: RunSpec) -> None:

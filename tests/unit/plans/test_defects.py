@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plans.defects import PROCESSES, cure_row, cures, defect_row, defects, ordered
+from plans.defects import PROCESSES, cure_row, cures, defect_row, defects, ordered, without_process
 from plans.models import ClusterSpec
 from plans.versions import within
 
@@ -73,3 +73,16 @@ def test_a_defect_is_named_once() -> None:
     assert ClusterSpec(seed_defects=("fence-ignored,every=2",)).seed_defects == ("fence-ignored,every=2",)
     with pytest.raises(ValueError, match="more than once"):
         ClusterSpec(seed_defects=("fence-ignored", "fence-ignored,every=2"))
+
+
+def test_none_is_ordered_in_place_of_a_defect_and_beside_no_other() -> None:
+    assert ClusterSpec(seed_defects=("none",)).seed_defects == ("none",)
+    assert "none" not in defects()
+    with pytest.raises(ValueError, match="`none` excludes the others"):
+        ClusterSpec(seed_defects=("none", "fence-ignored"))
+
+
+def test_the_process_of_an_order_is_for_the_harness_and_the_rest_for_the_agent() -> None:
+    assert without_process("fence-ignored,process=b1,every=2") == ("fence-ignored,every=2", "b1")
+    assert without_process("fence-ignored") == ("fence-ignored", "")
+    assert ClusterSpec(seed_defects=("fence-ignored,process=b2",)).seed_defects

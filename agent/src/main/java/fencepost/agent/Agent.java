@@ -5,6 +5,7 @@ import static net.bytebuddy.matcher.ElementMatchers.none;
 import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
 
 import java.lang.instrument.Instrumentation;
+import java.util.Map;
 import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
@@ -27,20 +28,33 @@ public final class Agent {
      */
     public static final int REFUSED = 86;
 
+    /** The order to load the agent and to change nothing, for the control of an experiment. */
+    static final String NONE = "none";
+
     private Agent() {}
 
-    /** Installs the defect that {@code argument} names. */
+    /** Installs the defect or cure that {@code argument} names. */
     public static void premain(String argument, Instrumentation instrumentation) {
         try {
             Order order = Order.parse(argument);
+            if (order.name().equals(NONE)) {
+                Seeds.install(NONE, Trigger.of(Map.of(), order.settings()));
+                return;
+            }
             Declaration declaration = Declaration.load(order.name());
-            TypePool pool = TypePool.Default.ofSystemLoader();
-            requirePlace(declaration, pool);
-            Seeds.install(declaration.name(), Trigger.of(declaration.trigger(), order.settings()));
-            change(declaration, advice(declaration, pool), instrumentation);
+            Trigger trigger = Trigger.of(declaration.trigger(), order.settings());
+            change(declaration, instrumentation);
+            Seeds.install(declaration.name(), trigger);
         } catch (RefusedException refused) {
             refuse(argument, refused.getMessage());
         }
+    }
+
+    /** Changes the declared method when its class is loaded; {@link Seeds} says when the change acts. */
+    static void change(Declaration declaration, Instrumentation instrumentation) {
+        TypePool pool = TypePool.Default.ofSystemLoader();
+        requirePlace(declaration, pool);
+        change(declaration, advice(declaration, pool), instrumentation);
     }
 
     /** Throws {@link RefusedException} unless exactly one method is meant. */

@@ -9,7 +9,7 @@ public final class Seeds {
     /** How many acts of one defect are reported. */
     public static final int MOST_REPORTED = 100;
 
-    private static final Map<String, Seed> INSTALLED = new ConcurrentHashMap<>();
+    static final Map<String, Seed> INSTALLED = new ConcurrentHashMap<>();
 
     private Seeds() {}
 
@@ -37,5 +37,5 @@ public final class Seeds {
         return true;
     }
 
-    private record Seed(Trigger trigger, AtomicLong acts) {}
+    record Seed(Trigger trigger, AtomicLong acts) {}
 }
