@@ -1,8 +1,8 @@
 """The same questions to DuckDB: a separate script, for it runs where only DuckDB is installed.
 
-``python sql.py TABLES``: asks the tables of a run what was lost, delivered out of order, damaged, told
-back or acknowledged twice, and prints what it found and what that took, as JSON. Judges less than the
-checkers do: no metadata, no time, no frames, no proof.
+``python sql.py TABLES``: asks the tables of a run what was lost, delivered out of order, damaged,
+received with a lower LAC or acknowledged twice, and prints what it found and what that took, as JSON.
+Judges less than the checkers do: no metadata, no time, no frames, no proof.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from bench.rows import Key, Row, key_of
 from harness.experiments.experiment import Experiment
+from reports.marks import wrapped
 from reports.series import bound, rate
 
 PART = "series"
@@ -23,7 +24,7 @@ def series_table(rows: Iterable[Row], stated: Iterable[Experiment]) -> list[str]
     plans = {_of_any_release(key): digest for key, digest in wanted.items()}
     lines = [f"| {' | '.join(_HEADINGS)} |", "|---|---|---|---|---|---|---|---:|"]
     lines += [f"| {' | '.join(_cells(row, plans))} |" for row in rows]
-    wrong = [f"- `{row.scenario}` {_of(row)}: {text}" for row in rows for text in row.wrong]
+    wrong = _items(f"`{row.scenario}` {_of(row)}: {text}" for row in rows for text in row.wrong)
     missing = _missing(key for key in wanted if key not in {row.key for row in rows})
     return [
         *lines,
@@ -39,7 +40,7 @@ def _of_any_release(key: Key) -> tuple[str, ...]:
 
 
 def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
-    told = "; ".join([bound(row.as_stated, row.of), *map(rate, row.sometimes)])
+    limits = "; ".join([bound(row.as_stated, row.of), *map(rate, row.sometimes)])
     unit = row.unit.removesuffix("s") if row.of == 1 else row.unit
     earlier = "" if row.plan == plans.get(_of_any_release(row.key)) else f", {EARLIER}"
     return (
@@ -49,7 +50,7 @@ def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
         row.release,
         f"{row.of} {unit}{earlier}",
         f"{row.as_stated}{f' ({row.unknown} unknown)' if row.unknown else ''}",
-        told.removeprefix("bound: ").replace(" with 95 % confidence", ""),
+        limits.removeprefix("bound: ").replace(" with 95 % confidence", ""),
         "-" if row.median_s is None else f"{row.median_s:.0f}",
     )
 
@@ -66,4 +67,8 @@ def _missing(keys: Iterable[Key]) -> list[str]:
     lacking: dict[str, list[str]] = {}
     for scenario, mode, protocol, release, settings in keys:
         lacking.setdefault(scenario, []).append(f"{_with(mode, settings)} {protocol} {release}")
-    return [f"- `{scenario}`: {'; '.join(kinds)}" for scenario, kinds in sorted(lacking.items())]
+    return _items(f"`{scenario}`: {'; '.join(kinds)}" for scenario, kinds in sorted(lacking.items()))
+
+
+def _items(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in wrapped(f"- {text}", indent="  ")]

@@ -31,7 +31,7 @@ from checkers.facts.disks import altered, copied_disks
 from checkers.facts.holders import ADDS, lives
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import Version
-from checkers.facts.wire import denies, said_of_entries, source_name
+from checkers.facts.wire import denies, proven_answers_about_entries, source_name
 from checkers.facts.wording import bookie_name, entries_text, ledger_text, time_text
 from checkers.found import Row, first_rows
 from checkers.ledger_facts import Columns
@@ -52,12 +52,12 @@ _RESTS_ON = ("frames", "ledgers", "operations", "servers")
 
 def _acks(frames: Rows) -> tuple[Rows, ...]:
     """What bookies acknowledged, by kind of add."""
-    return tuple(said_of_entries(frames, kind).of(status=Status.EOK) for kind in ADDS)
+    return tuple(proven_answers_about_entries(frames, kind).of(status=Status.EOK) for kind in ADDS)
 
 
 def _denials(frames: Rows) -> tuple[Rows, ...]:
     """What bookies denied, by kind of read."""
-    reads = (said_of_entries(frames, kind) for kind in _READS)
+    reads = (proven_answers_about_entries(frames, kind) for kind in _READS)
     return tuple(part.where(denies(part["status"])) for part in reads)
 
 
@@ -94,7 +94,7 @@ class Answers:
         return Found.of(
             *wrong,
             acknowledged=sum(part.number for part in acks),
-            read=sum(said_of_entries(frames, kind).number for kind in _READS),
+            read=sum(proven_answers_about_entries(frames, kind).number for kind in _READS),
             denied=denied.num_rows,
         )
 

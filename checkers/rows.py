@@ -113,17 +113,17 @@ class Batch:
 
     @cached_property
     def census(self) -> Rows:
-        """The rows of ``census``."""
+        """Answers of bookies that were asked directly, of all entries of the batch."""
         return Rows.of_table(self.table("census"))
 
     @cached_property
     def frames(self) -> Rows:
-        """The rows of ``frames``."""
+        """Requests and answers on the links to bookies, of all entries of the batch."""
         return Rows.of_table(self.table("frames"))
 
     @cached_property
     def holdings(self) -> Rows:
-        """The rows of ``holdings``."""
+        """What disks held at unclean deaths, of all entries of the batch."""
         return Rows.of_table(self.table("holdings"))
 
     def table(self, name: str) -> pa.Table:

@@ -46,7 +46,7 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
     type=click.Choice(["fail", "warn"]),
     default="fail",
     show_default=True,
-    help="How to count a run that is inconclusive twice.",
+    help="Result of the campaign when a run is inconclusive twice.",
 )
 @PARALLEL
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="JUnit XML file to write.")

@@ -12,8 +12,6 @@ _FORM = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
 
 
 class _Duration(click.ParamType[float]):
-    """Seconds as a number."""
-
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:

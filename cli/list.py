@@ -82,7 +82,7 @@ def _faults(_: Path) -> Iterator[str]:
     rows = []
     for name, fault in sorted(FAULTS.items()):
         any_fault: Any = fault
-        reason = any_fault.lacking() if isinstance(any_fault, NeedsMachine) else None
+        reason = any_fault.unavailable_reason() if isinstance(any_fault, NeedsMachine) else None
         here = f" (not on this machine: {reason})" if reason else ""
         rows.append((name, f"{fault.about} ({', '.join(_keys(fault.params))}){here}"))
     yield from _columns(rows)

@@ -90,7 +90,7 @@ def _issue_text(results: Path, run: str) -> str:
     from reports.issue import issue_markdown
 
     with opened(results, run, tables=True) as found:
-        return issue_markdown(found)
+        return issue_markdown(found, results)
 
 
 def _print_trends(results: Path, *, as_json: bool, csv: Path | None) -> int:

@@ -27,7 +27,7 @@ from cli.options import PARALLEL, QUIET, RESULTS
 @click.option(
     "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
 )
-@click.option("--new", is_flag=True, help="Start anew instead of continuing an unfinished table.")
+@click.option("--new", is_flag=True, help="Start a new table instead of continuing an unfinished one.")
 @PARALLEL
 @click.option(
     "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Markdown file to write the table to."

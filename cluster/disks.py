@@ -85,7 +85,7 @@ class HasDisks(Protocol):
         ...
 
 
-def lacking(kind: str = "ext4") -> str | None:
+def unavailable_reason(kind: str = "ext4") -> str | None:
     """Why this machine does not support dedicated disks, or None when it seems to support them."""
     if os.geteuid() != 0:
         return f"mounting needs root, this is user {os.geteuid()}"

@@ -208,10 +208,10 @@ def _lease() -> Check:
 
 def _disks() -> Check:
     """Whether bookies can have dedicated file systems; xfs is only checked for a plan that names it."""
-    reason = disks.lacking()
+    reason = disks.unavailable_reason()
     if reason is not None:
         return Check("disks", "warn", reason, f"Only faults of disks need it: {disks.remedy()}.")
-    kinds = " and ".join(kind for kind in disks.KINDS if disks.lacking(kind) is None)
+    kinds = " and ".join(kind for kind in disks.KINDS if disks.unavailable_reason(kind) is None)
     return Check("disks", "ok", f"bookies can have dedicated disks ({kinds} on loop devices)")
 
 

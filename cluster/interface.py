@@ -150,7 +150,7 @@ class CanPutBack(HasSnapshots, Protocol):
 class RecordsDisk(Protocol):
     """Records what its disk held when it died uncleanly."""
 
-    def disk_settled(self) -> None:
+    def capture_disk(self) -> None:
         """Copy its files now, while they are as its death left them; once for each death.
 
         Called by the code that ends it, when the death is complete (a power loss: after the mount), and by

@@ -90,7 +90,7 @@ class RunFolder:
 
     @property
     def faults(self) -> Path:
-        """The fault log."""
+        """Planned, injected, confirmed and healed faults, one JSON line each."""
         return self.raw / "faults" / "faults.jsonl"
 
     @property
@@ -130,7 +130,7 @@ class RunFolder:
 
     @property
     def tables(self) -> Path:
-        """The collected tables."""
+        """The Parquet files of the tables, which collection makes of ``raw``."""
         return self.path / "tables"
 
     @property

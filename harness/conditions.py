@@ -36,7 +36,7 @@ _PREBOOT_CHECK = {"preboot_start": True, "preboot_end": False, "preboot_error": 
 _CHECK = {"preboot_start": True, "full_check_init": True, "clear_integcheck_flag": False}
 """The log events that show whether BP-46's check of a boot is in progress; the last one counts.
 
-A bookie does not answer that question (the events are those of ``datainteg/Events.java``).
+A bookie does not answer that question (its events are declared in ``datainteg/Events.java``).
 """
 
 

@@ -103,7 +103,7 @@ def _later_versions(plan: Plan) -> Iterator[str]:
 def require_disks(plan: Plan) -> None:
     """Refuse a plan whose bookies have dedicated disks where the machine does not support them."""
     asked = plan.cluster.disks
-    reason = None if asked is None else disks.lacking(asked.kind)
+    reason = None if asked is None else disks.unavailable_reason(asked.kind)
     if asked is not None and reason is not None:
         raise IncapableError(
             f"{plan.name} needs dedicated disks for bookies, which this machine does not support: {reason}",

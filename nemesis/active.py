@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from cluster.interface import Cluster, ProcessState, Refusal
 from nemesis.inforce import InForce, Life, given_name
-from nemesis.registry import FAULTS, Fault, Occasion, Proof, TakesDown
+from nemesis.registry import FAULTS, Fault, FaultContext, Proof, TakesDown
 from nemesis.starting import Starting
 from plans.nearest import unknown
 from plans.steps import Start
@@ -77,8 +77,8 @@ class Active:
         entry = self._enter(_kind(name), params)
         try:
             self._log(entry, "planned")
-            occasion = Occasion(entry.number, self._ledger, self._random)
-            entry.injected = entry.fault.inject(params, self._cluster, occasion)
+            context = FaultContext(entry.number, self._ledger, self._random)
+            entry.injected = entry.fault.inject(params, self._cluster, context)
             self._log(entry, "injected", entry.injected)
             counting = entry.counting
             entry.awaited = counting is not None and counting.waits(params)
@@ -210,7 +210,7 @@ class Active:
             matching = [entry for entry in self._faults if entry.life is Life.IN_FORCE and asked(entry)]
             for entry in matching:
                 entry.life = Life.HEALING
-        return sorted(matching, key=lambda entry: (entry.fault.turn(entry.params), -entry.number))
+        return sorted(matching, key=lambda entry: (entry.fault.heal_order(entry.params), -entry.number))
 
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         errors = self._heal(entries, how)

@@ -17,8 +17,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from cluster.interface import Cluster, HasSnapshots
-from nemesis.processes import disk_settled
-from nemesis.registry import Occasion, Proof, register
+from nemesis.processes import capture_disk
+from nemesis.registry import FaultContext, Proof, register
 from nemesis.storage import Part, Tampering, files_below, folders, folders_in, unreachable
 from plans.names import BookieName, GivenFault, Params
 from protocol.errors import FaultError
@@ -75,11 +75,11 @@ class _Corrupt(Tampering):
             return f"{params.target} has no snapshot {params.to!r}"
         return None
 
-    def inject(self, params: Corrupt, cluster: Cluster, occasion: Occasion) -> Proof:
+    def inject(self, params: Corrupt, cluster: Cluster, context: FaultContext) -> Proof:
         process = cluster.process(params.target)
-        disk_settled(process)  # What it held at its death is not what we leave of it.
+        capture_disk(process)  # What it held at its death is not what we leave of it.
         before = _sums(params, cluster)
-        done = _WAYS[params.how](params, cluster, occasion.random(f"fault/{occasion.number}"))
+        done = _WAYS[params.how](params, cluster, context.random(f"fault/{context.number}"))
         after = _sums(params, cluster)
         changed = {
             name: {"before": before.get(name), "after": after.get(name)}

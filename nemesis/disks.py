@@ -13,12 +13,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from cluster.disks import Disk, lacking
+from cluster.disks import Disk, unavailable_reason
 from cluster.interface import CanRefuse, Cluster, ProcessState
 from cluster.waiting import wait_until
 from nemesis.power import disks_of
-from nemesis.processes import disk_settled
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.processes import capture_disk
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, BookieName, DiskName, Params
 from protocol.errors import FaultError, NotReadyError, UsageError
 
@@ -49,8 +49,8 @@ class _DiskFault:
     name: str
     supersedes: frozenset[str] = frozenset()
 
-    def lacking(self) -> str | None:
-        return lacking()
+    def unavailable_reason(self) -> str | None:
+        return unavailable_reason()
 
     def available(self, params: DiskTarget, cluster: Cluster) -> str | None:
         try:
@@ -65,8 +65,8 @@ class _DiskFault:
     def claims(self, params: DiskTarget, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset({f"the disk of {params.target}"})
 
-    def turn(self, params: DiskTarget) -> Turn:  # noqa: ARG002
-        return Turn.DISKS
+    def heal_order(self, params: DiskTarget) -> HealOrder:  # noqa: ARG002
+        return HealOrder.DISKS
 
 
 class _Fill(_DiskFault):
@@ -76,7 +76,7 @@ class _Fill(_DiskFault):
     about = "fill a bookie's disk to a rest, until it is healed"
     params: type[BaseModel] = Fill
 
-    def inject(self, params: Fill, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Fill, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         _allow_end(process)
         disks = disks_of(process, params.disk)
@@ -106,7 +106,7 @@ class _ReadOnly(_DiskFault):
     about = "let a bookie's disk turn read-only, as after a disk error; healed by a restart upon a new mount"
     params: type[BaseModel] = DiskTarget
 
-    def inject(self, params: DiskTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: DiskTarget, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         _allow_end(process)
         disks = disks_of(process, params.disk)
@@ -130,7 +130,7 @@ class _ReadOnly(_DiskFault):
             refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
             if refused is not None:
                 raise FaultError(f"disk {name} of {params.target} takes no writes yet: {_word(refused)}")
-        disk_settled(process)
+        capture_disk(process)
         return {"killed": was_up, **_again(process, params, was_up=was_up)}
 
 

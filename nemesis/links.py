@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from cluster.interface import CanFilter, Cluster, Links, LinkState, ProcessState, Way
 from cluster.messages import HOLDING
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import DestinationName, Params, ServerName, SourceName
 from protocol.addresses import OBSERVER, link_name
 from protocol.errors import FaultError, LinkError, UsageError
@@ -99,10 +99,10 @@ class _LinkFault(ABC):
     def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
         return frozenset(link_name(*pair) for pair in self.pairs(params, cluster.links))
 
-    def turn(self, params: Any) -> Turn:  # noqa: ARG002  # the protocol's
-        return Turn.LINKS
+    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002  # the protocol's
+        return HealOrder.LINKS
 
-    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Any, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         pairs = self.pairs(params, cluster.links)
         for pair in pairs:
             self.apply(params, cluster.links, pair)
@@ -189,8 +189,8 @@ class _Slow(_LinkFault):
     def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
         return True
 
-    def turn(self, params: Any) -> Turn:  # noqa: ARG002
-        return Turn.SLOWNESS
+    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002
+        return HealOrder.SLOWNESS
 
     def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
         paused = _paused_end(self.pairs(params, cluster.links), cluster)

@@ -17,7 +17,7 @@ from cluster.interface import CanFilter, Cluster
 from cluster.messages import Action, Rule, RuleState, Way
 from nemesis.criteria import Criteria, Delayed, Filter, Forged, Garbled, Held
 from nemesis.links import Silence, no_such_link
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from protocol.addresses import link_name
 from protocol.errors import FencepostError, LinkError
 
@@ -49,19 +49,19 @@ class _MessageFault:
     def claims(self, params: Criteria, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset()
 
-    def turn(self, params: Criteria) -> Turn:  # noqa: ARG002
-        return Turn.LINKS
+    def heal_order(self, params: Criteria) -> HealOrder:  # noqa: ARG002
+        return HealOrder.LINKS
 
     def waits(self, params: Criteria) -> bool:
         return not params.may_idle
 
-    def inject(self, params: Criteria, cluster: Cluster, occasion: Occasion) -> Proof:
-        name = params.name or f"{self.name}-{occasion.number}"
+    def inject(self, params: Criteria, cluster: Cluster, context: FaultContext) -> Proof:
+        name = params.name or f"{self.name}-{context.number}"
         links, pair = _links(cluster), _pair(params)
         put: list[RuleState] = []
         try:
             for way in params.ways:
-                put.append(links.put_rule(*pair, self._rule(params, name, way, occasion)))
+                put.append(links.put_rule(*pair, self._rule(params, name, way, context)))
         except FencepostError:
             for state in put:
                 links.remove_rule(*pair, state.id)
@@ -83,20 +83,20 @@ class _MessageFault:
         gone = [links.remove_rule(*pair, one) for one in reversed(_ids(params, name))]
         return _proof(params, name, gone[::-1])
 
-    def _rule(self, params: Any, name: str, way: Way, occasion: Occasion) -> Rule:
+    def _rule(self, params: Any, name: str, way: Way, context: FaultContext) -> Rule:
         first, last = params.occurrences or (1, 0)
         return Rule(
             id=_id(params, name, way),
             way=way,
             action=self._action,
             kinds=params.kinds,
-            ledger=None if params.ledger is None else occasion.ledger(params.ledger),
+            ledger=None if params.ledger is None else context.ledger(params.ledger),
             entries=params.entries,
             statuses=params.statuses,
             first=first,
             last=last,
             probability=params.probability,
-            seed=occasion.random(f"fault/{occasion.number}/{way}").getrandbits(_SEED_BITS),
+            seed=context.random(f"fault/{context.number}/{way}").getrandbits(_SEED_BITS),
             delay_ms=getattr(params, "delay_ms", 0),
             status=getattr(params, "status", ""),
         )
@@ -123,14 +123,14 @@ class _Hold:
     def claims(self, params: Held, cluster: Cluster) -> frozenset[str]:
         return self._life(params).claims(params, cluster)
 
-    def turn(self, params: Held) -> Turn:
-        return self._some.turn(params)
+    def heal_order(self, params: Held) -> HealOrder:
+        return self._some.heal_order(params)
 
     def waits(self, params: Held) -> bool:
         return not params.whole and self._some.waits(params)
 
-    def inject(self, params: Held, cluster: Cluster, occasion: Occasion) -> Proof:
-        return self._life(params).inject(params, cluster, occasion)
+    def inject(self, params: Held, cluster: Cluster, context: FaultContext) -> Proof:
+        return self._life(params).inject(params, cluster, context)
 
     def confirm(self, params: Held, cluster: Cluster, injected: Proof) -> Proof:
         return self._life(params).confirm(params, cluster, injected)

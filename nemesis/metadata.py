@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from cluster.interface import CanPutBack, CanRefuse, Cluster, ProcessState
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from nemesis.storage import Tampering
 from plans.names import GivenFault, Params
 from protocol.addresses import ZOOKEEPER
@@ -49,8 +49,8 @@ class _Exchange(Tampering):
     def target(self, params: Any) -> str:  # noqa: ARG002  # the protocol's
         return ZOOKEEPER
 
-    def turn(self, params: Any) -> Turn:  # noqa: ARG002
-        return Turn.METADATA
+    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002
+        return HealOrder.METADATA
 
     def available(self, params: Any, cluster: Cluster) -> str | None:
         """Only while it is down."""
@@ -62,7 +62,7 @@ class _Exchange(Tampering):
         wanted = params.snapshot
         return None if wanted in (None, *store.snapshots()) else f"{ZOOKEEPER} has no snapshot {wanted!r}"
 
-    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Any, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         store: Any = cluster.process(ZOOKEEPER)
         facts = store.put_back(params.snapshot, new_cluster=params.new_cluster)
         return {"boot": store.boot, **{key: facts[key] for key in ("life", "zxid", "from", "last")}}
@@ -87,8 +87,8 @@ class _Wipe(_Exchange):
     about = "empty ZooKeeper while it is down: no ledger, no cookie, no bookie is known any more"
     params: type[BaseModel] = Emptied
 
-    def inject(self, params: Emptied, cluster: Cluster, occasion: Occasion) -> Proof:
-        done = super().inject(params, cluster, occasion)
+    def inject(self, params: Emptied, cluster: Cluster, context: FaultContext) -> Proof:
+        done = super().inject(params, cluster, context)
         if params.leave == "nothing":
             # Without the folder of registrations a bookie cannot register again, and shuts down.
             for bookie in cluster.bookies.values():

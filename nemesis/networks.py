@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from cluster.interface import CanDisconnect, Cluster, ProcessState
 from cluster.packets import CanDropPackets, Direction
 from nemesis.processes import Target
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from protocol.addresses import OBSERVER, PROXY
 from protocol.errors import FaultError, UsageError
 
@@ -28,7 +28,7 @@ class BlackholeTarget(Target):
     way: Literal["incoming", "outgoing", "both"] = "both"
 
     def ways(self) -> frozenset[Direction]:
-        """The closed directions."""
+        """The directions in which packets are dropped."""
         return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
 
 
@@ -55,8 +55,8 @@ class _NetworkFault:
     def claims(self, params: Target, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset({params.target})
 
-    def turn(self, params: Target) -> Turn:  # noqa: ARG002
-        return Turn.LINKS
+    def heal_order(self, params: Target) -> HealOrder:  # noqa: ARG002
+        return HealOrder.LINKS
 
 
 class _Disconnect(_NetworkFault):
@@ -66,7 +66,7 @@ class _Disconnect(_NetworkFault):
     about = "take a server or client off its network, in silence (only with --backend docker)"
     params: type[BaseModel] = Target
 
-    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Target, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         _networks(cluster).disconnect(params.target)
         return {}
 
@@ -94,14 +94,14 @@ class _Blackhole(_NetworkFault):
         reason = super().available(params, cluster)
         return reason or _droppers(cluster).lacks_for_dropping()
 
-    def inject(self, params: BlackholeTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: BlackholeTarget, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         _droppers(cluster).drop_packets(params.target, params.ways())
         return {}
 
     def confirm(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
         closed = _droppers(cluster).dropped_packets(params.target)
         if closed.keys() != params.ways():
-            raise FaultError(f"{params.target} loses {_told(closed)} packets, not {_told(params.ways())}")
+            raise FaultError(f"{params.target} loses {_format(closed)} packets, not {_format(params.ways())}")
         return {"dropped": dict(closed)}
 
     def heal(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
@@ -109,12 +109,12 @@ class _Blackhole(_NetworkFault):
         dropped = droppers.dropped_packets(params.target)
         droppers.drop_packets(params.target, ())
         if still := droppers.dropped_packets(params.target):
-            raise FaultError(f"{params.target} still loses {_told(still)} packets")
+            raise FaultError(f"{params.target} still loses {_format(still)} packets")
         _await_running(params, cluster)
         return {"dropped": dict(dropped)}
 
 
-def _told(ways: Collection[Direction]) -> str:
+def _format(ways: Collection[Direction]) -> str:
     return " and ".join(sorted(ways)) or "no"
 
 

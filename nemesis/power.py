@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from cluster.disks import Disk, HasDisks, Probe, lacking
+from cluster.disks import Disk, HasDisks, Probe, unavailable_reason
 from cluster.interface import (
     CanKill,
     CanPause,
@@ -30,8 +30,8 @@ from cluster.interface import (
     ProcessState,
     Way,
 )
-from nemesis.processes import disk_settled
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.processes import capture_disk
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, BookieName, DiskName, Params
 from protocol.addresses import OBSERVER
 from protocol.errors import FaultError, FencepostError, UsageError
@@ -64,8 +64,8 @@ class _PowerLoss:
     params: type[BaseModel] = PowerLoss
     supersedes = frozenset({"pause"})
 
-    def lacking(self) -> str | None:
-        return lacking()
+    def unavailable_reason(self) -> str | None:
+        return unavailable_reason()
 
     def available(self, params: PowerLoss, cluster: Cluster) -> str | None:
         for target in params.targets:
@@ -89,10 +89,10 @@ class _PowerLoss:
     def claims(self, params: PowerLoss, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset((*params.targets, *(f"the disk of {target}" for target in params.targets)))
 
-    def turn(self, params: PowerLoss) -> Turn:  # noqa: ARG002
-        return Turn.BOOKIES
+    def heal_order(self, params: PowerLoss) -> HealOrder:  # noqa: ARG002
+        return HealOrder.BOOKIES
 
-    def inject(self, params: PowerLoss, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: PowerLoss, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         processes: list[Any] = [cluster.process(target) for target in params.targets]
         disks = [disk for process in processes for disk in disks_of(process, params.disk).values()]
         for process in processes:
@@ -112,7 +112,7 @@ class _PowerLoss:
         for target, probes in injected["probes"].items():
             for name, found in probes.items():
                 if Probe(**found) != _EXPECTED[params.level]:
-                    raise FaultError(f"{target} did not lose {params.level} on disk {name}: {_told(found)}")
+                    raise FaultError(f"{target} did not lose {params.level} on disk {name}: {_format(found)}")
             process = cluster.process(target)
             ended = injected["boots"][target]
             if process.state is not ProcessState.DOWN or process.boot != ended["boot"]:
@@ -136,7 +136,7 @@ def _afterwards(process: Any, params: PowerLoss) -> dict[str, dict[str, bool]]:
     disks = disks_of(process, params.disk)
     power = params.level == "power"
     found = {name: disk.mount_again() if power else disk.probe() for name, disk in disks.items()}
-    disk_settled(process)
+    capture_disk(process)
     return {name: asdict(probe) for name, probe in found.items()}
 
 
@@ -197,7 +197,7 @@ def _put_back(pair: Pair, state: LinkState, links: Links) -> None:
         links.slow(*pair, latency_ms=state.latency_ms, rate_bytes_per_s=state.rate_bytes_per_s)
 
 
-def _told(found: dict[str, bool]) -> str:
+def _format(found: dict[str, bool]) -> str:
     there = {True: "there", False: "gone"}
     return f"the synced file is {there[found['synced']]}, the unsynced one {there[found['unsynced']]}"
 

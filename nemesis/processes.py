@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from cluster.interface import CanKill, CanPause, CanStop, Cluster, Exit, Process, ProcessState, RecordsDisk
 from cluster.operating import EndsWithSession
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from nemesis.starting import restart
 from plans.names import Params, ServerName
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
@@ -59,10 +59,10 @@ class _ProcessFault:
     def claims(self, params: Target, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset({params.target})
 
-    def turn(self, params: Target) -> Turn:
+    def heal_order(self, params: Target) -> HealOrder:
         if params.target == ZOOKEEPER:
-            return Turn.METADATA
-        return Turn.BOOKIES if is_bookie(params.target) else Turn.CLIENTS
+            return HealOrder.METADATA
+        return HealOrder.BOOKIES if is_bookie(params.target) else HealOrder.CLIENTS
 
 
 class _Ending(_ProcessFault):
@@ -79,10 +79,10 @@ class _Ending(_ProcessFault):
         return {"boot": process.boot, "ready": True}
 
 
-def disk_settled(process: Process) -> None:
+def capture_disk(process: Process) -> None:
     """Have a dead process's disk recorded, where supported, while its files are as its death left them."""
     if isinstance(process, RecordsDisk):
-        process.disk_settled()
+        process.capture_disk()
 
 
 class _Kill(_Ending):
@@ -94,10 +94,10 @@ class _Kill(_Ending):
     power = CanKill
     supersedes = frozenset({"pause"})
 
-    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Target, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         ended = process.kill()
-        disk_settled(process)
+        capture_disk(process)
         return _proof(ended)
 
     def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:
@@ -107,14 +107,12 @@ class _Kill(_Ending):
 
 
 class _Stop(_Ending):
-    """SIGTERM: a graceful shutdown."""
-
     name = "stop"
     about = "ask a process to end with SIGTERM and wait until it has"
     params: type[BaseModel] = StopTarget
     power = CanStop
 
-    def inject(self, params: StopTarget, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: StopTarget, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         return _proof(process.stop(params.timeout_s))
 
@@ -132,7 +130,7 @@ class _Pause(_ProcessFault):
     params: type[BaseModel] = Target
     power = CanPause
 
-    def inject(self, params: Target, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Target, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         process.pause()
         return {"boot": process.boot}

@@ -23,7 +23,7 @@ from protocol.faults import EFFECTS
 Proof = dict[str, Any]
 
 
-class Turn(IntEnum):
+class HealOrder(IntEnum):
     """The order in which faults are healed: processes start after the processes that they need."""
 
     LINKS = 0
@@ -35,7 +35,7 @@ class Turn(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class FaultContext:
     """The facts of a run that a fault may use.
 
     ``number`` is its own in the fault log; ``ledger`` gives the id of a ledger that the plan names,
@@ -68,11 +68,11 @@ class Fault(Protocol):
         """Processes and links that it occupies; each has at most one fault at a time."""
         ...
 
-    def turn(self, params: Any) -> Turn:
+    def heal_order(self, params: Any) -> HealOrder:
         """Its position in the order of healing."""
         ...
 
-    def inject(self, params: Any, cluster: Cluster, occasion: Occasion) -> Proof:
+    def inject(self, params: Any, cluster: Cluster, context: FaultContext) -> Proof:
         """Inject the fault; returns the facts that are known then."""
         ...
 
@@ -117,7 +117,7 @@ class TakesDown(Protocol):
 class NeedsMachine(Protocol):
     """A fault that not every machine allows (an optional power of ``Fault``)."""
 
-    def lacking(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why this machine does not support it, or None when it seems to."""
         ...
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from cluster.interface import Cluster, ProcessState
 from cluster.waiting import wait_until
 from nemesis.links import no_such_link
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import BookieName, Params
 from protocol.addresses import ZOOKEEPER, link_name
 from protocol.errors import FaultError, NotReadyError
@@ -49,10 +49,10 @@ class _Expire:
     def claims(self, params: Expiry, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset({link_name(params.target, ZOOKEEPER)})
 
-    def turn(self, params: Expiry) -> Turn:  # noqa: ARG002
-        return Turn.LINKS
+    def heal_order(self, params: Expiry) -> HealOrder:  # noqa: ARG002
+        return HealOrder.LINKS
 
-    def inject(self, params: Expiry, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Expiry, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         cluster.links.cut(params.target, ZOOKEEPER)
         _await(params.target, cluster, registered=False, timeout_s=params.timeout_s)
         return {"link": link_name(params.target, ZOOKEEPER)}

@@ -14,8 +14,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, model_validator
 
 from cluster.interface import Cluster, HasFiles, KeepsCookies, ProcessState
-from nemesis.processes import disk_settled
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.processes import capture_disk
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import BookieName, Params
 from plans.settings import of_index, of_journal
 from protocol.errors import FaultError, UsageError
@@ -60,9 +60,9 @@ class Tampering:
         """Nothing: it is over when it is done, and may be done again."""
         return frozenset()
 
-    def turn(self, params: Any) -> Turn:  # noqa: ARG002
+    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002
         """Among the bookies', though there is nothing to undo."""
-        return Turn.BOOKIES
+        return HealOrder.BOOKIES
 
 
 class _Wipe(Tampering):
@@ -82,9 +82,9 @@ class _Wipe(Tampering):
                 return f"the index of {params.target} has no directory of its own, and so no cookie"
         return lacking
 
-    def inject(self, params: Wipe, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: Wipe, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process = cluster.process(params.target)
-        disk_settled(process)  # What it held at its death is not what we leave of it.
+        capture_disk(process)  # What it held at its death is not what we leave of it.
         gone = [path for path in _files(params, cluster) if not _stays(path, params)]
         size_bytes = sum(path.stat().st_size for path in gone)
         for path in gone:

@@ -15,8 +15,8 @@ from typing import Any
 from pydantic import BaseModel, Field, field_validator
 
 from cluster.interface import CanKill, Cluster, ProcessState
-from nemesis.processes import disk_settled
-from nemesis.registry import Occasion, Proof, Turn, register
+from nemesis.processes import capture_disk
+from nemesis.registry import FaultContext, HealOrder, Proof, register
 from nemesis.storage import files_below, unreachable
 from plans.names import BookieName, Params
 from protocol.errors import FaultError
@@ -62,12 +62,12 @@ class _SwapDisks:
     def claims(self, params: SwapDisks, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
         return frozenset(f"the disk of {target}" for target in params.targets)
 
-    def turn(self, params: SwapDisks) -> Turn:  # noqa: ARG002
-        return Turn.DISKS
+    def heal_order(self, params: SwapDisks) -> HealOrder:  # noqa: ARG002
+        return HealOrder.DISKS
 
-    def inject(self, params: SwapDisks, cluster: Cluster, occasion: Occasion) -> Proof:  # noqa: ARG002
+    def inject(self, params: SwapDisks, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         for target in params.targets:
-            disk_settled(cluster.process(target))  # What it held at its death is not what it gets now.
+            capture_disk(cluster.process(target))  # What it held at its death is not what it gets now.
         before = {target: _listed(target, cluster) for target in params.targets}
         _exchange(params, cluster)
         return {"files": before}
@@ -90,7 +90,7 @@ class _SwapDisks:
             raise FaultError(f"{staying[0]} cannot be ended, so it keeps the disks of another")
         for process in running:
             process.kill()
-            disk_settled(process)
+            capture_disk(process)
         _exchange(params, cluster)
         for process in running:
             process.start()

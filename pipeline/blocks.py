@@ -200,7 +200,7 @@ class _Reader:
         self._left: list[pa.RecordBatch] = []
 
     def take(self, number: int) -> pa.Table:
-        """The next so many rows."""
+        """The next ``number`` rows."""
         taken: list[pa.RecordBatch] = []
         while number:
             batch = self._left.pop() if self._left else next(self._batches, None)

@@ -45,7 +45,7 @@ class Need:
 
     @property
     def size_bytes(self) -> int:
-        """All processes together."""
+        """The sum over driver, JVM and workers."""
         return self._with(self._core)
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 
-class Told(NamedTuple):
+class WorkerInfo(NamedTuple):
     """One worker process: its host, its interpreter, and package -> version (empty: not installed)."""
 
     host: str
@@ -20,11 +20,11 @@ class Told(NamedTuple):
     packages: dict[str, str]
 
 
-def about(packages: Iterable[str]) -> Told:
-    """What this process is."""
+def about(packages: Iterable[str]) -> WorkerInfo:
+    """Host, interpreter and package versions of this process."""
     import sys
 
-    return Told(
+    return WorkerInfo(
         socket.gethostname(),
         platform.python_version(),
         sys.executable,

@@ -31,7 +31,7 @@ _SHORTEST_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Stroke:
+class ScheduledFault:
     """One fault of the schedule: what, when it begins and when it ends, in seconds from the start."""
 
     fault: Named
@@ -61,9 +61,9 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     return Together(branches=((strokes, (lasts,)) if strokes else ((lasts,),)))
 
 
-def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[Stroke]:
+def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[ScheduledFault]:
     """The faults in the order of their times; a time at which no fault is possible stays empty."""
-    active: list[Stroke] = []
+    active: list[ScheduledFault] = []
     at_s = 0.0
     while True:
         at_s = round(at_s + between(random, *chaos.every_s), 3)
@@ -80,7 +80,7 @@ def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[Stroke]:
         if chosen is None:
             continue
         end_s = round(min(max(at_s + lasts_s, at_s + _SHORTEST_S), chaos.for_s), 3)
-        stroke = Stroke(chosen, _target(chosen), at_s, end_s)
+        stroke = ScheduledFault(chosen, _target(chosen), at_s, end_s)
         if stroke.down and stroke.down + sum(other.down for other in active) > chaos.at_most_down:
             continue
         active.append(stroke)
@@ -91,7 +91,9 @@ def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
     return {ANY_BOOKIE: names.bookies or (), ANY_CLIENT: names.clients or ()}
 
 
-def _aimed(fault: Named, choices: Mapping[str, str], active: Sequence[Stroke], names: Names) -> Named | None:
+def _aimed(
+    fault: Named, choices: Mapping[str, str], active: Sequence[ScheduledFault], names: Names
+) -> Named | None:
     """The fault at a target without another fault: the drawn target or the next after it."""
     for turn in range(max(len(names.bookies or ()), len(names.clients or ()), 1)):
         turned = {
@@ -129,7 +131,7 @@ def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
     return choices.get(value, value) if isinstance(value, str) else value
 
 
-def _busy(fault: Named, active: Sequence[Stroke]) -> bool:
+def _busy(fault: Named, active: Sequence[ScheduledFault]) -> bool:
     """Whether a fault in force occupies a target that this fault needs: a target has one fault at a time."""
     return any(_meet(fault, stroke.fault) for stroke in active)
 
@@ -167,7 +169,7 @@ def _parts(target: str) -> set[str]:
     return set(target.split(",")) - {""}
 
 
-def _end(stroke: Stroke) -> StepSpec:
+def _end(stroke: ScheduledFault) -> StepSpec:
     step = effects_of(stroke.fault.name).undone_by
     if step == "start":
         return StepSpec(name="start", params=Start(target=stroke.target, checked=False), at_s=stroke.end_s)
@@ -178,7 +180,7 @@ def _end(stroke: Stroke) -> StepSpec:
     return StepSpec(name="heal", params=heal, at_s=stroke.end_s)
 
 
-def _ending_alone(planned: Sequence[Stroke]) -> set[int]:
+def _ending_alone(planned: Sequence[ScheduledFault]) -> set[int]:
     """The faults, by number, at whose end no other fault is in force."""
     begins = [stroke.at_s for stroke in planned]
     ends = [(stroke.end_s, number) for number, stroke in enumerate(planned)]

@@ -86,7 +86,7 @@ def decided(entry: Decides, decisions: Sequence[Decision], rounds: int) -> Decid
         case=entry.case or _case(entry),
         document=entry.document,
         stated=stated(entry),
-        decision=_told([first.get(number) for number in numbers]),
+        decision=_format_decision([first.get(number) for number in numbers]),
         difference=entry.differs,
         shown=shown,
         of=rounds,
@@ -134,7 +134,7 @@ def _agrees(entry: Decides, decision: Decision | None) -> bool:
     )
 
 
-def _told(decisions: Sequence[Decision | None]) -> str:
+def _format_decision(decisions: Sequence[Decision | None]) -> str:
     counted = Counter(NOTHING if one is None else str(one) for one in decisions)
     if len(counted) == 1:
         return next(iter(counted))

@@ -1,6 +1,6 @@
 """What a plan expects as the result, for each mode.
 
-An expectation never changes a verdict; it only decides whether the run came out as expected, which
+An expectation never changes a verdict; it only decides whether the run ended as expected, which
 is done by :mod:`plans.comparison`.
 """
 
@@ -133,7 +133,7 @@ class Decides(Params):
 class Measures(Params):
     """A ``figure`` in the verdict of a property is within bounds, as ``document`` demands.
 
-    The figures are those of ``seen`` in ``verdict.json``; each stands for the whole run, all its rounds.
+    The figures are in ``seen`` of ``verdict.json``; each stands for the whole run, all its rounds.
     """
 
     says: ClassVar[str] = "measures"

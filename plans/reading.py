@@ -68,7 +68,7 @@ class Reader:
         return tuple(one for one in found if one is not None)
 
     def steps(self, value: Any, path: Path) -> tuple[Step, ...]:
-        """A list of steps."""
+        """The models of a list of steps; mistakes are collected, not raised."""
         if not isinstance(value, list) or not value:
             self._say(path, f"{_what(path)} must be a list of steps, at least one")
             return ()

@@ -16,7 +16,7 @@ from plans.steps import Chaos, Load
 
 
 def plan_tree(plan: Plan) -> dict[str, Any]:
-    """The whole plan."""
+    """The plan as a tree of plain values, as ``run.json`` keeps it."""
     tree = dump(plan, leave=("steps", "expect", "control"))
     controls = [dump(control) for control in plan.control]
     tree["control"] = controls[0] if len(controls) == 1 else controls

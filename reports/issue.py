@@ -1,14 +1,17 @@
-"""A run as Markdown for an issue of the project under test: what happened, in which steps, and the proof.
+"""A run as Markdown for an issue of the project under test, in the form of BookKeeper's bug reports.
 
 States what was judged; names no host, user or path. For a shrunk run, the steps are its smallest plan.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from evidence.findings import Verdict
+from checkers.facts.wording import counted
+from evidence.findings import Finding, Verdict
 from evidence.folder import FoundRun
 from evidence.recorders import read_lines
 from protocol.modes import MODES
@@ -18,57 +21,119 @@ from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.redaction import redactor_for
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
+from reports.shown import shown_in_store
 from reports.text import finding_line, rounded
 
 SHRUNK = "shrunk.yaml"
 MOST_STEPS = 30
 MOST_FINDINGS = 5
+MOST_LOG_LINES = 12
+_COMPONENTS = {
+    "answers": "Bookie",
+    "closing": "Ledger recovery",
+    "content": "Client",
+    "durability": "Bookie",
+    "fencing": "Bookie",
+    "lac": "Client",
+    "metadata": "Ledger metadata",
+    "order": "Client",
+    "placement": "Placement policy",
+    "recovery": "Ledger recovery",
+    "replicas": "AutoRecovery",
+    "servers": "Data integrity check",
+}
+"""Where a violated property shows; the cause may be elsewhere."""
 _DECIDING = ("journalWriteData", "journalSyncData", "dataIntegrityChecking", "ledgerStorageClass")
-"""Settings that are always shown; others when the plan or the user set them."""
+"""Settings that are always shown; others when they are not BookKeeper's defaults."""
+_OF_THE_MACHINE = re.compile(
+    r"Director|Address|Uri|Interface|Loopback|bookieId|bookiePort|http|Threads|Cache|Buffer|Pool|Preallo|PreAlloc"
+    r"|minUsable|TopologyScript|ensemblePlacementPolicy$"
+)
+"""Paths, addresses and sizes with which several bookies share one machine."""
+_ERROR = re.compile(r"^\d+ \d+ ERROR +(.*)$")
+_HARMLESS = "this is okay if it is the first time"
 
 
-def issue_markdown(found: FoundRun) -> str:
-    """The text; for several modes it describes the mode with the most serious verdict."""
+def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
+    """The text; for several modes it describes the mode with the most serious verdict.
+
+    ``results`` is the store in which the runs that showed the same are counted, or None.
+    """
     mode = min(stored_modes(found), key=lambda one: SEVERITY.index(Verdict(one.verdict["verdict"])))
     shrunk = found.path / SHRUNK
     minimal = shrunk.read_text(encoding="utf-8") if shrunk.is_file() else None
-    return redactor_for(found).text("\n".join([*_lines(mode, minimal), ""]))
+    return redactor_for(found).text("\n".join([*_lines(mode, minimal, results), ""]))
 
 
-def _lines(mode: StoredMode, minimal: str | None) -> Iterator[str]:
+def _lines(mode: StoredMode, minimal: str | None, results: Path | None) -> Iterator[str]:
     run = mode.run
     for line in seeded_lines(mode.folder):
         yield from (f"**{line}**", "")
-    yield f"# {_safe(mode.verdict['headline'])} (BookKeeper {run['bookkeeper']})"
-    yield ""
-    about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings"
-    yield f"Seen on real servers with BookKeeper {', '.join(sorted(set(run['versions'].values())))}, "
-    yield f"{len(run['bookies'])} bookies, mode `{mode.folder.mode}`: {about}."
+    yield from (f"# {_title(mode)}", "", "**BUG REPORT**", "", "## Describe the bug", "")
+    yield f"{_safe(mode.verdict['headline'])}."
+    yield from _pages(run)
+    yield from ("", "## To reproduce", "")
+    yield from _minimal(minimal) if minimal else _steps(mode)
+    yield from ("", "Settings that are not BookKeeper's defaults:", "", "```properties")
+    for name, conf in _settings(run).items():
+        yield from (f"# {name}", *(f"{key}={value}" for key, value in sorted(conf.items())))
+    yield from ("```", "", "With Fencepost, a test harness for Apache BookKeeper, at commit")
+    yield from (f"`{run['commit']}`:", "", f"    {repeat_command([run])}")
+    yield from ("", "## Expected behavior", "", _expected(run))
+    yield from ("", "## Actual behavior", "")
+    yield from _findings(mode)
+    yield from _proof(mode)
+    yield from _log_lines(mode)
+    yield from ("", "## How often", "", *_often(mode, results))
+    yield from ("", "## Environment", "", *_environment(mode))
+
+
+def _title(mode: StoredMode) -> str:
+    """Component and symptom: ``Bookie: entries 0..49 lost (DbLedgerStorage, BookKeeper 4.18.0)``."""
+    release = f"BookKeeper {mode.run['bookkeeper']}"
+    if not mode.findings:
+        return f"{_safe(mode.verdict['headline'])} ({release})"
+    first = mode.findings[0]
+    storage = str(mode.run["conf"]["bookie"].get("ledgerStorageClass", "")).rpartition(".")[2]
+    where = ", ".join(part for part in (storage, release) if part)
+    component = _COMPONENTS.get(first.property, first.property.capitalize())
+    return f"{component}: {_safe(_symptom(mode, first))} ({where})"
+
+
+def _symptom(mode: StoredMode, finding: Finding) -> str:
+    if finding.kind == "lost":
+        return str(mode.verdict["headline"]).partition(";")[0]
+    return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
+
+
+def _pages(run: Mapping[str, Any]) -> Iterator[str]:
+    """Pages of findings that name the scenario as their reproduction."""
+    command = re.compile(rf"^fencepost run {re.escape(run['scenario'])}(?![\w/-])", re.M)
+    homes = [parent / "docs" / "findings" for parent in Path(__file__).parents]
+    for page in sorted(page for home in homes for page in home.glob("*.md") if page.name != "README.md"):
+        text = page.read_text(encoding="utf-8")
+        if command.search(text):
+            title = text.partition("\n")[0].removeprefix("# ")
+            yield from ("", f"Described in `docs/findings/{page.name}`: {title}.")
+
+
+def _expected(run: Mapping[str, Any]) -> str:
     source = run["plan"].get("source") or {}
     cited = ", ".join(part for part in (source.get("document"), source.get("section")) if part)
-    if cited:
-        yield f"What should hold: {_safe(cited)}."
-    yield from ("", "## What was found", "")
-    yield from _findings(mode)
-    yield from ("", "## Steps", "")
-    yield from _minimal(minimal) if minimal else _steps(mode)
-    yield from _proof(mode)
-    yield from ("", "## Settings that matter", "", "```properties")
-    yield from (f"{key}={value}" for key, value in sorted(_settings(run).items()))
-    yield from ("```", "", "## Repeat", "")
-    yield from ("With Fencepost, a test harness for Apache BookKeeper, at commit", f"`{run['commit']}`:", "")
-    yield f"    {repeat_command([run])}"
+    promise = "Every acknowledged entry is kept, and the ledger closes at or behind the last of them."
+    return f"{promise} The experiment is about: {_safe(cited)}." if cited else promise
 
 
 def _findings(mode: StoredMode) -> Iterator[str]:
     if not mode.findings:
         yield f"No anomaly: the verdict is `{mode.verdict['verdict']}`."
     names = mode.tables.ledgers
-    for one in mode.findings[:MOST_FINDINGS]:
+    shown = [one for one in mode.findings if one.ledger == mode.findings[0].ledger][:MOST_FINDINGS]
+    for one in shown:
         yield f"- **{one.property}** {_safe(finding_line(one, names))}"
         yield from (f"  - {_safe(rounded(fact))}" for fact in one.proof)
-    if len(mode.findings) > MOST_FINDINGS:
-        yield f"- and {len(mode.findings) - MOST_FINDINGS:,} more"
+    if len(mode.findings) > len(shown):
+        yield f"- {counted(len(mode.findings) - len(shown), 'more finding')}"
 
 
 def _minimal(text: str) -> Iterator[str]:
@@ -80,30 +145,93 @@ def _minimal(text: str) -> Iterator[str]:
 
 
 def _steps(mode: StoredMode) -> Iterator[str]:
-    done = [one for one in read_lines(mode.folder.steps).records if one.get("round") == 1 and one.get("text")]
-    for number, one in enumerate(done[:MOST_STEPS], start=1):
-        at_s = (one["began_ns"] - mode.began_ns) / 1e9
-        yield f"{number}. {_safe(str(one['text']))} ({at_s:.2f} s)"
-    if len(done) > MOST_STEPS:
-        yield f"\nand {len(done) - MOST_STEPS:,} more; `fencepost shrink` makes them few."
+    """The steps of the round in which the most serious finding's ledger was created."""
+    done = [one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one]
+    own = mode.tables.round_of(mode.findings[0].ledger) if mode.findings else None
+    first_ns = own[0] if own else mode.began_ns
+    shown = [one for one in done if own is None or own[0] <= one["began_ns"] <= own[1]]
+    rounds = {one.get("round") for one in done}
+    if own and shown:
+        yield from (f"Round {shown[-1].get('round')} of {len(rounds - {None})}; seconds since it began.", "")
+    for number, one in enumerate(shown[:MOST_STEPS], start=1):
+        yield f"{number}. {_safe(str(one['text']))} ({(one['began_ns'] - first_ns) / 1e9:.2f} s)"
+    if len(shown) > MOST_STEPS:
+        yield f"\nand {len(shown) - MOST_STEPS:,} more; `fencepost shrink` makes them few."
 
 
 def _proof(mode: StoredMode) -> Iterator[str]:
     proof = None if mode.lacking else proof_of(mode)
     if proof is None:
         return
-    yield from ("", f"## The life of {_safe(proof.title)}", "", "Seconds since the run began.", "", "```text")
-    yield from (line.replace("```", "'''") for line in format_moments(proof.moments, mode.began_ns))
-    if proof.hidden:
-        yield f"  {proof.hidden:,} moments in the middle are left out"
+    yield from ("", f"The life of {_safe(proof.title)}, in seconds since the run began:", "", "```text")
+    lines = list(format_moments(proof.moments, mode.began_ns))
+    for place, line in enumerate(lines):
+        if place in proof.gaps:
+            yield f"  ({proof.gaps[place]:,} left out)"
+        yield line.replace("```", "'''")
     yield "```"
 
 
-def _settings(run: Mapping[str, Any]) -> dict[str, str]:
-    own = (run.get("user_conf") or {}).get("bookie") or {}
-    chosen = {*_DECIDING, *(run["plan"].get("cluster") or {}).get("bookie_conf", {}), *own}
-    conf = run["conf"]["bookie"]
-    return {key: conf[key] for key in chosen if key in conf}
+def _log_lines(mode: StoredMode) -> Iterator[str]:
+    """Errors in the logs of bookies, each text once."""
+    found: dict[str, str] = {}
+    for log in mode.folder.boot_logs():
+        server, boot = log.parent.name, log.stem.replace("boot-", "boot ")
+        if server not in mode.run["bookies"]:
+            continue
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if (error := _ERROR.match(line)) and _HARMLESS not in line:
+                found.setdefault(error[1], f"{server} {boot}  ERROR {error[1]}"[:200])
+    if found:
+        yield from ("", "From the logs of the bookies:", "", "```text")
+        yield from (line.replace("```", "'''") for line in list(found.values())[:MOST_LOG_LINES])
+        if len(found) > MOST_LOG_LINES:
+            yield f"and {len(found) - MOST_LOG_LINES:,} more"
+        yield "```"
+
+
+def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
+    if not mode.findings:
+        yield "Not shown."
+        return
+    first = mode.findings[0]
+    rounds = mode.run["plan"].get("rounds", 1)
+    if rounds > 1:
+        ledgers = {
+            one.ledger for one in mode.findings if (one.property, one.kind) == (first.property, first.kind)
+        }
+        yield f"In {len(ledgers)} of {rounds} rounds of this run."
+    if results is not None:
+        shown, of = shown_in_store(results, mode, first)
+        yield (
+            f"In {shown} of {of} stored runs of `{mode.run['scenario']}` in mode `{mode.folder.mode}` "
+            f"on BookKeeper {mode.run['bookkeeper']}."
+        )
+
+
+def _environment(mode: StoredMode) -> Iterator[str]:
+    run = mode.run
+    releases = ", ".join(sorted(set(run["versions"].values())))
+    about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings"
+    host = run.get("host") or {}
+    yield f"- BookKeeper {releases}, {len(run['bookies'])} bookies on one machine"
+    yield f"- mode `{mode.folder.mode}`: {about}"
+    words = (host.get("system"), host.get("kernel"), host.get("machine"))
+    if system := " ".join(str(word) for word in words if word):
+        yield f"- {system}"
+
+
+def _settings(run: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Bookies' and clients' settings, without those of this machine unless the plan or the user set them."""
+    cluster, own = run["plan"].get("cluster") or {}, run.get("user_conf") or {}
+    found = {}
+    for name, key in (("bookies", "bookie"), ("clients", "client")):
+        conf = run["conf"].get(key) or {}
+        chosen = {*_DECIDING, *cluster.get(f"{key}_conf", {}), *(own.get(key) or {})}
+        found[name] = {
+            one: str(conf[one]) for one in conf if one in chosen or not _OF_THE_MACHINE.search(one)
+        }
+    return found
 
 
 def _safe(text: str) -> str:

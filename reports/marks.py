@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
 from protocol.errors import UsageError
+
+WIDTH = 100
+"""Columns of a line of Markdown; tables and code may be wider."""
+_CODE = re.compile(r"`[^`]*`")
+_HELD = "\0"
+
+
+def wrapped(text: str, *, indent: str = "", width: int = WIDTH) -> list[str]:
+    """``text`` as lines of Markdown, later lines indented; a piece of code stays on one line."""
+    held = _CODE.sub(lambda code: code[0].replace(" ", _HELD), text)
+    lines = textwrap.wrap(
+        held, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [line.replace(_HELD, " ") for line in lines]
 
 
 def begin_mark(part: str) -> str:

@@ -17,7 +17,7 @@ from harness.judging import Judge, judging
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
 from harness.vocabulary import loads, words
-from plans.exploring.generate import Asked, generate, left_out
+from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
 from plans.load import load_tree
@@ -28,7 +28,7 @@ from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from search.coverage import Coverage, exercised
-from search.offers import lacking, offered_faults
+from search.offers import offered_faults, unavailable_reason
 from search.running import ERROR, Ended, carry_out
 from search.showing import coverage_tables, duration, what_to_do
 from search.status import Status
@@ -80,7 +80,7 @@ class Explorer:
         self.search = search
         self.profile: Profile = load_profile(search.profile)
         self.first = search.seed if search.seed is not None else secrets.randbelow(_SEED_LIMIT)
-        self.asked = Asked(offered_faults(), search.mode, search.version, search.beyond)
+        self.asked = GenerateOptions(offered_faults(), search.mode, search.version, search.beyond)
 
     def tree(self, number: int) -> dict[str, Any]:
         """The plan of run ``number`` (from 0) as the tree of a plan file."""
@@ -178,7 +178,7 @@ def _introduce(explorer: Explorer, status: Status) -> None:
         f"  lost copies at a time: at most AQ - 1{beyond}, as the mode loses them (docs/exploring.md)"
     )
     for name in left_out(explorer.profile, explorer.asked.offered):
-        status.line(f"  left out: {name}, {lacking(KINDS[name].needs)}", style="yellow")
+        status.line(f"  left out: {name}, {unavailable_reason(KINDS[name].needs)}", style="yellow")
 
 
 def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:

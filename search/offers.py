@@ -10,12 +10,14 @@ from plans.steps import faults_in
 
 def offered_faults() -> frozenset[str]:
     """The names of all faults that this machine supports."""
-    return frozenset(name for name in faults_in(words()) if name in FAULTS and lacking(name) is None)
+    return frozenset(
+        name for name in faults_in(words()) if name in FAULTS and unavailable_reason(name) is None
+    )
 
 
-def lacking(name: str) -> str | None:
+def unavailable_reason(name: str) -> str | None:
     """Why this machine does not have the fault, or None when it seems to."""
     fault = FAULTS[name]
-    if name == "power_loss" and (reason := disks.lacking("ext4")) is not None:
+    if name == "power_loss" and (reason := disks.unavailable_reason("ext4")) is not None:
         return reason
-    return fault.lacking() if isinstance(fault, NeedsMachine) else None
+    return fault.unavailable_reason() if isinstance(fault, NeedsMachine) else None

@@ -51,7 +51,6 @@ class Progress:
         return category, "", ""
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """A test begins."""
         self._begun_s[nodeid] = time.monotonic()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -77,7 +76,6 @@ class Progress:
             )
 
     def pytest_unconfigure(self) -> None:
-        """Ends the thread."""
         self._ended = True
         self._spoke.set()
         if self._watch.is_alive():

@@ -18,8 +18,8 @@ from plans.names import ClientName, LogName
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
 from workloads.crew import Crew, CrewLoad, Job
+from workloads.leadership import Leadership, Term
 from workloads.leading import Leader, LeadingLoad, begin_adds
-from workloads.office import Office, Turn
 from workloads.registry import register
 from workloads.rolling import RETRY_S, count, create, named_once, still_going, stop_adds
 
@@ -62,19 +62,19 @@ class _Log:
 class _Member(Leader[ChainLoad]):
     """A client that may lead: it leads, or waits for the leader to hang."""
 
-    def serve(self, claimed: Turn) -> None:
-        turn: Turn | None = None
+    def serve(self, claimed: Term) -> None:
+        term: Term | None = None
         try:
             log = self._take_over()
             if log is not None:
-                turn = self.office.begin(self.asker.name, claimed, claimed.ledger)
-            while turn and log is not None and not self.crew.stop.is_set():
-                log = self._write_ledger(turn, log)
+                term = self.leadership.begin(self.asker.name, claimed, claimed.ledger)
+            while term and log is not None and not self.crew.stop.is_set():
+                log = self._write_ledger(term, log)
         finally:
-            if turn is None:
-                self.office.give_back(claimed)
+            if term is None:
+                self.leadership.give_back(claimed)
             else:
-                self.office.leave(turn)
+                self.leadership.leave(term)
 
     def _take_over(self) -> _Log | None:
         """The present log, its last ledger recovered; None when list or recovery is unavailable now."""
@@ -91,20 +91,20 @@ class _Member(Leader[ChainLoad]):
             self.crew.say(f"{self.asker.name} takes over log {self.params.log}")
         return log
 
-    def _write_ledger(self, turn: Turn, log: _Log) -> _Log | None:
+    def _write_ledger(self, term: Term, log: _Log) -> _Log | None:
         """Fill one more ledger and close it; the new log, or None when this client leads no longer."""
         handle = self.crew.new_handle(self.asker.name)
         ledger = create(self.asker, self.sayings, handle, self.params)
         if ledger is None:
             self.crew.stop.wait(RETRY_S)
-            return log if self.office.holds(turn) else None
+            return log if self.leadership.holds(term) else None
         longer = self._extend(log, ledger)
         if longer is None:
             self.asker.ask("release", handle=handle)
             return None
         self.crew.created(self.asker.name, ledger)
         begin_adds(self.asker, handle, self.params)
-        self._await_end_of_adds(turn, ledger, handle)
+        self._await_end_of_adds(term, ledger, handle)
         return longer if self._end(ledger, handle) else None
 
     def _extend(self, log: _Log, ledger: int) -> _Log | None:
@@ -119,13 +119,13 @@ class _Member(Leader[ChainLoad]):
         self.sayings.say(f"ledger {ledger} is not put into log {self.params.log}: {refused(reply)}")
         return None
 
-    def _await_end_of_adds(self, turn: Turn, ledger: int, handle: str) -> None:
+    def _await_end_of_adds(self, term: Term, ledger: int, handle: str) -> None:
         """Wait until the ledger is full, or broken (fencing ends a replaced leader), or the load ends."""
         while not self.crew.stop.is_set():
             reply = self.asker.ask(
                 "await_acked", handle=handle, entries=self.params.entries_per_ledger, timeout_s=_LOOK_S
             )
-            self.office.works(turn, ledger, reply.get("acked", 0))
+            self.leadership.works(term, ledger, reply.get("acked", 0))
             if not still_going(reply):
                 return
 
@@ -177,12 +177,12 @@ class _Chain(CrewLoad):
     totals = _TOTALS
 
     def jobs(self, params: ChainLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        office = Office(params.writers[0], params.patience_s)
+        leadership = Leadership(params.writers[0], params.patience_s)
 
         def asker(name: str) -> Asker:
             return Asker(cluster.clients[name], crew.stop)
 
-        members = [_Member(crew, asker(name), office, params).run for name in params.writers]
+        members = [_Member(crew, asker(name), leadership, params).run for name in params.writers]
         return [*members, *(_Reader(crew, asker(name), params).run for name in params.readers)]
 
 

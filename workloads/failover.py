@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from cluster.interface import Cluster
 from workloads.asking import Asker, refused
 from workloads.crew import Crew, CrewLoad, Job
+from workloads.leadership import Leadership, Term
 from workloads.leading import Leader, LeadingLoad, append, begin_adds
-from workloads.office import Office, Turn
 from workloads.registry import register
 from workloads.rolling import RETRY_S, count, create, still_going, stop_adds
 
@@ -40,44 +40,44 @@ class FailoverLoad(LeadingLoad):
 class _Member(Leader[FailoverLoad]):
     """A client that may write: it leads, or waits for the leader to hang."""
 
-    def serve(self, claimed: Turn) -> None:
+    def serve(self, claimed: Term) -> None:
         """Recover the last writer's ledger, then write until another client takes over."""
-        turn: Turn | None = None
+        term: Term | None = None
         try:
-            turn = self._take_over(claimed)
-            while turn and self.office.holds(turn) and not self.crew.stop.is_set():
-                self._write_ledger(turn)
+            term = self._take_over(claimed)
+            while term and self.leadership.holds(term) and not self.crew.stop.is_set():
+                self._write_ledger(term)
         finally:
-            if turn is None:
-                self.office.give_back(claimed)
+            if term is None:
+                self.leadership.give_back(claimed)
             else:
-                self.office.leave(turn)
+                self.leadership.leave(term)
 
-    def _take_over(self, claimed: Turn) -> Turn | None:
+    def _take_over(self, claimed: Term) -> Term | None:
         """Recover the ledger of the last writer, and its next ledger if it began one; None when refused."""
-        turn: Turn | None = None
-        while turn is None:
+        term: Term | None = None
+        while term is None:
             left = claimed.ledger
             if left is not None and not self.recover(left):
                 return None
-            turn = self.office.begin(self.asker.name, claimed, left)
+            term = self.leadership.begin(self.asker.name, claimed, left)
         if left is not None:
             self.crew.totals.add(takeovers=1)
             self.crew.say(f"{self.asker.name} takes over from {claimed.writer}")
-        return turn
+        return term
 
-    def _write_ledger(self, turn: Turn) -> None:
+    def _write_ledger(self, term: Term) -> None:
         handle = self.crew.new_handle(self.asker.name)
         ledger = create(self.asker, self.sayings, handle, self.params)
         if ledger is None:
             self.crew.stop.wait(RETRY_S)
             return
         self.crew.created(self.asker.name, ledger)
-        if not self.office.works(turn, ledger, 0):
+        if not self.leadership.works(term, ledger, 0):
             self.asker.ask("release", handle=handle)  # replaced before it had begun
             return
         begin_adds(self.asker, handle, self.params)
-        in_office = self._await_end_of_adds(turn, ledger, handle)
+        in_office = self._await_end_of_adds(term, ledger, handle)
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
         if not in_office:
@@ -90,12 +90,12 @@ class _Member(Leader[FailoverLoad]):
         else:
             self._close(ledger, handle)
 
-    def _await_end_of_adds(self, turn: Turn, ledger: int, handle: str) -> bool:
+    def _await_end_of_adds(self, term: Term, ledger: int, handle: str) -> bool:
         """Wait until the ledger is full or broken, or the load ends; whether this client still leads."""
         entries = self.params.entries_per_ledger
         while not self.crew.stop.is_set():
             reply = self.asker.ask("await_acked", handle=handle, entries=entries, timeout_s=_LOOK_S)
-            if not self.office.works(turn, ledger, reply.get("acked", 0)):
+            if not self.leadership.works(term, ledger, reply.get("acked", 0)):
                 return False
             if not still_going(reply):
                 return True
@@ -129,9 +129,9 @@ class _Failover(CrewLoad):
     totals = _TOTALS
 
     def jobs(self, params: FailoverLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        office = Office(params.writers[0], params.patience_s)
+        leadership = Leadership(params.writers[0], params.patience_s)
         return [
-            _Member(crew, Asker(cluster.clients[name], crew.stop), office, params).run
+            _Member(crew, Asker(cluster.clients[name], crew.stop), leadership, params).run
             for name in params.writers
         ]
 

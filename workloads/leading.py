@@ -12,7 +12,7 @@ from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
 from workloads.crew import Crew
-from workloads.office import Office, Turn
+from workloads.leadership import Leadership, Term
 from workloads.rolling import RETRY_S, named_once
 
 
@@ -50,18 +50,18 @@ LeadT = TypeVar("LeadT", bound=LeadingLoad)
 class Leader(ABC, Generic[LeadT]):
     """A client that may lead: it leads, or waits for the leader to hang."""
 
-    def __init__(self, crew: Crew, asker: Asker, office: Office, params: LeadT) -> None:
+    def __init__(self, crew: Crew, asker: Asker, leadership: Leadership, params: LeadT) -> None:
         self.crew = crew
         self.asker = asker
-        self.office = office
+        self.leadership = leadership
         self.params = params
         self.sayings = Sayings(asker.name, crew.say)
 
     def run(self) -> None:
-        """Wait for a turn, and lead until it is over; until the load ends."""
+        """Wait for a term, and lead until it is over; until the load ends."""
         while not self.crew.stop.is_set():
             try:
-                claimed = self.office.claim(self.asker.name, RETRY_S)
+                claimed = self.leadership.claim(self.asker.name, RETRY_S)
                 if claimed is not None and not self.crew.stop.is_set():
                     self.serve(claimed)
             except LoadEndedError:
@@ -70,8 +70,8 @@ class Leader(ABC, Generic[LeadT]):
                 next_life(self.asker, self.sayings)
 
     @abstractmethod
-    def serve(self, claimed: Turn) -> None:
-        """Lead until another client takes over; the turn is given back or left, whatever happens."""
+    def serve(self, claimed: Term) -> None:
+        """Lead until another client takes over; the term is given back or left, whatever happens."""
 
     def recover(self, ledger: int) -> bool:
         """Open a ledger with recovery; False, after a pause, when that fails now."""

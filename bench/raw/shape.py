@@ -27,8 +27,8 @@ class Shape:
     """``ledgers`` of ``entries`` each, of which ``together`` are written at a time.
 
     Every entry is added once and read back once. With ``census`` every bookie is asked for it in two
-    passes; with ``frames`` there is a wire log of all that. ``wounded`` plants one anomaly of each kind
-    (:class:`Wounds`); a run without them is valid if it has its census.
+    passes; with ``frames`` there is a wire log of all that. ``with_anomalies`` plants one anomaly of each
+    kind (:class:`Wounds`); a run without them is valid if it has its census.
     """
 
     ledgers: int
@@ -36,7 +36,7 @@ class Shape:
     together: int = 1
     census: bool = False
     frames: bool = False
-    wounded: bool = True
+    with_anomalies: bool = True
 
     @property
     def operations(self) -> int:
@@ -56,7 +56,7 @@ class Shape:
     @property
     def wounds(self) -> Wounds | None:
         """Where the anomalies are; None for a run without."""
-        return Wounds.in_the_middle(self) if self.wounded else None
+        return Wounds.in_the_middle(self) if self.with_anomalies else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +93,17 @@ class Wounds:
         )
 
 
-def many(operations: int, *, census: bool = False, frames: bool = False, wounded: bool = True) -> Shape:
+def many(
+    operations: int, *, census: bool = False, frames: bool = False, with_anomalies: bool = True
+) -> Shape:
     """Ledgers of 1,000 entries, eight written at a time."""
     ledgers = max(8, operations // 2_010 // 8 * 8)
-    return Shape(ledgers, 1_000, together=8, census=census, frames=frames, wounded=wounded)
+    return Shape(ledgers, 1_000, together=8, census=census, frames=frames, with_anomalies=with_anomalies)
 
 
-def huge(operations: int, *, census: bool = False, frames: bool = False, wounded: bool = True) -> Shape:
+def huge(
+    operations: int, *, census: bool = False, frames: bool = False, with_anomalies: bool = True
+) -> Shape:
     """One ledger."""
     entries = max(1_000, operations * BATCH // (2 * BATCH + 1))
-    return Shape(1, entries, census=census, frames=frames, wounded=wounded)
+    return Shape(1, entries, census=census, frames=frames, with_anomalies=with_anomalies)

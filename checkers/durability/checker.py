@@ -91,7 +91,7 @@ class Durability:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
-        case = _Case(found, facts, run)
+        case = _Conclusion(found, facts, run)
         lacking = shortcomings(run, _RESTS_ON)
         findings = tuple(case.findings())
         if findings:
@@ -162,7 +162,7 @@ class _Numbers:
         }
 
 
-class _Case:
+class _Conclusion:
     """Everything that one run's conclusion works out, once."""
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:

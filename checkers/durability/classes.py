@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.holders import Holders
-from checkers.durability.known import Known, why_not
+from checkers.durability.known import HolderFacts, why_not
 from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
@@ -86,7 +86,9 @@ def undetermined_because(run: RunFacts) -> str:
     return f"{kept}, and it is not proven that all of them lost it by recorded faults before a repair"
 
 
-def classified(lost: Spans, holders: Holders, known: Known | None, facts: LedgerFacts) -> dict[str, Spans]:
+def classified(
+    lost: Spans, holders: Holders, known: HolderFacts | None, facts: LedgerFacts
+) -> dict[str, Spans]:
     """The lost entries by class; ``holders`` are those who had them."""
     put_back = lost - lost.without(set(facts.once(histories).put_back))
     rest = lost - put_back
@@ -131,7 +133,7 @@ def had_rows(spans: Spans, holders: Holders) -> pa.Table:
 
 
 def holder_proof(
-    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: Known, run: RunFacts
+    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: HolderFacts, run: RunFacts
 ) -> Iterator[str]:
     """Sentences on who had acknowledged the entries of a (ledger, first, last), and what became of them.
 
@@ -147,7 +149,7 @@ def holder_proof(
         yield from _afterwards(life, numbers, known, run)
 
 
-def _afterwards(life: int, numbers: tuple[int, ...], known: Known, run: RunFacts) -> Iterator[str]:
+def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: RunFacts) -> Iterator[str]:
     """What became of what a life had; that it lived on is news only of what is not there any more."""
     had, shown, on_disk = numbers
     boot = known.boots.get(life)
@@ -168,7 +170,7 @@ def _afterwards(life: int, numbers: tuple[int, ...], known: Known, run: RunFacts
         yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
 
 
-def _disk(life: int, had: int, on_disk: int, known: Known) -> str:
+def _disk(life: int, had: int, on_disk: int, known: HolderFacts) -> str:
     """What the disk held, when its life ended uncleanly, of entries that this life had."""
     copied = known.copied.get(life)
     if copied is None:

@@ -36,7 +36,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class HolderFacts:
     """What is known of the lives of bookies, by their numbers.
 
     ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
@@ -69,7 +69,7 @@ def why_not(run: RunFacts) -> str | None:
     return None
 
 
-def knowledge(facts: LedgerFacts, run: RunFacts) -> Known | None:
+def knowledge(facts: LedgerFacts, run: RunFacts) -> HolderFacts | None:
     """What a run's whole wire log and its bookies' boots tell; None without either."""
     if why_not(run):
         return None
@@ -84,7 +84,7 @@ def knowledge(facts: LedgerFacts, run: RunFacts) -> Known | None:
         and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
     )
     copied = copied_disks(run)
-    return Known(
+    return HolderFacts(
         boots=boots,
         steady=steady,
         copied=copied,

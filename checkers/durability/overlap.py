@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from checkers.durability.holders import Holders, having
-from checkers.durability.known import Known, Repair
+from checkers.durability.known import HolderFacts, Repair
 from checkers.facts.boots import bookie_of
 from checkers.facts.versions import Version
 from checkers.facts.write_sets import holders as write_sets
@@ -25,7 +25,7 @@ from evidence.codes import NEVER
 from protocol.addresses import name_of_id
 
 
-def explained(ledger: int, entries: Ints, holders: Holders, known: Known) -> Bools:
+def explained(ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> Bools:
     """Mask of the entries of one ledger that are proven to have been lost so."""
     if not known.histories.seen_whole(ledger):
         return np.zeros(len(entries), dtype=np.bool_)
@@ -41,7 +41,7 @@ def explained(ledger: int, entries: Ints, holders: Holders, known: Known) -> Boo
     return overlap.proven & (overlap.first < NEVER)
 
 
-def never_lost(ledger: int, entries: Ints, holders: Holders, known: Known) -> Bools:
+def never_lost(ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> Bools:
     """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
 
     Nothing that befell it may take what it had, or its disk held it at its death and nothing can have changed
@@ -61,7 +61,7 @@ def never_lost(ledger: int, entries: Ints, holders: Holders, known: Known) -> Bo
     return kept
 
 
-def _to_the_end(ledger: int, entries: Ints, known: Known) -> dict[int, Bools]:
+def _to_the_end(ledger: int, entries: Ints, known: HolderFacts) -> dict[int, Bools]:
     """Bookie -> the entries that are its duty in the end, if no version ceased to name it before."""
     if not known.histories.seen_whole(ledger):
         return {}
@@ -78,7 +78,7 @@ class _Overlap:
     ``on_disk`` is what lives' disks held of them at their deaths.
     """
 
-    def __init__(self, ledger: int, entries: Ints, holders: Holders, known: Known) -> None:
+    def __init__(self, ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> None:
         self._ledger, self._entries, self._known = ledger, entries, known
         self._chain = known.histories.of[ledger]
         self.on_disk = dict(having(holders.on_disk, ledger, entries))
@@ -141,7 +141,7 @@ class _Overlap:
         return np.asarray(self._known.boots[life].started_ns <= self.last)
 
 
-def _duties(chain: tuple[Version, ...], entries: Ints, known: Known) -> dict[int, Bools]:
+def _duties(chain: tuple[Version, ...], entries: Ints, known: HolderFacts) -> dict[int, Bools]:
     """Bookie -> the entries that it should hold by some of these versions."""
     due: dict[int, Bools] = {}
     for bookie, mask in write_sets(chain, entries, known.bookies):

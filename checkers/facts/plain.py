@@ -51,7 +51,7 @@ class Plain:
 
     @property
     def ledgers(self) -> Ints:
-        """The ledgers, ascending."""
+        """The ledgers of the rows, each once and ascending."""
         return self.columns["ledger"][self.begin]
 
     @property

@@ -17,7 +17,7 @@ import pyarrow as pa
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.parts import acked, entries_of
-from checkers.facts.wire import UNPROVEN, asked
+from checkers.facts.wire import UNPROVEN, requests
 from checkers.facts.wording import client_name, entries_text, ledger_text
 from checkers.found import set_rows
 from checkers.ledger_facts import Columns
@@ -28,7 +28,7 @@ _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 
 def _sent(batch: Batch) -> Columns:
-    kinds = (asked(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
+    kinds = (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
     parts = [
         rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
         for rows in kinds

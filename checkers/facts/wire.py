@@ -40,22 +40,22 @@ def is_sure(rows: Rows) -> Bools:
     return sure
 
 
-def said(rows: Rows, kind: Message) -> Rows:
+def proven_answers(rows: Rows, kind: Message) -> Rows:
     """Answers to requests of one kind that a known boot of a bookie gave, to a request that is known."""
     return answers(rows, kind).once(_sure)
 
 
-def said_of_entries(rows: Rows, kind: Message) -> Rows:
+def proven_answers_about_entries(rows: Rows, kind: Message) -> Rows:
     """The answers that are about an entry."""
-    return said(rows, kind).once(_about)
+    return proven_answers(rows, kind).once(_about)
 
 
-def asked(rows: Rows, kind: Message) -> Rows:
+def requests(rows: Rows, kind: Message) -> Rows:
     """Requests of one kind, whether they were passed on or not."""
     return rows.of(way=Direction.REQUEST, kind=kind)
 
 
-def told(rows: Rows, kind: Message) -> Iterator[Rows]:
+def delivered_answers(rows: Rows, kind: Message) -> Iterator[Rows]:
     """Answers that reached their client and are, or may be, answers to such requests."""
     yield answers(rows, kind).once(_reached)
     if kind in LOOK_ALIKE:

@@ -20,7 +20,7 @@ from checkers.facts.damage import damage_to, shortcomings
 from checkers.facts.holders import lives
 from checkers.facts.ledgers import RELEASED
 from checkers.facts.parts import acked
-from checkers.facts.wire import said, source_name
+from checkers.facts.wire import proven_answers, source_name
 from checkers.facts.wording import (
     client_name,
     counted,
@@ -63,7 +63,7 @@ class Fencing:
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
         added = batch.operations.once(acked)
-        taken = said(batch.frames, Message.ADD).of(status=Status.EOK)
+        taken = proven_answers(batch.frames, Message.ADD).of(status=Status.EOK)
         late = added.where(_after_a_close(added, facts))
         after = _rows(_AFTER, late, "invoked_ns", "completed_ns", "client")
         return Found.of(

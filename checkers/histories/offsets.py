@@ -33,7 +33,7 @@ Message = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Message:
     """One message at one place, as one operation received it."""
 
     key: Key
@@ -46,8 +46,8 @@ class _Told:
 class _Seen:
     """All that a history says of offsets; ``asked`` are the sends of each message, of any outcome."""
 
-    sent: list[_Told] = field(default_factory=list)
-    polls: list[tuple[Operation, list[_Told]]] = field(default_factory=list)
+    sent: list[_Message] = field(default_factory=list)
+    polls: list[tuple[Operation, list[_Message]]] = field(default_factory=list)
     asked: dict[tuple[Key, Message], list[Operation]] = field(default_factory=lambda: defaultdict(list))
     moved: dict[int, list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))
     """When each process took other logs to poll, and whether by ``subscribe``."""
@@ -116,14 +116,14 @@ def _take(one: Operation, seen: _Seen) -> None:
             seen.asked[hashable(micro[1]), _message(micro[2])].append(one)
     if one.outcome is not Outcome.OK:
         return
-    polled: list[_Told] = []
+    polled: list[_Message] = []
     for micro in _micros(one, one.told):
         if micro[0] == "send":
             if isinstance(micro[2], list) and isinstance(micro[2][0], int):
-                seen.sent.append(_told(one, micro[1], micro[2]))
+                seen.sent.append(_placed(one, micro[1], micro[2]))
         else:
             found = micro[1] if len(micro) > 1 and isinstance(micro[1], dict) else {}
-            polled += [_told(one, key, pair) for key, pairs in found.items() for pair in pairs]
+            polled += [_placed(one, key, pair) for key, pairs in found.items() for pair in pairs]
     if polled:
         seen.polls.append((one, polled))
 
@@ -139,10 +139,10 @@ def _micros(one: Operation, value: Any) -> Iterator[list[Any]]:
         yield micro
 
 
-def _told(one: Operation, key: Any, pair: Any) -> _Told:
+def _placed(one: Operation, key: Any, pair: Any) -> _Message:
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int):
         raise EvidenceError(f"operation {one.index}: a message is [offset value], this is {pair!r}")
-    return _Told(hashable(key), pair[0], hashable(pair[1]), one)
+    return _Message(hashable(key), pair[0], hashable(pair[1]), one)
 
 
 def _message(value: Any) -> Message:
@@ -150,7 +150,7 @@ def _message(value: Any) -> Message:
     return hashable(value[1] if isinstance(value, list) and len(value) == 2 else value)
 
 
-def _all(seen: _Seen) -> Iterator[_Told]:
+def _all(seen: _Seen) -> Iterator[_Message]:
     yield from seen.sent
     for _, told in seen.polls:
         yield from told
@@ -174,8 +174,8 @@ def _ends(seen: _Seen) -> dict[Key, int]:
 
 
 def _contents(seen: _Seen) -> Iterator[Finding]:
-    at: dict[tuple[Key, int], dict[Message, _Told]] = defaultdict(dict)
-    of: dict[tuple[Key, Message], dict[int, _Told]] = defaultdict(dict)
+    at: dict[tuple[Key, int], dict[Message, _Message]] = defaultdict(dict)
+    of: dict[tuple[Key, Message], dict[int, _Message]] = defaultdict(dict)
     for one in _all(seen):
         at[one.key, one.offset].setdefault(one.message, one)
         of[one.key, one.message].setdefault(one.offset, one)
@@ -227,7 +227,7 @@ def _lost(seen: _Seen, polled: set[tuple[Key, Message]]) -> Iterator[Finding]:
 
 def _consumers(seen: _Seen, places: dict[Key, dict[int, int]]) -> Iterator[Finding]:
     """A consumer that has its logs by ``assign``, or took none, goes forward and leaves nothing out."""
-    before: dict[tuple[int, Key], _Told] = {}
+    before: dict[tuple[int, Key], _Message] = {}
     for read, told in seen.polls:
         moves = [(at, free) for at, free in seen.moved.get(read.process, ()) if at <= read.invoked]
         for one in told:
@@ -248,7 +248,7 @@ def _consumers(seen: _Seen, places: dict[Key, dict[int, int]]) -> Iterator[Findi
 
 
 def _producers(seen: _Seen) -> Iterator[Finding]:
-    before: dict[tuple[int, Key], _Told] = {}
+    before: dict[tuple[int, Key], _Message] = {}
     for one in seen.sent:
         last = before.get((one.by.process, one.key))
         before[one.by.process, one.key] = one
@@ -258,7 +258,7 @@ def _producers(seen: _Seen) -> Iterator[Finding]:
             yield _finding("nonmonotonic-send", text, [_by(last), _by(one)])
 
 
-def _by(one: _Told) -> str:
+def _by(one: _Message) -> str:
     return f"operation {one.by.index} of process {one.by.process} got offset {one.offset}"
 
 

@@ -65,7 +65,7 @@ def tried(rows: Rows) -> Rows:
     return adds.where(adds["outcome"] != Outcome.FAIL)
 
 
-def _told(batch: Batch) -> Columns:
+def _received_lacs(batch: Batch) -> Columns:
     """Who received which LAC; of a writer's adds only those whose LAC lies beyond the add."""
     told = batch.operations.once(told_lac)
     parts = [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
@@ -85,7 +85,7 @@ LOGGED = LedgerFact("logged", {"frames": ("source",)}, _sources, key=("ledger", 
 FIRST_TOLD = LedgerFact(
     "first_told",
     {"operations": ("ledger", "entry", "kind", "outcome", "lac", "completed_ns", "client", "seq")},
-    _told,
+    _received_lacs,
     key=("ledger", "lac"),
     first_by=(("completed_ns", "ascending"),),
 )
@@ -294,7 +294,7 @@ def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged
     unacked = found.runs(UNACKED)
     unlogged = sorted({row.proof[0] for row in early} - logged)
     early = [row for row in early if row.proof[0] in logged]
-    said = _Said(found, facts, run)
+    said = _Acknowledgements(found, facts, run)
     return AcksJudged(
         findings=(*map(said.too_soon, kept(early)), *map(said.unacked, kept(unacked))),
         counts={TOO_SOON: sum(row.number for row in early), UNACKED: sum(row.number for row in unacked)},
@@ -307,7 +307,7 @@ def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged
     )
 
 
-class _Said:
+class _Acknowledgements:
     """Makes findings of rows; the proof is of the first entry of each."""
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:

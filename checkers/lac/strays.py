@@ -16,7 +16,7 @@ from checkers.contract import Batch, Found, LedgerFacts, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.facts.wire import said_of_entries
+from checkers.facts.wire import proven_answers_about_entries
 from checkers.facts.wording import bookie_name, client_name, entries_text, ledger_text, listed, time_text
 from checkers.facts.write_sets import holders
 from checkers.found import Row, first_rows
@@ -32,7 +32,7 @@ OUTSIDE = "acked_outside"
 
 def check_strays(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     """Normal adds that bookies outside the write set acknowledged; the proof: when, the frame, and whose."""
-    took = said_of_entries(batch.frames, Message.ADD).of(status=Status.EOK)
+    took = proven_answers_about_entries(batch.frames, Message.ADD).of(status=Status.EOK)
     took = took.where(np.isin(took["source"], sorted(run.clients.values())))
     stray = took.where(~_given(took, facts.once(histories), run))
     proof = [stray[name] for name in ("received_ns", "seq", "source")]

@@ -97,10 +97,10 @@ _SHOWN_STEPS = 20
 def cycle_findings(given: Transactions, versions: Versions, result: Result) -> Iterator[Finding]:
     """One finding for each component that was found."""
     for found in result.found:
-        yield finding(found.kind, _said(found), tuple(_proof(given, versions, result, found.cycle)))
+        yield finding(found.kind, _summary(found), tuple(_proof(given, versions, result, found.cycle)))
 
 
-def _said(found: Found) -> str:
+def _summary(found: Found) -> str:
     among = f"among {counted(found.size, 'transaction')}"
     if found.cycle is None:
         return f"{found.kind}: a cycle {among}, proven by their edges; its search reached its limit"

@@ -34,14 +34,16 @@ class Offences:
 def read_findings(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, Iterator[Finding]]]:
     """(class, exact number of reads, findings) for each class of single reads that occurs."""
     aborted = _touching(given, versions, lambda append, _: _failed(given, append))
-    yield from _told(
+    yield from _findings(
         given, "G1a", "elements of failed transactions were read", aborted, _writer_proof(versions)
     )
     yield from _intermediate(given, versions)
     garbage = _touching(given, versions, lambda append, _: append == NOBODY)
-    yield from _told(given, "garbage-read", "elements were read that were never appended", garbage, _alone)
+    yield from _findings(
+        given, "garbage-read", "elements were read that were never appended", garbage, _alone
+    )
     twice = _touching(given, versions, lambda _, repeated: repeated)
-    yield from _told(given, "duplicate-elements", "lists were read with an element twice", twice, _alone)
+    yield from _findings(given, "duplicate-elements", "lists were read with an element twice", twice, _alone)
     yield from _incompatible(given, versions)
 
 
@@ -110,7 +112,7 @@ def _intermediate(given: Transactions, versions: Versions) -> Iterator[tuple[str
     wrong = (append >= 0) & _not_last(given)[append]
     wrong &= given.owner[append] != given.owner[reads]
     offences = Offences(reads[wrong], last[wrong])
-    yield from _told(
+    yield from _findings(
         given, "G1b", "reads ended between two appends of one transaction", offences, _writer_proof(versions)
     )
 
@@ -147,7 +149,7 @@ def _incompatible(given: Transactions, versions: Versions) -> Iterator[tuple[str
     yield ("incompatible-order", *per_log(given, "incompatible-order", said, keys, proofs()))
 
 
-def _told(
+def _findings(
     given: Transactions,
     kind: str,
     said: str,

@@ -83,9 +83,9 @@ def within_findings(
 ) -> Iterator[tuple[str, int, Iterator[Finding]]]:
     """(class, exact number, findings) of ``internal`` and ``future-read`` where they occur."""
     said = "a transaction's read contradicts its own reads and appends before it"
-    yield from _told(given, "internal", said, groups.micro[_internal(given, groups)])
+    yield from _findings(given, "internal", said, groups.micro[_internal(given, groups)])
     said = "a transaction read an element that it appended only later"
-    yield from _told(given, "future-read", said, groups.micro[_future(given, versions, groups)])
+    yield from _findings(given, "future-read", said, groups.micro[_future(given, versions, groups)])
 
 
 def _internal(given: Transactions, groups: Groups) -> Ints:
@@ -147,7 +147,7 @@ def _shown_before(given: Transactions, versions: Versions, groups: Groups, appen
     return False
 
 
-def _told(
+def _findings(
     given: Transactions, kind: str, said: str, micros: Ints
 ) -> Iterator[tuple[str, int, Iterator[Finding]]]:
     if not len(micros):

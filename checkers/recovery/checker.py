@@ -21,9 +21,9 @@ from checkers.facts.wire import source_name
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed, time_text
 from checkers.found import BOOKIE_WORDS, Row, bookies_in, set_rows
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
-from checkers.recovery.decisions import Case, Grounds, Ruling, decided
+from checkers.recovery.decisions import AssessedClose, Assessment, Grounds, decided
 from checkers.recovery.differences import Difference, differences
-from checkers.recovery.heard import Told, deciding_rows, forged, heard
+from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, link_events
 from checkers.recovery.writers import Writers, writer_rows
 from checkers.recovery.written import unstored_rows, written_rows
 from checkers.sets.capping import capped
@@ -32,8 +32,8 @@ from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import MAX_BOOKIES
 
-ENDED_TOO_SOON, FENCED_TOO_FEW = Ruling.ENDED_TOO_SOON.value, Ruling.FENCED_TOO_FEW.value
-NOT_WRITTEN_BACK = Ruling.NOT_WRITTEN_BACK.value
+ENDED_TOO_SOON, FENCED_TOO_FEW = Assessment.ENDED_TOO_SOON.value, Assessment.FENCED_TOO_FEW.value
+NOT_WRITTEN_BACK = Assessment.NOT_WRITTEN_BACK.value
 WROTE_BACK_UNREAD = "wrote_back_unread"
 
 
@@ -54,7 +54,7 @@ class Recovery:
         closes = facts.once(_closes)
         ledger = np.array([close.ledger for close in closes], dtype=np.int64)
         beyond = Spans.of_entries(ledger, [close.beyond for close in closes]) if closes else Spans.empty()
-        rows, sources = heard(batch.frames), np.unique(batch.frames["source"])
+        rows, sources = link_events(batch.frames), np.unique(batch.frames["source"])
         bookies = sources[(sources > 0) & (sources <= MAX_BOOKIES)]
         found = Found.of(
             *([deciding_rows(rows, beyond), unstored_rows(rows, closes)] if rows.num_rows else []),
@@ -66,21 +66,21 @@ class Recovery:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
-        trial = _Trial(found, facts, run)
-        rulings = Counter(case.ruling for case in trial.cases)
+        recoveries = _Recoveries(found, facts, run)
+        assessments = Counter(case.assessment for case in recoveries.cases)
         lacking = shortcomings(run, self.tables)
-        findings = [] if lacking or not run.wire else list(trial.findings())
-        beside = differences(trial.cases, found, facts.once(histories), run) if run.wire else []
+        findings = [] if lacking or not run.wire else list(recoveries.findings())
+        beside = differences(recoveries.cases, found, facts.once(histories), run) if run.wire else []
         return Judgement(
             property=self.name,
-            verdict=_verdict(findings, rulings, lacking, run),
+            verdict=_verdict(findings, assessments, lacking, run),
             needed="whole evidence with a wire log, and a recovery whose answers were seen, none unseen",
             seen={
-                "recoveries": len(trial.cases),
-                "legal": rulings[Ruling.LEGAL],
-                "by_writer": rulings[Ruling.BY_WRITER],
-                "by_bookie": rulings[Ruling.BY_BOOKIE],
-                "unseen": rulings[Ruling.UNSEEN],
+                "recoveries": len(recoveries.cases),
+                "legal": assessments[Assessment.LEGAL],
+                "by_writer": assessments[Assessment.BY_WRITER],
+                "by_bookie": assessments[Assessment.BY_BOOKIE],
+                "unseen": assessments[Assessment.UNSEEN],
                 "written_back": found.count("written_back"),
                 "forged_answers": found.count("forged"),
                 **{difference.name: difference.number for difference in beside},
@@ -90,21 +90,25 @@ class Recovery:
                 kind: sum(finding.count for finding in findings if finding.kind == kind)
                 for kind in self.kinds
             },
-            notes=(*lacking, *_notes(trial, beside, run)),
+            notes=(*lacking, *_notes(recoveries, beside, run)),
             undecided=tuple(
-                sorted({case.close.ledger for case in trial.cases if case.ruling is Ruling.UNSEEN})
+                sorted(
+                    {case.close.ledger for case in recoveries.cases if case.assessment is Assessment.UNSEEN}
+                )
             ),
         )
 
 
-def _verdict(findings: list[Finding], rulings: Counter[Ruling], lacking: list[str], run: RunFacts) -> Verdict:
+def _verdict(
+    findings: list[Finding], assessments: Counter[Assessment], lacking: list[str], run: RunFacts
+) -> Verdict:
     """A close that needs no recoverer to explain it gives the property no work."""
     if findings:
         return Verdict.ANOMALY
-    idle = not (rulings[Ruling.LEGAL] or rulings[Ruling.UNSEEN] or lacking)
+    idle = not (assessments[Assessment.LEGAL] or assessments[Assessment.UNSEEN] or lacking)
     if (idle or not run.wire) and Recovery.name not in run.required:
         return Verdict.NOT_JUDGED
-    enough = run.wire and rulings[Ruling.LEGAL] and not rulings[Ruling.UNSEEN] and not lacking
+    enough = run.wire and assessments[Assessment.LEGAL] and not assessments[Assessment.UNSEEN] and not lacking
     return Verdict.VALID if enough else Verdict.UNKNOWN
 
 
@@ -113,7 +117,7 @@ def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
     return tuple(closes_by_recovery(facts.once(histories), {}))
 
 
-class _Trial:
+class _Recoveries:
     """The cases of one run."""
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
@@ -125,24 +129,24 @@ class _Trial:
         for row in found.firsts("unstored", 2):
             number, source, *_ = row.proof
             unstored.setdefault(number, {}).setdefault(source, []).append(row)
-        told = Told(found)
+        told = LinkEvents(found)
         self.cases = [
             decided(close, told, self.writers, clients, unstored.get(number, {}))
             for number, close in enumerate(closes_by_recovery(facts.once(histories), run.bookies))
         ]
 
     def findings(self) -> Iterator[Finding]:
-        """All anomalies."""
+        """The anomalies of all closes, in their order."""
         for case in self.cases:
-            if case.ruling is Ruling.ENDED_TOO_SOON:
+            if case.assessment is Assessment.ENDED_TOO_SOON:
                 yield self._ended_too_soon(case)
-            elif case.ruling is Ruling.FENCED_TOO_FEW:
+            elif case.assessment is Assessment.FENCED_TOO_FEW:
                 yield self._fenced_too_few(case)
-            elif case.ruling is Ruling.NOT_WRITTEN_BACK:
+            elif case.assessment is Assessment.NOT_WRITTEN_BACK:
                 yield from self._not_written_back(case)
         yield from map(self._unread, self.found.firsts("unread", 1))
 
-    def _ended_too_soon(self, case: Case) -> Finding:
+    def _ended_too_soon(self, case: AssessedClose) -> Finding:
         close, entry = case.close, case.close.beyond
         ensemble = close.ensembles[-1]
         quorums = ensemble.quorums
@@ -185,7 +189,7 @@ class _Trial:
         ]
         return f"to {source_name(self.run, grounds.source)} about entry {entry}: {'; '.join(said)}"
 
-    def _fenced_too_few(self, case: Case) -> Finding:
+    def _fenced_too_few(self, case: AssessedClose) -> Finding:
         close = case.close
         ensemble = close.ensembles[-1]
         ended = [grounds for grounds in case.recoverers if grounds.ends(close)]
@@ -205,11 +209,11 @@ class _Trial:
         unknown = [bookie_name(self.run, bookie) for bookie in sorted(ensemble.unknown(grounds.known))]
         return (
             f"{source_name(self.run, grounds.source)} went on by {time_text(self.run, grounds.went_on_ns)} "
-            f"with answers to fencing from {listed(known) or 'nobody'}; unknown in one write set: "
+            f"with answers to fencing from {listed(known) or 'no bookie'}; unknown in one write set: "
             f"{listed(unknown)} (AQ {ensemble.quorums.ack})"
         )
 
-    def _not_written_back(self, case: Case) -> Iterator[Finding]:
+    def _not_written_back(self, case: AssessedClose) -> Iterator[Finding]:
         close, ack = case.close, case.close.version.shape[2]
         closer = next(one for one in case.recoverers if one.ends(close) and one.fences(close))
         source = source_name(self.run, closer.source)
@@ -260,17 +264,17 @@ class _Trial:
         )
 
 
-def _closed(case: Case, run: RunFacts) -> Iterator[str]:
+def _closed(case: AssessedClose, run: RunFacts) -> Iterator[str]:
     version = case.close.version
     when = "" if version.latest_ns == NEVER else f", in force by {time_text(run, version.latest_ns)}"
     yield f"metadata version {version.version}: CLOSED at {version.last_entry} after IN_RECOVERY{when}"
 
 
-def _notes(trial: _Trial, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
+def _notes(recoveries: _Recoveries, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
     if not run.wire:
         yield "the run kept no wire log, so what recoverers received is unknown"
         return
-    unseen = [case.close.ledger for case in trial.cases if case.ruling is Ruling.UNSEEN]
+    unseen = [case.close.ledger for case in recoveries.cases if case.assessment is Assessment.UNSEEN]
     if unseen:
         yield (
             f"{counted(len(unseen), 'close')} after a recovery of which no frame or not every version was "

@@ -66,7 +66,7 @@ class Close:
 
     @property
     def ledger(self) -> int:
-        """The ledger."""
+        """The ledger that this version of the metadata closed."""
         return self.version.ledger
 
     @property

@@ -13,12 +13,12 @@ from enum import Enum
 
 from checkers.found import Row
 from checkers.recovery.closes import Close
-from checkers.recovery.heard import LAC, Heard, Told
+from checkers.recovery.link_events import LAC, LinkEvent, LinkEvents
 from checkers.recovery.writers import Writers
 from protocol.addresses import MAX_BOOKIES
 
 
-class Ruling(Enum):
+class Assessment(Enum):
     """What became of one close; the first four are no anomaly."""
 
     LEGAL = "legal"
@@ -67,28 +67,28 @@ class Grounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A close with its ruling; ``closer`` is the recoverer that had the grounds, where one had."""
+class AssessedClose:
+    """A close with its assessment; ``closer`` is the recoverer that had the grounds, where one had."""
 
     close: Close
-    ruling: Ruling
+    assessment: Assessment
     recoverers: tuple[Grounds, ...] = ()
     closer: Grounds | None = None
 
 
 def decided(
     close: Close,
-    told: Told,
+    told: LinkEvents,
     writers: Writers,
     clients: Collection[int],
     unstored: Mapping[int, Sequence[Row]],
-) -> Case:
+) -> AssessedClose:
     """Rule on one close.
 
     ``clients`` are the bookies that run a client and may recover by themselves; ``unstored`` is by source.
     """
     if not close.ensembles:
-        return Case(close, Ruling.UNSEEN)
+        return AssessedClose(close, Assessment.UNSEEN)
     recoverers = tuple(
         _grounds(close, source, told, unstored.get(source, ())) for source in told.recoverers(close.ledger)
     )
@@ -96,7 +96,7 @@ def decided(
     fenced = [grounds for grounds in ended if grounds.fences(close)]
     closer = next((grounds for grounds in fenced if not grounds.unstored), None)
     if closer is not None:
-        ruling = Ruling.LEGAL
+        assessment = Assessment.LEGAL
     elif writers.may_have_closed(
         close.ledger,
         close.version.last_entry,
@@ -104,15 +104,15 @@ def decided(
         by_ns=close.by_ns,
         write_quorum=close.version.shape[1],
     ):
-        ruling = Ruling.BY_WRITER
+        assessment = Assessment.BY_WRITER
     elif any(_alone(close, bookie) for bookie in clients):
-        ruling = Ruling.BY_BOOKIE
+        assessment = Assessment.BY_BOOKIE
     elif not recoverers:
-        ruling = Ruling.UNSEEN
+        assessment = Assessment.UNSEEN
     else:
-        fewer = Ruling.FENCED_TOO_FEW if ended else Ruling.ENDED_TOO_SOON
-        ruling = Ruling.NOT_WRITTEN_BACK if fenced else fewer
-    return Case(close, ruling, recoverers, closer)
+        fewer = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
+        assessment = Assessment.NOT_WRITTEN_BACK if fenced else fewer
+    return AssessedClose(close, assessment, recoverers, closer)
 
 
 def _alone(close: Close, bookie: int) -> bool:
@@ -123,19 +123,19 @@ def _alone(close: Close, bookie: int) -> bool:
     )
 
 
-def _grounds(close: Close, source: int, told: Told, unstored: Sequence[Row]) -> Grounds:
-    def heard(kind: Heard, entry: int, by_ns: int) -> frozenset[int]:
+def _grounds(close: Close, source: int, told: LinkEvents, unstored: Sequence[Row]) -> Grounds:
+    def heard(kind: LinkEvent, entry: int, by_ns: int) -> frozenset[int]:
         return told.from_bookies(close.ledger, kind, source, entry, by_ns)
 
     # Fencing was over when it read the entry after the end.
     went_on_ns = told.last_read_ns(close.ledger, source, close.beyond, close.by_ns)
     return Grounds(
         source=source,
-        denied=heard(Heard.DENIED, close.beyond, close.by_ns),
-        found=heard(Heard.FOUND, close.beyond, close.by_ns),
-        unsure=heard(Heard.UNSURE, close.beyond, close.by_ns),
-        fenced=heard(Heard.FENCED, LAC, went_on_ns),
-        fenced_empty=heard(Heard.FENCED_EMPTY, LAC, went_on_ns),
+        denied=heard(LinkEvent.DENIED, close.beyond, close.by_ns),
+        found=heard(LinkEvent.FOUND, close.beyond, close.by_ns),
+        unsure=heard(LinkEvent.UNSURE, close.beyond, close.by_ns),
+        fenced=heard(LinkEvent.FENCED, LAC, went_on_ns),
+        fenced_empty=heard(LinkEvent.FENCED_EMPTY, LAC, went_on_ns),
         own=frozenset({source} if source <= MAX_BOOKIES else ()),
         unstored=unstored,
         went_on_ns=went_on_ns,

@@ -16,7 +16,7 @@ from checkers.facts.histories import Histories
 from checkers.facts.wording import bookie_name, counted, ledger_text, listed
 from checkers.found import Row
 from checkers.recovery.closes import Ensemble
-from checkers.recovery.decisions import Case, Grounds
+from checkers.recovery.decisions import AssessedClose, Grounds
 from protocol.quorums import Quorums
 
 
@@ -29,7 +29,7 @@ class Difference(NamedTuple):
 
 
 def differences(
-    cases: Collection[Case], found: Found, metadata: Histories, run: RunFacts
+    cases: Collection[AssessedClose], found: Found, metadata: Histories, run: RunFacts
 ) -> list[Difference]:
     """One for each rule, in this order; ``found`` has :func:`checkers.recovery.written.written_rows`.
 
@@ -66,7 +66,7 @@ def _of_entries(
     return Difference(name, number, f"{text}{_more(number, 'entry', 'entries')}")
 
 
-def _few_fenced(closers: list[tuple[Case, Grounds]], run: RunFacts) -> Difference:
+def _few_fenced(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
     few = [
         (case, grounds)
         for case, grounds in closers
@@ -83,7 +83,7 @@ def _few_fenced(closers: list[tuple[Case, Grounds]], run: RunFacts) -> Differenc
     return Difference("fenced_by_fewer_than_EC", len(few), f"{text}{_more(len(few), 'ledger')}")
 
 
-def _denied_fencing(closers: list[tuple[Case, Grounds]], run: RunFacts) -> Difference:
+def _denied_fencing(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
     denied = [(case, grounds) for case, grounds in closers if grounds.fenced_empty]
     if not denied:
         return Difference("fencing_denied", 0, "")
@@ -96,7 +96,7 @@ def _denied_fencing(closers: list[tuple[Case, Grounds]], run: RunFacts) -> Diffe
     return Difference("fencing_denied", len(denied), f"{text}{_more(len(denied), 'ledger')}")
 
 
-def _last(case: Case) -> Ensemble:
+def _last(case: AssessedClose) -> Ensemble:
     """What the version in recovery names; the closing version comes first."""
     return case.close.ensembles[-1]
 

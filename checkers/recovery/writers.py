@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from checkers.contract import Batch, Found, RunFacts
 from checkers.facts.parts import flagged
-from checkers.facts.wire import asked, told
+from checkers.facts.wire import delivered_answers, requests
 from checkers.found import whole_rows
 from checkers.rows import Rows
 from checkers.sets.spans import Ints, ints
@@ -26,12 +26,12 @@ from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 
 AT_ONCE_NS = 10**9
 """Below every time-out that a client has for an add."""
-_HAND = {"writes": "max", "top": "max", "ending_ns": "min", "deferred": "max", "boot": "max"}
+_HANDLE = {"writes": "max", "top": "max", "ending_ns": "min", "deferred": "max", "boot": "max"}
 _ADDS = {"sent": "sum", "answered": "sum"}
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class WriterHandle:
     """One handle that created or added: ``top`` is the highest id acknowledged on it (-1: none).
 
     ``ending_ns`` is when its first close was invoked, or the first add that was sent and is not ok;
@@ -64,14 +64,14 @@ def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
         Kind.CLOSE: closes.where(closes["outcome"] != Outcome.FAIL),
     }
     hands = [_hands(kind, part) for kind, part in parts.items()]
-    sent = asked(frames, Message.ADD)
-    good = [part.where(_good(part)) for part in told(frames, Message.ADD)]
+    sent = requests(frames, Message.ADD)
+    good = [part.where(_good(part)) for part in delivered_answers(frames, Message.ADD)]
     answers = [_adds(sent, 1, 0), *(_adds(part, 0, 1) for part in good)]
     return [_rows("hand", hands, 3), _rows("adds", answers, 2)]
 
 
 def _hands(kind: Kind, rows: Rows) -> list[Ints]:
-    """Ledger, client, handle, and the columns of :class:`Hand`, of operations of one kind."""
+    """Ledger, client, handle, and the columns of :class:`WriterHandle`, of operations of one kind."""
     ok = (rows["outcome"] == Outcome.OK) & (kind is Kind.ADD)
     ending_ns = np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"])
     deferred = flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD)
@@ -104,7 +104,7 @@ def _rows(kind: str, parts: list[list[Ints]], width: int) -> pa.Table:
 
 
 def _folded(columns: list[Ints], width: int) -> list[Ints]:
-    rules = [*(_HAND if width == 3 else _ADDS).values()]
+    rules = [*(_HANDLE if width == 3 else _ADDS).values()]
     names = [str(number) for number in range(len(columns))]
     how = list(zip(names[width:], rules, strict=True))
     rows = pa.table(columns, names=names).group_by(names[:width], use_threads=False).aggregate(how)
@@ -121,10 +121,10 @@ class Writers:
             for row in run.servers
             if row["event"] == "exit" and row["server"] in numbers
         }
-        self._hands: dict[int, list[tuple[int, Hand]]] = {}
+        self._hands: dict[int, list[tuple[int, WriterHandle]]] = {}
         for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", 3):
             if writes:
-                hand = Hand(top, ending_ns, bool(deferred), boot)
+                hand = WriterHandle(top, ending_ns, bool(deferred), boot)
                 self._hands.setdefault(ledger, []).append((client, hand))
         self._adds = {(ledger, source): (sent, good) for ledger, source, sent, good in _of(found, "adds", 2)}
 
@@ -142,7 +142,7 @@ class Writers:
             for client, hand in self._hands.get(ledger, ())
         )
 
-    def _troubled(self, ledger: int, client: int, hand: Hand, write_quorum: int) -> bool:
+    def _troubled(self, ledger: int, client: int, hand: WriterHandle, write_quorum: int) -> bool:
         """Whether an answer to an add of its is missing, late, or not EOK."""
         return not self.answered(ledger, client, write_quorum * (hand.top + 1))
 
@@ -155,7 +155,7 @@ class Writers:
         """The highest entry id acknowledged to a writer of the ledger, -1 for none."""
         return max((hand.top for _, hand in self._hands.get(ledger, ())), default=-1)
 
-    def _lived(self, client: int, hand: Hand, at_ns: int) -> bool:
+    def _lived(self, client: int, hand: WriterHandle, at_ns: int) -> bool:
         return self._ended.get((client, max(hand.boot, 1)), NEVER) >= at_ns
 
 

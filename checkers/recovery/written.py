@@ -16,7 +16,7 @@ from checkers.contract import Batch, Found
 from checkers.facts.histories import Histories
 from checkers.found import BOOKIE_WORDS, bookie_bits, first_rows
 from checkers.recovery.closes import Close
-from checkers.recovery.heard import Heard, copied, only, picked
+from checkers.recovery.link_events import LinkEvent, copied, only, picked
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER
 from protocol.addresses import MAX_BOOKIES, name_of_id
@@ -33,7 +33,9 @@ def unstored_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
     answer of the source's own bookie crosses no link; that bookie counts as having stored the entry.
     """
     keys = ["close", "source", "entry"]
-    given, stored = (_bookies(_until(only(rows, what), closes), keys) for what in (Heard.FOUND, Heard.STORED))
+    given, stored = (
+        _bookies(_until(only(rows, what), closes), keys) for what in (LinkEvent.FOUND, LinkEvent.STORED)
+    )
     both = given.join(stored, keys, join_type="left outer", right_suffix=" stored", use_threads=False)
     close, source, entry = (_numbers(both, name) for name in keys)
     acks = np.array([one.version.shape[2] for one in closes], dtype=np.int64)
@@ -77,16 +79,16 @@ def written_rows(rows: pa.Table, batch: Batch, metadata: Histories, bookies: Map
     that was sent. ``few`` and ``many``: a client recovered it on fewer positive answers than AQ (the proof
     is how many), beside QC other answers or more.
     """
-    wrote = only(rows, Heard.WROTE)
+    wrote = only(rows, LinkEvent.WROTE)
     if not wrote.num_rows:
         return Found()
-    found = only(rows, Heard.FOUND)
+    found = only(rows, LinkEvent.FOUND)
     read = pa.concat_tables([table.select([*_ENTRY, "at_ns"]) for table in (found, _copied(wrote, batch))])
     first, before = (
         table.group_by(_ENTRY, use_threads=False).aggregate([("at_ns", "min")]) for table in (wrote, read)
     )
     both = first.join(before, _ENTRY, join_type="left outer", right_suffix=" read", use_threads=False)
-    for what, name in ((Heard.FOUND, "found"), (Heard.UNSURE, "unsure")):
+    for what, name in ((LinkEvent.FOUND, "found"), (LinkEvent.UNSURE, "unsure")):
         answers = _bookies(only(rows, what), _ENTRY).select([*_ENTRY, "bookies"])
         both = both.join(answers.rename_columns([*_ENTRY, name]), _ENTRY, use_threads=False)
     ledger, source, entry = (_numbers(both, name) for name in _ENTRY)

@@ -51,7 +51,7 @@ _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _KINDS = ("under_replicated", "hole", "differing", "never_repaired", NOT_COPIED, NOT_MARKED, UNMARKED)
 
 
-def _told_earlier(batch: Batch) -> Columns:
+def _received_earlier(batch: Batch) -> Columns:
     """The highest LAC of each ledger that clients received outside the final reads."""
     parts = [part.where(~flagged(part, Flag.FINAL)) for part in batch.operations.once(told_lac)]
     tops = [highest_of(part, "lac") for part in parts]
@@ -62,7 +62,7 @@ _TOLD = ("ledger", "lac")
 TOLD_EARLIER = LedgerFact(
     "told_before_final_reads",
     {"operations": (*_TOLD, "kind", "outcome", "flags")},
-    _told_earlier,
+    _received_earlier,
     values={"lac": "max"},
 )
 """The highest LAC that any client received otherwise than by the final reads."""
@@ -128,7 +128,7 @@ class Replicas:
 
 
 @dataclass(frozen=True)
-class Case:
+class CopiesDue:
     """One ledger: what its metadata demanded during the pass, and which copies there were."""
 
     run: RunFacts
@@ -304,7 +304,7 @@ def _due(
     return found
 
 
-def _cases(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Case]:
+def _cases(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[CopiesDue]:
     """Every ledger that is to be judged, with what the pass showed of it."""
     metadata, number = facts.once(histories), _judged_pass(facts)
     during, nothing = facts.once(passes)[number], Shown({}, {}, Spans.empty(), Spans.empty())
@@ -319,10 +319,10 @@ def _cases(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Case]:
         unseen, put_back = bool(metadata.gaps(ledger)), ledger in metadata.put_back
         what = last + 1, short.get(ledger, ()), differing.of(ledger)
         moved = _moves(ledger, facts, run)
-        yield Case(run, ledger, versions, *what, during, number, unseen, put_back, moved)
+        yield CopiesDue(run, ledger, versions, *what, during, number, unseen, put_back, moved)
 
 
-def _never_repaired(cases: Iterable[Case], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+def _never_repaired(cases: Iterable[CopiesDue], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Ledgers whose repair failed again and again under one version of the metadata, in force until now."""
     number = _judged_pass(facts)
     failed = failed_tries(run, facts.once(histories), facts.once(passes)[number].began_ns) if number else {}

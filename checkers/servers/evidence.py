@@ -22,7 +22,7 @@ from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version
-from checkers.facts.wire import denies, said_of_entries, source_name
+from checkers.facts.wire import denies, proven_answers_about_entries, source_name
 from checkers.facts.wording import bookie_name, ledger_text, time_text
 from checkers.facts.write_sets import holders
 from checkers.found import ledger_rows
@@ -49,7 +49,9 @@ def first_answers(frames: Rows) -> Iterator[pa.Table]:
     Negatives to reads of an entry, and positives to plain reads: a bookie in limbo gives neither. Only what a
     known boot said itself counts; the first answer is the first that the proxy received.
     """
-    plain, recovering = (said_of_entries(frames, kind) for kind in (Message.READ, Message.RECOVERY_READ))
+    plain, recovering = (
+        proven_answers_about_entries(frames, kind) for kind in (Message.READ, Message.RECOVERY_READ)
+    )
     parts = (
         ("denied", plain.where(denies(plain["status"]))),
         ("denied", recovering.where(denies(recovering["status"]))),
@@ -71,7 +73,7 @@ def repaired_answers(frames: Rows, known: Histories, run: RunFacts) -> Iterator[
     for (name, number), at_ns in _cleared(run).items():
         bookie = run.bookies[name]
         for kind in (Message.READ, Message.RECOVERY_READ):
-            said = said_of_entries(frames, kind).of(bookie=bookie, boot=number)
+            said = proven_answers_about_entries(frames, kind).of(bookie=bookie, boot=number)
             rows = said.where(denies(said["status"]) & (said["asked_ns"] > at_ns))
             rows = rows.where(_owed(rows, bookie, known, run))
             proof = [rows[column] for column in Answer._fields]
@@ -228,7 +230,6 @@ class Ledgers:
     """The ledgers of a run, asked by intervals (ns)."""
 
     def __init__(self, known: Histories) -> None:
-        """Of the versions seen."""
         self._known = known
 
     def known(self) -> list[int]:

@@ -9,6 +9,9 @@ import click
 from cli.main import fencepost
 from cli.reference.tables import cell, table
 from harness.verbs import VERBS
+from reports.marks import WIDTH, wrapped
+
+_CODE = "    "
 
 
 def command_line() -> Iterator[str]:
@@ -25,15 +28,18 @@ def command_line() -> Iterator[str]:
 
 
 def _section(command: click.Command, context: click.Context) -> Iterator[str]:
-    yield from ("", f"## {context.info_name}", "", f"    {' '.join(_usage(command, context))}", "")
-    yield " ".join((command.help or "").split("\f")[0].split())
+    yield from ("", f"## {context.info_name}", "", *_usage(command, context), "")
+    yield from wrapped(" ".join((command.help or "").split("\f")[0].split()))
     yield ""
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     yield from table(("option", "meaning"), (_row(one, context) for one in options))
 
 
 def _usage(command: click.Command, context: click.Context) -> list[str]:
-    return [context.command_path, *command.collect_usage_pieces(context)]
+    usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
+    if len(usage) + len(_CODE) > WIDTH:
+        usage = usage.replace("|", " | ")
+    return [_CODE + line for line in wrapped(usage, indent=_CODE, width=WIDTH - len(_CODE))]
 
 
 def _row(option: click.Option, context: click.Context) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from cli.reference.tables import cell, table
 from harness.vocabulary import loads, words
 from nemesis.registry import FAULTS
 from plans.schema import json_schema
+from reports.marks import wrapped
 
 Schema = dict[str, Any]
 
@@ -44,10 +45,10 @@ def plan_language() -> Iterator[str]:
     yield from ("", "## Keys of a plan", "")
     yield from _keys(schema, known)
     for name in ("ClusterSpec", "Disks", "Limits", "Series", "Control"):
-        yield from ("", f"### {name}", "", _about(known[name]), "")
+        yield from ("", f"### {name}", "", *wrapped(_about(known[name])), "")
         yield from _keys(known[name], known)
     for name, (title, about) in _SECTIONS.items():
-        yield from ("", f"## {title}", "", about)
+        yield from ("", f"## {title}", "", *wrapped(about))
         yield from _choices(known[name], known)
 
 
@@ -58,7 +59,7 @@ def _choices(schema: Schema, known: dict[str, Schema]) -> Iterator[str]:
         key = choice["required"][0]
         yield from ("", f"### {key}", "")
         if key in _SPECIAL:
-            yield _SPECIAL[key]
+            yield from wrapped(_SPECIAL[key])
             continue
         for body in _bodies(choice["properties"][key], known):
             yield from _body(key, body, known)
@@ -76,7 +77,7 @@ def _body(key: str, body: Schema, known: dict[str, Schema]) -> Iterator[str]:
     about = fault.about[0].upper() + fault.about[1:] + "." if fault else _about(body)
     text = f"`workload: {workload}`. {about}" if workload else about
     if text:
-        yield from (text, "")
+        yield from (*wrapped(text), "")
     yield from _keys(body, known)
     yield ""
 

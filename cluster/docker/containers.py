@@ -145,7 +145,7 @@ class Containers:
 
     def lacks_for_dropping(self) -> str | None:
         """Why no packets can be dropped on this machine, None when they can."""
-        return packets.lacking()
+        return packets.unavailable_reason()
 
     def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
         """Drop in silence what goes these ways, and nothing else."""

@@ -22,7 +22,7 @@ _HOOKS = {Direction.INCOMING: ("input", "iifname"), Direction.OUTGOING: ("output
 _TIMEOUT_S = 30
 
 
-def lacking() -> str | None:
+def unavailable_reason() -> str | None:
     """Why no packets can be dropped on this machine, None when they can."""
     if os.geteuid() != 0:
         return "dropping packets in a container's network needs root"

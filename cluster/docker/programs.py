@@ -32,7 +32,7 @@ class ImagePrograms:
         return Java("/opt/java/bin/java", _JARS, home=bookkeeper_image(version).name)
 
     def proxy(self) -> str:
-        """The proxy."""
+        """Where the image of the proxy has its program."""
         return "/usr/local/bin/fencepost-proxy"
 
 

@@ -79,10 +79,10 @@ class AutoRecovery(OwnedProcess):
 
     def _rungs(self) -> Sequence[Rung]:
         return (
-            Rung("candidate", lambda: _told(lambda: bool(self._votes() - self._former))),
+            Rung("candidate", lambda: _patiently(lambda: bool(self._votes() - self._former))),
             Rung("working", self._working),
-            Rung("audited", lambda: _told(lambda: self._elections.auditor() is not None)),
-            Rung("checked", lambda: not self._checks() or _told(self._elections.checked)),
+            Rung("audited", lambda: _patiently(lambda: self._elections.auditor() is not None)),
+            Rung("checked", lambda: not self._checks() or _patiently(self._elections.checked)),
         )
 
     def _working(self) -> bool:
@@ -94,7 +94,7 @@ class AutoRecovery(OwnedProcess):
         return self._conf.get(_PERIOD) != "0"
 
 
-def _told(asked: Callable[[], bool]) -> bool:
+def _patiently(asked: Callable[[], bool]) -> bool:
     """What ZooKeeper tells; no while it is away: the time-out of the ladder decides."""
     try:
         return asked()

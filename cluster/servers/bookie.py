@@ -88,7 +88,7 @@ class Bookie(OwnedProcess):
         """Its own file systems; none unless the plan asks for them."""
         return self._disks
 
-    def disk_settled(self) -> None:
+    def capture_disk(self) -> None:
         """Copy what its disk held at its death into the evidence, once, if it died uncleanly.
 
         Not of a disk that is still to be mounted again: what is read there now may be in memory only.
@@ -117,7 +117,7 @@ class Bookie(OwnedProcess):
         self._version = version or self._version
 
     def _launch(self, boot: int) -> Launch:
-        self.disk_settled()
+        self.capture_disk()
         if boot == 1:
             self._make_disks()
         self._assert_disks()

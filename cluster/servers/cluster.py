@@ -67,12 +67,12 @@ class RunningCluster:
 
     @property
     def zookeeper(self) -> ZooKeeperServer:
-        """The metadata store's process."""
+        """The process of the only ZooKeeper server, ``zk1``."""
         return self._zookeeper
 
     @property
     def bookies(self) -> Mapping[str, Bookie]:
-        """The bookies by name."""
+        """``b1`` to ``bN``, running or not."""
         return self._bookies
 
     @property
@@ -89,7 +89,7 @@ class RunningCluster:
 
     @property
     def links(self) -> ToxiproxyLinks | NoLinks:
-        """All links."""
+        """The links of all sources, or :class:`NoLinks` in a cluster without a proxy."""
         return self._links
 
     @property
@@ -122,7 +122,7 @@ class RunningCluster:
 
     @property
     def addresses(self) -> AddressPlan:
-        """Where everything listens."""
+        """The addresses of all servers and links of this run."""
         return self._site.addresses
 
     @property
@@ -169,22 +169,22 @@ class NoLinks:
     """The links of a cluster without a proxy: there are none, and every order is refused."""
 
     def pairs(self) -> Sequence[tuple[str, str]]:
-        """None."""
+        """No pair: without a proxy there is no link."""
         return ()
 
     def wire(self) -> None:
         """No log is kept."""
 
     def state(self, source: str, destination: str) -> LinkState:
-        """Refused."""
+        """Raise ``LinkError``: a cluster without a proxy has no link."""
         raise _none(source, destination)
 
     def cut(self, source: str, destination: str) -> None:
-        """Refused."""
+        """Raise ``LinkError``: a cluster without a proxy has no link."""
         raise _none(source, destination)
 
     def hold(self, source: str, destination: str, way: Way) -> None:  # noqa: ARG002 - the protocol's signature
-        """Refused."""
+        """Raise ``LinkError``: a cluster without a proxy has no link."""
         raise _none(source, destination)
 
     def slow(
@@ -195,11 +195,11 @@ class NoLinks:
         latency_ms: int = 0,  # noqa: ARG002
         rate_bytes_per_s: int = 0,  # noqa: ARG002
     ) -> None:
-        """Refused."""
+        """Raise ``LinkError``: a cluster without a proxy has no link."""
         raise _none(source, destination)
 
     def heal(self, source: str, destination: str) -> None:
-        """Refused."""
+        """Raise ``LinkError``: a cluster without a proxy has no link."""
         raise _none(source, destination)
 
 

@@ -134,7 +134,7 @@ def _stop_or_kill(process: OwnedProcess, timeout_s: float) -> None:
     """End it in order if it can be, else at once; the keeper would kill it anyway."""
     if process.state is ProcessState.DOWN:
         if isinstance(process, RecordsDisk):
-            process.disk_settled()
+            process.capture_disk()
         return
     try:
         process.stop(timeout_s)

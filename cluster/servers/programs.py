@@ -35,5 +35,5 @@ class Programs(Protocol):
         ...
 
     def proxy(self) -> str:
-        """The proxy."""
+        """The path of the proxy's program."""
         ...

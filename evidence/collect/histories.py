@@ -31,7 +31,7 @@ class SegmentFile:
 
     @property
     def name(self) -> str:
-        """The file's name."""
+        """Client, boot and segment, as the recorder names its files."""
         return f"{self.client}-{self.boot:03d}-{self.segment:06d}.hist"
 
     @property

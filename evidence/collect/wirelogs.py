@@ -105,7 +105,7 @@ def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | 
     ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict reports
     anyway; then the proxy's own counters are missing, and only the files are checked.
     """
-    damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _told_by(file, found)]
+    damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _damage_of(file, found)]
     damage += _gaps({file.number: found.used for file, found in done.items()})
     if end is not None:
         wire: Mapping[str, Any] = end.get("wire") or {}
@@ -116,7 +116,7 @@ def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | 
     return [f"frames: {what}" for what in damage]
 
 
-def _told_by(file: WireFile, found: WireCounts) -> Iterator[str]:
+def _damage_of(file: WireFile, found: WireCounts) -> Iterator[str]:
     yield from found.damage
     if found.number not in (0, file.number):
         yield f"it is segment {found.number}, so its records are not used"

@@ -47,7 +47,7 @@ class Side:
 
     @property
     def release(self) -> str:
-        """The release that ran."""
+        """The BookKeeper release of this side: the affected or the fixed one."""
         return self.bug.bad if self.bad else self.bug.good
 
     @property

@@ -28,7 +28,7 @@ REQUIRED = ("durability", "closing", "order", "lac", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GenerateOptions:
     """What is asked of a generated plan.
 
     ``offered`` are the faults that this machine has, ``beyond`` how many copies more than the mode
@@ -46,16 +46,18 @@ def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
     return [name for name, weight in profile.faults.items() if weight and KINDS[name].needs not in offered]
 
 
-def generate(profile: Profile, seed: int, asked: Asked) -> Tree:
+def generate(profile: Profile, seed: int, options: GenerateOptions) -> Tree:
     """The plan of that seed, as a tree that :func:`plans.load.load_tree` reads."""
-    return draw(profile, lambda part: stream(seed, f"explore/{part}"), asked, origin=f"seed {seed}")
+    return draw(profile, lambda part: stream(seed, f"explore/{part}"), options, origin=f"seed {seed}")
 
 
-def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, origin: str) -> Tree:
+def draw(
+    profile: Profile, randoms: Callable[[str], Random], options: GenerateOptions, *, origin: str
+) -> Tree:
     """A plan whose parts are drawn from the random streams of these names."""
     drawn_mode = pick(randoms("mode"), profile.modes)
-    mode = asked.mode or drawn_mode
-    cluster, quorums, disks = _cluster(randoms("cluster"), profile.cluster, asked)
+    mode = options.mode or drawn_mode
+    cluster, quorums, disks = _cluster(randoms("cluster"), profile.cluster, options)
     work = draw_work(
         randoms("workload"),
         profile.workload,
@@ -65,9 +67,9 @@ def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, or
     )
     if work.name == "churn":
         cluster["bookie_conf"]["gcWaitTime"] = _COLLECTING_MS
-    limit = Limit(mode, quorums.ack, beyond=asked.beyond)
+    limit = Limit(mode, quorums.ack, beyond=options.beyond)
     steps = _steps(
-        randoms("schedule"), profile, quorums, cluster, work, limit, _weights(profile, asked, disks)
+        randoms("schedule"), profile, quorums, cluster, work, limit, _weights(profile, options, disks)
     )
     return {
         "name": f"explore/{profile.name}",
@@ -78,18 +80,20 @@ def draw(profile: Profile, randoms: Callable[[str], Random], asked: Asked, *, or
         "modes": [mode],
         "required": list(REQUIRED),
         "control": {"nothing": "a search: that nothing was found proves nothing"},
-        **({"allowance": {mode: {EACH: _MOST_ENTRIES}}} if asked.beyond else {}),
+        **({"allowance": {mode: {EACH: _MOST_ENTRIES}}} if options.beyond else {}),
         "steps": steps,
         "expect": {mode: ["holds"]},
     }
 
 
-def _weights(profile: Profile, asked: Asked, disks: bool) -> dict[str, float]:
-    lacking = set(left_out(profile, asked.offered)) | (set() if disks else {"power_loss"})
+def _weights(profile: Profile, options: GenerateOptions, disks: bool) -> dict[str, float]:
+    lacking = set(left_out(profile, options.offered)) | (set() if disks else {"power_loss"})
     return {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
 
 
-def _cluster(random: Random, choices: ClusterChoices, asked: Asked) -> tuple[dict[str, Any], Quorums, bool]:
+def _cluster(
+    random: Random, choices: ClusterChoices, options: GenerateOptions
+) -> tuple[dict[str, Any], Quorums, bool]:
     quorums = Quorums(*(int(part) for part in pick(random, choices.quorums).split("/")))
     spare = pick(random, choices.spare_bookies)
     version = pick(random, choices.versions)
@@ -106,8 +110,8 @@ def _cluster(random: Random, choices: ClusterChoices, asked: Asked) -> tuple[dic
         "readEntryTimeoutSec": 2,
         "firstSpeculativeReadTimeout": 200,
     }
-    disks = random.random() < choices.own_disks_fraction and "power_loss" in asked.offered
-    version = asked.version or version
+    disks = random.random() < choices.own_disks_fraction and "power_loss" in options.offered
+    version = options.version or version
     tree: dict[str, Any] = {
         "bookies": quorums.ensemble + spare,
         **({} if version == THE_DEFAULT_RELEASE else {"version": version}),

@@ -122,7 +122,7 @@ class ScheduleChoices(Params):
 
 
 class Profile(Params):
-    """A whole profile."""
+    """The weights and limits from which ``explore`` draws plans."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     modes: tuple[AnyMode, ...] = Field(min_length=1)

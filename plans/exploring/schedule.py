@@ -13,7 +13,7 @@ from random import Random
 
 from plans.exploring.limit import Limit
 from plans.exploring.profile import ScheduleChoices
-from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, Stroke, Tree, weighted
+from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, Tree, weighted
 from plans.seeds import between
 
 QUIET_S = 90
@@ -25,7 +25,7 @@ _TRIES = 4
 class Timed:
     """A stroke of the schedule; ``repaired`` says that it begins only when the cluster is quiet."""
 
-    stroke: Stroke
+    stroke: ScheduledFault
     repaired: bool = False
 
 
@@ -56,7 +56,9 @@ def draw_burst(
                 break
 
 
-def _placed(stroke: Stroke, planned: Sequence[Timed], choices: ScheduleChoices, limit: Limit) -> Timed | None:
+def _placed(
+    stroke: ScheduledFault, planned: Sequence[Timed], choices: ScheduleChoices, limit: Limit
+) -> Timed | None:
     """The stroke in the schedule, or None where it would be a contradiction or too much."""
     others = [timed.stroke for timed in planned]
     active = [other for other in others if other.end_s > stroke.at_s]

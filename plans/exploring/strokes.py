@@ -32,7 +32,7 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class Stroke:
+class ScheduledFault:
     """One fault: the step that begins it, the steps that end it, and what it holds.
 
     ``holds`` are processes (``b1``), links (``w1-b1``), or all links of one (``*b1``). A paused process
@@ -50,7 +50,7 @@ class Stroke:
     at_s: float = 0.0
     end_s: float = 0.0
 
-    def meets(self, other: Stroke) -> bool:
+    def meets(self, other: ScheduledFault) -> bool:
         """Whether the two hold the same thing."""
         return any(_same(one, another) for one in self.holds for another in other.holds)
 
@@ -72,17 +72,17 @@ class Kind:
 
     name: str
     needs: str
-    draw: Callable[[Random, Cast], Stroke | None]
+    draw: Callable[[Random, Cast], ScheduledFault | None]
 
 
 def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
     ends, more = {"pause": ("resume", {})}.get(fault, ("start", {"checked": False}))
 
-    def draw(random: Random, cast: Cast) -> Stroke | None:
+    def draw(random: Random, cast: Cast) -> ScheduledFault | None:
         if not whom(cast):
             return None
         target = pick(random, whom(cast))
-        return Stroke(
+        return ScheduledFault(
             kind=name,
             fault=fault,
             lane=lane,
@@ -96,9 +96,9 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
 
 
 def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
-    def draw(random: Random, cast: Cast) -> Stroke | None:
+    def draw(random: Random, cast: Cast) -> ScheduledFault | None:
         target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
-        return Stroke(
+        return ScheduledFault(
             kind=name,
             fault="isolate",
             lane=lane,
@@ -117,9 +117,9 @@ def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind
     return Kind(name, "isolate", draw)
 
 
-def _expire(random: Random, cast: Cast) -> Stroke:
+def _expire(random: Random, cast: Cast) -> ScheduledFault:
     target = pick(random, cast.bookies)
-    return Stroke(
+    return ScheduledFault(
         kind="expire_bookie",
         fault="expire",
         lane=SERVERS,
@@ -130,11 +130,11 @@ def _expire(random: Random, cast: Cast) -> Stroke:
     )
 
 
-def _power_loss(random: Random, cast: Cast) -> Stroke:
+def _power_loss(random: Random, cast: Cast) -> ScheduledFault:
     first = pick(random, cast.bookies)
     second = pick(random, cast.bookies)
     targets = tuple(dict.fromkeys((first, second)))
-    return Stroke(
+    return ScheduledFault(
         kind="power_loss",
         fault="power_loss",
         lane=SERVERS,
@@ -146,9 +146,9 @@ def _power_loss(random: Random, cast: Cast) -> Stroke:
 
 
 def _link(name: str, more: Callable[[Random], Tree]) -> Kind:
-    def draw(random: Random, cast: Cast) -> Stroke:
+    def draw(random: Random, cast: Cast) -> ScheduledFault:
         source, bookie = _ends_of_link(random, cast)
-        return Stroke(
+        return ScheduledFault(
             kind=name,
             fault=name,
             lane=LINKS,
@@ -171,11 +171,11 @@ def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
 
 
 def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
-    def draw(random: Random, cast: Cast) -> Stroke:
+    def draw(random: Random, cast: Cast) -> ScheduledFault:
         source, bookie = pick(random, cast.clients), pick(random, cast.bookies)
         way = pick(random, ("requests", "answers"))
         criteria = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
-        return Stroke(
+        return ScheduledFault(
             kind=name,
             fault=fault,
             lane=MESSAGES,

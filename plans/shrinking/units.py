@@ -22,7 +22,7 @@ SORTS = (LOADS, LEDGERS, FAULTS, OTHERS)
 
 
 def name_of(step: Mapping[str, Any]) -> str:
-    """The step's name."""
+    """The name of the step's kind, such as ``kill``."""
     return next(key for key in step if key not in MODIFIERS)
 
 

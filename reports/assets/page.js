@@ -20,7 +20,7 @@ class Timeline {
     this.load = load;
     this.whole = [0, lanes.end];
     this.acted = [Math.max(0, lanes.acted[0] - 0.02 * lanes.end), lanes.end];
-    this.range = this.acted;
+    this.range = [Math.max(0, lanes.shown[0] - 0.02 * lanes.end), lanes.shown[1]];
     this.charts = [];
     this.range_told = element("span", { className: "range" });
     this.told = element("p", { className: "said-now screen" }, "Point at a bar or tap it to read what it is. Drag to zoom.");

@@ -49,14 +49,23 @@ def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Mom
         text = f"version {row['version']}: {state}{end}" + (f" ({ensembles})" if ensembles else "")
         if row["put_back"]:
             text = f"put back by a fault to {text}" if row["state"] else f"put back by a fault: {state}"
-        yield Moment(row["earliest_ns"], 0, "metadata", text)
+        yield Moment(row["earliest_ns"], 0, "metadata", text, decides=True)
 
 
-def fault_moments(faults: Iterable[Row], ledger: str, until_ns: int) -> Iterator[Moment]:
-    """Faults that were injected before ``until_ns`` and do not only hit another ledger's messages."""
+def faults_during(faults: Iterable[Row], ledger: str, first_ns: int, until_ns: int) -> list[Row]:
+    """Faults in force at some time between the two that do not only hit another ledger's messages."""
+    return [
+        row
+        for row in faults
+        if row["injected_ns"] <= until_ns
+        and (row["healed_ns"] == NEVER or row["healed_ns"] >= first_ns)
+        and json.loads(row["params"]).get("ledger") in (None, ledger)
+    ]
+
+
+def fault_moments(faults: Iterable[Row]) -> Iterator[Moment]:
+    """The injection and the healing of each fault."""
     for row in faults:
-        if row["injected_ns"] > until_ns or json.loads(row["params"]).get("ledger") not in (None, ledger):
-            continue
         yield Moment(row["injected_ns"], 0, "nemesis", fault_name(row))
         if row["healed_ns"] != NEVER:
             text = f"{fault_name(row)} healed{_acted(row)}"

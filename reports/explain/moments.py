@@ -16,7 +16,8 @@ class Moment:
     """At ``at_ns`` (monotonic), ``who`` did ``what``; ``to`` is the receiver, if any.
 
     ``order`` decides between equal times. Neighbours that ``join`` become one line when they say
-    the same: of one sender to several, or of several who say it by themselves.
+    the same: of one sender to several, or of several senders. Moments that ``decide`` are metadata
+    versions and the messages of a recovery: no summary leaves them out.
     """
 
     at_ns: int
@@ -25,6 +26,7 @@ class Moment:
     what: str
     to: str = ""
     join: bool = False
+    decides: bool = False
 
     @property
     def subject(self) -> str:

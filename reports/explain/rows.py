@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from evidence.collected import read_collection
 from evidence.folder import RunFolder
-from evidence.names import ledger_names
+from evidence.names import NAMED, ledger_names
+from evidence.recorders import read_lines
 from evidence.schemas import TABLES
 from protocol.errors import UsageError
 
@@ -63,6 +64,23 @@ class Tables:
     def began_ns(self) -> int:
         """When the run began."""
         return int(self.run["clock"]["monotonic_ns"])
+
+    def round_of(self, ledger: int) -> tuple[int, int] | None:
+        """Begin and end of the round in which a ledger was created; None in a run of one round."""
+        rounds: dict[int, list[Row]] = {}
+        named_ns: int | None = None
+        for record in read_lines(self.folder.steps).records:
+            if record.get("step") == NAMED and record.get("ledger") == ledger and named_ns is None:
+                named_ns = record.get("at_ns")
+            elif "round" in record:
+                rounds.setdefault(record["round"], []).append(record)
+        if named_ns is None or len(rounds) < 2:
+            return None
+        for steps in rounds.values():
+            first_ns, last_ns = steps[0]["began_ns"], max(step["ended_ns"] for step in steps)
+            if first_ns <= named_ns <= last_ns:
+                return first_ns, last_ns
+        return None
 
     def ledger(self, subject: str) -> int:
         """The ledger that a user names by its name or its number; ``UsageError`` for an unknown name."""

@@ -11,18 +11,25 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from evidence.codes import Kind, Message
+from checkers.facts.wording import counted
+from evidence.codes import NEVER, Kind, Message
 from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from protocol.addresses import OBSERVER
 from protocol.metadata import LedgerState
 from reports.explain.clients import adds_in_short, entry_moments, ledger_moments, read_moments
-from reports.explain.cluster import census_moments, fault_moments, metadata_moments, server_moments
+from reports.explain.cluster import (
+    census_moments,
+    fault_moments,
+    faults_during,
+    metadata_moments,
+    server_moments,
+)
 from reports.explain.disks import disk_moments
 from reports.explain.moments import Moment, format_moments
 from reports.explain.rows import Names, Tables
-from reports.explain.traffic import DECIDING, deciding_moments, traffic
-from reports.explain.wire import frame_moments
+from reports.explain.traffic import deciding_moments, traffic
+from reports.explain.wire import DECIDING, frame_moments
 
 _MOST_DAMAGES = 5
 
@@ -54,6 +61,12 @@ def explain(folder: RunFolder, subject: str, entry: int | None) -> Iterator[str]
     yield from doubts
 
 
+def in_planned_order(modes: Sequence[RunFolder]) -> list[RunFolder]:
+    """The modes of a run in the order of its plan, as the run printed them."""
+    planned = list(modes[0].run()["plan"]["modes"]) if modes else []
+    return sorted(modes, key=lambda one: planned.index(one.mode) if one.mode in planned else len(planned))
+
+
 def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
     """The life of a ledger by its number, or of one entry of it; no moments when nothing is recorded."""
     servers, faults = tables.rows("servers"), tables.rows("faults")
@@ -68,12 +81,26 @@ def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
         moments, summary = _of_entry(tables, ledger, names, entry, versions)
     moments += metadata_moments(versions, entry)
     if moments:
-        first_ns, last_ns = min(moments).at_ns, max(moments).at_ns
-        moments += fault_moments(faults, name, last_ns)
+        first_ns, last_ns = _life(tables, ledger, moments)
+        during = faults_during(faults, name, first_ns, last_ns)
+        moments += fault_moments(during)
         moments += server_moments(servers, names, ledger, first_ns, last_ns)
         holdings = tables.rows("holdings", pc.field("ledger") == ledger)
         moments += disk_moments(servers, holdings, names, entry, last_ns, first_ns=first_ns)
+        if other := len(faults_during(faults, name, 0, NEVER)) - len(during):
+            summary.append(f"  not shown: {counted(other, 'fault')} outside the life of the ledger")
     return Story(title, moments, summary)
+
+
+def _life(tables: Tables, ledger: int, moments: Sequence[Moment]) -> tuple[int, int]:
+    """From the first to the last moment of the ledger; in a run of several rounds within its own round.
+
+    The last census and the final reads follow the last round, so a later fault of another round may have
+    taken a copy: the summary counts the faults that are not shown.
+    """
+    first_ns, last_ns = min(moments).at_ns, max(moments).at_ns
+    own = tables.round_of(ledger)
+    return (first_ns, last_ns) if own is None else (first_ns, min(last_ns, own[1]))
 
 
 def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment], list[str]]:

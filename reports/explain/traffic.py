@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from evidence.codes import NEVER, Direction, FrameFlag, Status
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 from reports.explain.wire import answer_text, frame_moments, kind_text, request_fate, status_text
 
-DECIDING = (Message.FENCING_LAC_READ, Message.RECOVERY_READ, Message.RECOVERY_ADD)
 _ACTS = {
     FrameFlag.FORGED: "forged",
     FrameFlag.DROPPED: "dropped",

@@ -17,6 +17,8 @@ _KINDS = {
 }
 _TELLS_LAC = (Message.ADD, Message.RECOVERY_ADD, Message.WRITE_LAC)
 _ASKS_LAC = (Message.FENCING_LAC_READ, Message.LAC_READ)
+DECIDING = (Message.FENCING_LAC_READ, Message.RECOVERY_READ, Message.RECOVERY_ADD)
+"""The messages with which a recovery decides where a ledger ends."""
 _V2_FOREIGN = 100_000
 """Added by the proxy to codes of V2 that have no equivalent in V3."""
 SHORT_DELAY_NS = 50_000_000
@@ -43,14 +45,15 @@ def frame_moments(rows: Iterable[Mapping[str, Any]], names: Names, entry: int | 
     for row in rows:
         source = names.of_number(row["source"])
         what = kind_text(row["kind"]) + _which(row, entry)
+        decides = row["kind"] in DECIDING
         if row["way"] == Direction.REQUEST:
             text = f"{what}{_lac_sent(row)}{request_fate(row, names)}"
             bookie = names.of_number(row["bookie"])
-            yield Moment(row["received_ns"], row["seq"], source, text, bookie, join=True)
+            yield Moment(row["received_ns"], row["seq"], source, text, bookie, join=True, decides=decides)
         else:
             text = f"{what}: {answer_text(row, names)}"
             boot = names.boot(row["bookie"], row["boot"])
-            yield Moment(row["received_ns"], row["seq"], boot, text, source)
+            yield Moment(row["received_ns"], row["seq"], boot, text, source, decides=decides)
 
 
 def _which(row: Mapping[str, Any], entry: int | None) -> str:

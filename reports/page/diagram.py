@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from checkers.facts.wording import counted
 from reports.explain.moments import Moment
 from reports.markup import Markup, el
 from reports.page.proof import METADATA, NEMESIS, Proof, lane_of, lanes_in
@@ -26,9 +27,9 @@ _TONES = (
 def diagram(proof: Proof, began_ns: int) -> Markup:
     """The diagram as a list, each row an ``svg`` and its text."""
     rows = [_row(one, proof.lanes, began_ns) for one in proof.moments]
-    if proof.hidden:
-        text = f"… {proof.hidden:,} moments are left out here; the command below tells all of them"
-        rows.insert(proof.cut, el("li", el("p", text, class_="said muted"), class_="gap"))
+    for place, number in sorted(proof.gaps.items(), reverse=True):
+        text = f"… {counted(number, 'moment')} left out; the command below shows all of them"
+        rows.insert(place, el("li", el("p", text, class_="said muted"), class_="gap"))
     heads = [
         el("span", lane, style=f"left:{_x(number, proof.lanes):.2f}%")
         for number, lane in enumerate(proof.lanes)

@@ -1,14 +1,15 @@
 """Which ledger or entry gets a diagram, and the few moments that prove what was judged.
 
-The most serious finding that names an entry, else a ledger; without findings the last acknowledged entry
-of the first ledger, so that a valid run shows how it kept its promise. The moments are taken from
+The first entry of the most serious finding that names entries, else a ledger: a recovery ends a ledger at
+the first entry that it does not find. Without findings it is the last acknowledged entry of the first ledger,
+so that a valid run shows how it kept its promise. The moments are taken from
 ``fencepost explain``, without unrelated ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
@@ -28,7 +29,7 @@ METADATA, NEMESIS = "metadata", "nemesis"
 class Proof:
     """The life of one entry (or ledger): why it was chosen, its lanes from left to right, its moments.
 
-    ``hidden`` moments in the middle are left out, before the one at ``cut``.
+    ``gaps`` says how many moments are left out before the one at an index.
     """
 
     title: str
@@ -36,8 +37,7 @@ class Proof:
     why: str
     lanes: Sequence[str]
     moments: Sequence[Moment]
-    hidden: int
-    cut: int
+    gaps: Mapping[int, int]
 
 
 def proof_of(mode: StoredMode) -> Proof | None:
@@ -50,13 +50,33 @@ def proof_of(mode: StoredMode) -> Proof | None:
     moments = _with_part(joined(story.moments), set(mode.run["bookies"]))
     if not moments:
         return None
-    cut, hidden = len(moments), 0
-    if len(moments) > MOST_MOMENTS:
-        cut, hidden = MOST_MOMENTS // 2, len(moments) - MOST_MOMENTS
-        moments = [*moments[:cut], *moments[cut + hidden :]]
+    moments, gaps = shortened(moments, MOST_MOMENTS)
     subject = mode.ledger_name(ledger) if mode.tables.ledgers.get(ledger) else str(ledger)
     named = subject if entry is None else f"{subject}:{entry}"
-    return Proof(story.title, named, why, _lanes(moments, mode), moments, hidden, cut)
+    return Proof(story.title, named, why, _lanes(moments, mode), moments, gaps)
+
+
+def shortened(moments: Sequence[Moment], most: int) -> tuple[list[Moment], dict[int, int]]:
+    """At most ``most`` moments, and how many are left out before each index.
+
+    Moments that decide stay: those nearest to the version that closed the ledger, where they are too
+    many. Of the others the first and the last stay.
+    """
+    if len(moments) <= most:
+        return list(moments), {}
+    closed_ns = next((one.at_ns for one in moments if "CLOSED" in one.what and one.who == METADATA), 0)
+    deciding = [at for at, one in enumerate(moments) if one.decides]
+    nearest = sorted(deciding, key=lambda at: abs(moments[at].at_ns - closed_ns))[: most - most // 4]
+    others = [at for at in range(len(moments)) if at not in set(deciding)]
+    left = most - len(nearest)
+    ends = others if len(others) <= left else [*others[: left // 2], *others[len(others) - (left + 1) // 2 :]]
+    kept = sorted({*nearest, *ends})
+    gaps = {
+        place: at - before - 1
+        for place, (before, at) in enumerate(zip([-1, *kept], [*kept, len(moments)], strict=True))
+        if at - before > 1
+    }
+    return [moments[at] for at in kept], gaps
 
 
 def lane_of(who: str) -> str:
@@ -76,14 +96,14 @@ def _chosen(mode: StoredMode) -> tuple[int, int | None, str] | None:
     findings = sorted(mode.findings, key=_tells_least)
     for finding in findings:
         if finding.ledger >= 0:
-            entry = finding.last_entry if finding.last_entry >= 0 else None
+            entry = finding.first_entry if finding.first_entry >= 0 else None
             return finding.ledger, entry, f"{finding.property}: {finding.kind.replace('_', ' ')}"
     return _kept(mode)
 
 
 def _tells_least(finding: Finding) -> bool:
     """Whether a finding names no entry; such findings come last, because only an entry has known holders."""
-    return finding.ledger < 0 or finding.last_entry < 0
+    return finding.ledger < 0 or finding.first_entry < 0
 
 
 def _kept(mode: StoredMode) -> tuple[int, int, str] | None:

@@ -9,12 +9,15 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evidence.codes import NEVER
+import pyarrow.compute as pc
+
+from evidence.codes import NEVER, Direction
 from evidence.recorders import read_lines
 from protocol.faults import UNPLANNED
 from protocol.metadata import LedgerState
 from reports.explain.cluster import EVENTS
-from reports.explain.rows import fault_name
+from reports.explain.rows import Names, Tables, fault_name
+from reports.explain.wire import DECIDING, frame_moments
 from reports.page.stored import StoredMode
 
 MOST_LEDGERS = 40
@@ -28,7 +31,11 @@ Bar = list[Any]
 
 
 def timeline(mode: StoredMode) -> dict[str, Any]:
-    """The tree of all lanes, and the part of the run in which its steps happened."""
+    """The tree of all lanes; ``acted`` is the part of the run with steps, ``shown`` what is in view first.
+
+    In a run of several rounds that is the round of the most serious finding: faults of other rounds are
+    outside the life of its ledger.
+    """
     tables = mode.tables
     clock = _Clock(mode.began_ns)
     steps = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
@@ -36,15 +43,18 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
     end = mode.folder.end() or {}
     last_s = clock(end.get("closed_ns")) or max((clock(row["latest_ns"]) or 0 for row in servers), default=1)
     flagged = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
+    own_round = tables.round_of(flagged[0]) if flagged else None
     ledgers = tables.rows("ledgers")
     faults = sorted(tables.rows("faults"), key=lambda row: row["planned_ns"])
+    acted = [clock(steps[0]["began_ns"]) or 0 if steps else 0, last_s]
     return {
         "end": last_s,
-        "acted": [clock(steps[0]["began_ns"]) or 0 if steps else 0, last_s],
+        "acted": acted,
+        "shown": [clock(at_ns) for at_ns in own_round] if own_round else acted,
         "steps": [_step(one, clock) for one in steps[:MOST_STEPS]],
         "faults": [_fault(row, clock) for row in faults[:MOST_FAULTS]],
         "servers": _boots(servers, clock, [*mode.run["bookies"], *mode.run["clients"]]),
-        "ledgers": _lives(ledgers, clock, tables.ledgers, set(flagged)),
+        "ledgers": _lives(ledgers, clock, tables.ledgers, _answers(tables, clock, set(flagged))),
         "hidden": {
             "steps": max(0, len(steps) - MOST_STEPS),
             "faults": max(0, len(faults) - MOST_FAULTS),
@@ -130,10 +140,25 @@ def _marks(rows: Iterable[Row], clock: _Clock) -> Iterator[Bar]:
             yield [clock(row["latest_ns"]), None, "mark", "", text]
 
 
+def _answers(tables: Tables, clock: _Clock, flagged: Collection[int]) -> dict[int, list[Bar]]:
+    """Ledger with a finding -> marks for the answers on which its recoveries decided."""
+    marks: dict[int, list[Bar]] = {ledger: [] for ledger in flagged}
+    if not flagged:
+        return marks
+    names = Names.of(tables.run, tables.rows("servers"), tables.rows("faults"))
+    deciding = pc.field("ledger").isin(list(flagged)) & pc.field("kind").isin(DECIDING)
+    rows = tables.rows("frames", deciding & (pc.field("way") == Direction.ANSWER))
+    for row in sorted(rows, key=lambda row: (row["received_ns"], row["seq"]))[:MOST_MARKS]:
+        (moment,) = frame_moments([row], names, None)
+        text = f"{moment.subject}: {moment.what}"
+        marks[row["ledger"]].append([clock(row["received_ns"]), None, "mark", "", text])
+    return marks
+
+
 def _lives(
-    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], flagged: Collection[int]
+    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
 ) -> list[dict[str, Any]]:
-    """A lane for each ledger, those with findings first, in the order of their numbers."""
+    """A lane for each ledger, those with findings first, in the order of their numbers; with their marks."""
     groups: dict[int, list[Row]] = {}
     for row in versions:
         groups.setdefault(row["ledger"], []).append(row)
@@ -143,7 +168,7 @@ def _lives(
             "name": names.get(ledger, f"ledger {ledger}"),
             "flagged": ledger in flagged,
             "bars": list(_states(sorted(groups[ledger], key=lambda row: row["earliest_ns"]), clock)),
-            "marks": [],
+            "marks": flagged.get(ledger, []),
         }
         for ledger in chosen
     ]

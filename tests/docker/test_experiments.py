@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cluster.disks import lacking
+from cluster.disks import unavailable_reason
 from cluster.docker import packets
 from cluster.docker.backend import DockerBackend
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
@@ -96,7 +96,7 @@ def test_the_verdicts_are_those_of_plain_processes(tmp_path: Path) -> None:
         assert found["docker", mode][0] == verdict
 
 
-@pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
+@pytest.mark.skipif(unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}")
 def test_a_power_loss_takes_what_was_never_synced(tmp_path: Path) -> None:
     fencepost(tmp_path, "run", "bp46/power-loss", "--backend", "docker", "--mode", "unprotected")
     assert str(tmp_path) not in Path("/proc/self/mounts").read_text()
@@ -164,7 +164,10 @@ def half_open(pid: int) -> int:
     return sum(line.split()[3] == _SYN_RECV for table in tables for line in table.splitlines()[1:])
 
 
-@pytest.mark.skipif(packets.lacking() is not None, reason=f"no packets can be dropped: {packets.lacking()}")
+@pytest.mark.skipif(
+    packets.unavailable_reason() is not None,
+    reason=f"no packets can be dropped: {packets.unavailable_reason()}",
+)
 def test_a_server_that_nobody_hears_still_hears(tmp_path: Path) -> None:
     spec = RunSpec(RunFolder.create(tmp_path, "mode"), MODES["protected"], bookies=1, observed=False)
     with DockerBackend(spec).open() as cluster:

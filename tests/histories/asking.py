@@ -46,7 +46,6 @@ def fencing() -> What:
 
 
 def read(entry: int) -> What:
-    """A recovery read."""
     return Message.RECOVERY_READ, entry
 
 
@@ -59,7 +58,6 @@ def add(entry: int) -> What:
 
 
 def write_back(entry: int) -> What:
-    """A recovery add."""
     return Message.RECOVERY_ADD, entry
 
 

@@ -96,7 +96,6 @@ class _Tale:
         self.versions.append((fact[0], {**fact[1], "earliest_ns": at_ns, "latest_ns": latest_ns}))
 
     def bookies(self) -> list[int]:
-        """The last ensemble."""
         return [int(name[1:]) for name in self.fragments[max(self.fragments)]]
 
     def some(self, of: list[int], least: int) -> set[int]:

@@ -2,7 +2,7 @@
 
 ``LITERALS`` maps ``property/kind`` to one history and to all that it is condemned for, itself included:
 one deed often breaks two rules. A finding without a history here fails a test, so does a history
-whose finding nobody knows. ``acquitted`` is the same history with one fact of it changed to what is lawful.
+of an unknown finding. ``acquitted`` is the same history with one fact of it changed to what is lawful.
 """
 
 from __future__ import annotations

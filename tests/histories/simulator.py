@@ -259,7 +259,6 @@ class Simulation:
                 self.census += [asked(self.cluster, number, writer.ledger, entry, b) for b in bookies]
 
     def truth(self) -> Truth:
-        """What really happened."""
         return truth_of(self.cluster, self.writers, self.readers)
 
     def history(self) -> list[Fact]:

@@ -314,7 +314,6 @@ def in_edn(value: Any, dice: Random) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Sets as sorted lists."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, frozenset):

@@ -125,7 +125,6 @@ def test_recovery_keeps_what_a_bookie_in_limbo_or_with_a_journal_does_not_deny(s
 
 
 def test_a_bookie_that_forgets_its_fence_lets_a_writer_go_on_after_the_close():
-    """BP-46, scenario 1."""
     simulation = Simulation(Settings(1, bookies=3, writers=1, crashes=0, steps=0))
     cluster, writer, recoverer = simulation.cluster, simulation.writers[0], simulation.readers[0]
     cluster.network.cut(recoverer.number, 3)

@@ -43,7 +43,6 @@ class Truth:
 
 
 def truth_of(cluster: Cluster, writers: list[Writer], recoverers: Iterable[Opener]) -> Truth:
-    """Look at everything."""
     acked, cut_off, nowhere, unreadable = set(), set(), set(), set()
     for ledger, entry in _promised(writers):
         read = cluster.read(ledger)

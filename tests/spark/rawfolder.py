@@ -125,8 +125,8 @@ def make(
     mode is ``protected``.
 
     ``plan`` is the plan of ``run.json`` where one is to be compared with. ``logged`` writes a wire log
-    before the evidence is closed, and passes ``end.json`` to ``wire``; ``logs`` are those of servers' first
-    boots, ``events`` more of theirs. ``doctored`` changes the raw evidence before it is closed.
+    before the evidence is closed, and passes ``end.json`` to ``wire``; ``logs`` belong to servers' first
+    boots, ``events`` are further events of them. ``doctored`` changes the raw evidence before it is closed.
     """
     folder = RunFolder.create(path, (resolved or {}).get("mode", "protected"))
     for server, text in (logs or {}).items():

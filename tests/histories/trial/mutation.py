@@ -28,8 +28,8 @@ class Tally:
     """What became of one operator's mutants.
 
     ``exact`` are the illegal ones that state ledger, entries, count and class of all that must be found;
-    ``shapes`` what the illegal ones state without its numbers; ``wrong`` are (seed, mutant) that came out
-    otherwise.
+    ``shapes`` what the illegal ones state without its numbers; ``wrong`` are (seed, mutant) with another
+    result.
     """
 
     operator: Operator
@@ -41,7 +41,6 @@ class Tally:
     wrong: list[tuple[int, Mutant]] = field(default_factory=list)
 
     def add(self, seed: int, mutant: Mutant) -> None:
-        """Count one mutant."""
         self.illegal += mutant.illegal
         self.exact += mutant.illegal and mutant.exact
         self.legal += not mutant.illegal

@@ -104,7 +104,6 @@ class Clean:
     flagged: list[tuple[int, frozenset[str]]] = field(default_factory=list)
 
     def add(self, seed: int, judged: Judged) -> None:
-        """Count one history."""
         found, verdict, rows = judged
         self.histories += 1
         self.rows += rows

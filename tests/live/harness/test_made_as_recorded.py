@@ -67,7 +67,7 @@ def test_a_made_run_is_what_the_recorders_write(fencepost: Start, tmp_path: Path
     code, text = run.finish()
     assert code == 0, text
     real = RunFolder.open(run.folder)
-    made = make(tmp_path / "made", Shape(1, ENTRIES, census=True, frames=True, wounded=False))
+    made = make(tmp_path / "made", Shape(1, ENTRIES, census=True, frames=True, with_anomalies=False))
     collect(INLINE, made)
     assert Counter(operations(made)) == Counter(operations(real))
     assert Counter(census(made)) == Counter(census(real))

@@ -25,7 +25,6 @@ def tried() -> list[list[str]]:
 
 
 def cases() -> list[object]:
-    """One case a row."""
     return [
         pytest.param(*row, marks=[] if row[0] in IN_CI else pytest.mark.long, id=row[0]) for row in tried()
     ]

@@ -123,11 +123,9 @@ class Reader:
         self._connection.sendall(read_request(entry, LEDGER, entry))
 
     def read(self, entry: int) -> bool:
-        """Whether an answer comes."""
         return self.status(entry) is not None
 
     def unanswered(self, entry: int) -> bool:
-        """Whether no answer comes."""
         self.send(entry)
         return self.untold(entry)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.disks import lacking
+from cluster.disks import unavailable_reason
 from tests.live.running import (
     Fencepost,
     wait_until,
@@ -22,7 +22,9 @@ from tests.live.scenarios.stating import as_stated
 
 Start = Callable[..., Fencepost]
 
-pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
+pytestmark = pytest.mark.skipif(
+    unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
+)
 
 SCENARIO = Path(__file__).parents[3] / "scenarios/bp46/power-loss.yaml"
 BOOT = "  - start: {target: b1}\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster.disks import lacking
+from cluster.disks import unavailable_reason
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 
@@ -42,7 +42,9 @@ def test_what_endangers_the_contract_comes_out_as_stated(
             "disk-errors",
             marks=[
                 pytest.mark.long,
-                pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}"),
+                pytest.mark.skipif(
+                    unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
+                ),
             ],
         ),
     ],

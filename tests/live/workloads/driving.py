@@ -54,7 +54,6 @@ class Load:
         self.until(lambda: len(self.of(*writers)) >= wanted, f"{more} more ledgers of {writers}")
 
     def breaks(self, kind: str, **params: Any) -> None:
-        """Inject a fault, confirmed."""
         self._faults.inject(kind, FAULTS[kind].params(**params))
 
     def heals(self) -> None:

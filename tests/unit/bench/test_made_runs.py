@@ -39,7 +39,7 @@ def test_what_was_planted_is_found_and_nothing_else(tmp_path: Path, shape: Shape
 
 @pytest.mark.parametrize("ledgers", [1, 8])
 def test_a_run_without_wounds_is_valid(tmp_path: Path, ledgers: int) -> None:
-    shape = Shape(ledgers, 1_050, together=ledgers, census=True, frames=True, wounded=False)
+    shape = Shape(ledgers, 1_050, together=ledgers, census=True, frames=True, with_anomalies=False)
     assert judged(tmp_path, shape).verdict is Verdict.VALID
 
 

@@ -49,7 +49,6 @@ CRASHES = "series: {times: 3}\nvary: {v2: false}\ncluster: {client_conf: {useV2W
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Scenarios of each kind."""
     place = tmp_path / "scenarios"
     (place / "try").mkdir(parents=True)
     for name, more in (("messages", MESSAGES), ("crashes", CRASHES), ("alone", "")):

@@ -77,7 +77,6 @@ def test_the_highest_of_all_later_tellings_counts():
 
 
 def test_the_first_close_counts_and_not_a_later_version_of_it():
-    """Replication writes CLOSED again."""
     history = [created(), closed(2, latest_ns=10), closed(2, 2, latest_ns=30)]
     assert kinds(judged(*history, told(4, invoked_ns=11)), "lac") == [("beyond_close", 3, 4)]
     assert not lac(*history, told(4, invoked_ns=10)).findings

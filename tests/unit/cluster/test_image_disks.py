@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.disks import Probe, lacking
+from cluster.disks import Probe, unavailable_reason
 from cluster.keeping import Keeper
 from cluster.servers.disks import ImageDisk, disks_of
 from nemesis.storage import files_below
@@ -21,7 +21,9 @@ from plans.disks import Disks
 from protocol.errors import ServerError
 from tests.unit.cluster.test_keeper import CHECKOUT, alive, eventually
 
-pytestmark = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
+pytestmark = pytest.mark.skipif(
+    unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
+)
 
 
 def loops_on(folder: Path) -> list[str]:
@@ -67,7 +69,7 @@ def test_only_the_keeper_and_its_children_see_the_mounts(keeper: Keeper, tmp_pat
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_a_power_loss_takes_what_was_not_synced(keeper: Keeper, tmp_path: Path, kind: str) -> None:
-    if reason := lacking(kind):
+    if reason := unavailable_reason(kind):
         pytest.skip(reason)
     (disk,) = make(keeper, tmp_path, kind=kind, size_mb=320).values()
     (disk.path / "synced").write_text("there")
@@ -112,7 +114,7 @@ def test_a_disk_turns_read_only_under_open_files_and_comes_back(keeper: Keeper, 
 
 
 def test_an_xfs_is_not_made_read_only_under_open_files(keeper: Keeper, tmp_path: Path) -> None:
-    if reason := lacking("xfs"):
+    if reason := unavailable_reason("xfs"):
         pytest.skip(reason)
     (disk,) = make(keeper, tmp_path, kind="xfs", size_mb=320).values()
     with (disk.path / "open").open("wb"), pytest.raises(ServerError, match="while files are open") as refused:

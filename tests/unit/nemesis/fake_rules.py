@@ -90,12 +90,10 @@ class FakeWire:
         self._answered: list[int] = []
 
     def read(self, entry: int) -> bool:
-        """Whether an answer came."""
         self._rules.pass_on(Way.REQUESTS, 7, entry, lambda: self._arrive(entry))
         return self.told(entry)
 
     def unanswered(self, entry: int) -> bool:
-        """Whether no answer came."""
         return not self.read(entry)
 
     def told(self, entry: int) -> bool:

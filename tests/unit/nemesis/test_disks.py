@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.disks import lacking
+from cluster.disks import unavailable_reason
 from cluster.interface import Exit, ProcessState, Refusal
 from cluster.keeping import Keeper
 from cluster.servers.disks import ImageDisk, disks_of
@@ -19,7 +19,9 @@ from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
-real = pytest.mark.skipif(lacking() is not None, reason=f"no dedicated disks: {lacking()}")
+real = pytest.mark.skipif(
+    unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"
+)
 
 
 @pytest.fixture

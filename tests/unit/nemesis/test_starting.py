@@ -14,7 +14,6 @@ from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
 
 @pytest.fixture
 def b1(cluster: Any, active: Active) -> Any:
-    """b1, which was killed."""
     inject(active, "kill", target="b1")
     return cluster.process("b1")
 

@@ -97,7 +97,7 @@ def test_what_the_disk_held_at_the_death_is_recorded_before_it_is_gone(
 ) -> None:
     seen: list[set[str]] = []
     inject(active, "kill", target="b1")
-    cluster.process("b1").disk_settled = lambda: seen.append(left(disk))
+    cluster.process("b1").capture_disk = lambda: seen.append(left(disk))
     inject(active, "wipe", target="b1")
     assert seen == [set(FILES)]
 

@@ -78,7 +78,7 @@ def test_what_the_disks_held_at_the_death_is_recorded_before_they_are_exchanged(
 ) -> None:
     seen: list[set[str]] = []
     down(active)
-    cluster.process("b2").disk_settled = lambda: seen.append(stored(disks, "b2"))
+    cluster.process("b2").capture_disk = lambda: seen.append(stored(disks, "b2"))
     inject(active, "swap_disks", targets=["b1", "b2"])
     assert seen == [{"b2"}]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.vocabulary import loads, words
 from plans.document import parse
-from plans.exploring.generate import Asked, draw, generate, left_out
+from plans.exploring.generate import GenerateOptions, draw, generate, left_out
 from plans.exploring.limit import LOSING, REPAIRING
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
@@ -36,14 +36,14 @@ any_time = settings(max_examples=60)
 
 
 @st.composite
-def asked(draw_one: Callable[..., Any]) -> Asked:
+def asked(draw_one: Callable[..., Any]) -> GenerateOptions:
     """Any mode, and perhaps more lost copies than it promises to survive."""
     mode = draw_one(st.sampled_from(sorted(MODES)))
-    return Asked(EVERY_FAULT, mode, None, draw_one(st.integers(0, 2)))
+    return GenerateOptions(EVERY_FAULT, mode, None, draw_one(st.integers(0, 2)))
 
 
 @st.composite
-def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[Asked, dict[str, Any]]:
+def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[GenerateOptions, dict[str, Any]]:
     """What ``explore`` may generate, with choices that Hypothesis makes and shrinks."""
     wish = draw_one(asked())
     random: Random = draw_one(st.randoms(use_true_random=False))
@@ -52,18 +52,18 @@ def trees(draw_one: Callable[..., Any], profile: Profile = PROFILE) -> tuple[Ask
 
 @given(st.integers(0, 2**63 - 1), asked())
 @any_time
-def test_the_same_seed_gives_the_same_plan(seed: int, wish: Asked) -> None:
+def test_the_same_seed_gives_the_same_plan(seed: int, wish: GenerateOptions) -> None:
     assert generate(PROFILE, seed, wish) == generate(PROFILE, seed, wish)
 
 
 def test_other_seeds_give_other_plans() -> None:
-    wish = Asked(EVERY_FAULT, "protected")
+    wish = GenerateOptions(EVERY_FAULT, "protected")
     assert len({repr(generate(PROFILE, seed, wish)["steps"]) for seed in range(50)}) == 50
 
 
 @given(trees())
 @any_time
-def test_whatever_is_drawn_is_a_plan(drawn: tuple[Asked, dict[str, Any]]) -> None:
+def test_whatever_is_drawn_is_a_plan(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     wish, tree = drawn
     plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
     assert plan.modes == (wish.mode,)
@@ -73,7 +73,7 @@ def test_whatever_is_drawn_is_a_plan(drawn: tuple[Asked, dict[str, Any]]) -> Non
 
 @given(trees())
 @any_time
-def test_a_written_plan_is_read_back_the_same(drawn: tuple[Asked, dict[str, Any]]) -> None:
+def test_a_written_plan_is_read_back_the_same(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     _, tree = drawn
     text = plan_text(tree, comment="Drawn.")
     assert parse(text, "written.yaml").tree == tree
@@ -96,7 +96,7 @@ def lost_at_most(tree: dict[str, Any], mode: str) -> int:
 @given(trees())
 @any_time
 def test_never_more_copies_are_lost_than_the_mode_promises_to_survive(
-    drawn: tuple[Asked, dict[str, Any]],
+    drawn: tuple[GenerateOptions, dict[str, Any]],
 ) -> None:
     wish, tree = drawn
     created = next(step.params for step in raw_steps(tree) if step.name == "create")
@@ -118,15 +118,15 @@ def test_a_mode_loses_by_a_fault_what_it_does_not_write_or_sync() -> None:
 
 
 def test_a_plan_beyond_the_limit_has_an_allowance_and_no_other_has() -> None:
-    within = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected"))
-    beyond = generate(PROFILE, 5, Asked(EVERY_FAULT, "unprotected", beyond=1))
+    within = generate(PROFILE, 5, GenerateOptions(EVERY_FAULT, "unprotected"))
+    beyond = generate(PROFILE, 5, GenerateOptions(EVERY_FAULT, "unprotected", beyond=1))
     assert "allowance" not in within
     assert beyond["allowance"]["unprotected"]["each"] > 0
 
 
 def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() -> None:
     def most(beyond: int) -> int:
-        wish = Asked(EVERY_FAULT, "unprotected", beyond=beyond)
+        wish = GenerateOptions(EVERY_FAULT, "unprotected", beyond=beyond)
         return max(lost_at_most(generate(PROFILE, seed, wish), "unprotected") for seed in range(60))
 
     assert most(0) == 2, "the ack quorum 3 allows two"
@@ -142,7 +142,7 @@ def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
 
 @given(trees())
 @any_time
-def test_what_a_lane_breaks_it_mends(drawn: tuple[Asked, dict[str, Any]]) -> None:
+def test_what_a_lane_breaks_it_mends(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     _, tree = drawn
     for lane in lanes(tree):
         down: set[str] = set()
@@ -175,7 +175,7 @@ def paused_and_needed(lane: Iterable[StepSpec]) -> tuple[set[str], set[str]]:
 
 def test_no_lane_pauses_whom_the_links_of_another_need() -> None:
     for seed in range(80):
-        tree = generate(PROFILE, seed, Asked(EVERY_FAULT, "protected"))
+        tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))
         plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
         for burst in (step for step in plan.steps if isinstance(step, Together)):
             for one, other in permutations([paused_and_needed(every(lane)) for lane in burst.branches], 2):
@@ -184,7 +184,7 @@ def test_no_lane_pauses_whom_the_links_of_another_need() -> None:
 
 @given(trees())
 @any_time
-def test_times_of_a_lane_never_go_back(drawn: tuple[Asked, dict[str, Any]]) -> None:
+def test_times_of_a_lane_never_go_back(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     _, tree = drawn
     for lane in lanes(tree):
         times = [step.at_s for step in every(lane) if step.at_s is not None]
@@ -193,14 +193,14 @@ def test_times_of_a_lane_never_go_back(drawn: tuple[Asked, dict[str, Any]]) -> N
 
 def test_what_this_machine_lacks_is_not_drawn_and_named() -> None:
     here = EVERY_FAULT - {"power_loss", "expire"}
-    wish = Asked(here, "protected")
+    wish = GenerateOptions(here, "protected")
     drawn = {step.name for seed in range(80) for step in raw_steps(generate(PROFILE, seed, wish))}
     assert not drawn & {"power_loss", "expire"}
     assert left_out(PROFILE, here) == ["power_loss", "expire_bookie"]
 
 
 def test_every_kind_of_fault_of_the_default_profile_is_drawn_some_time() -> None:
-    wish = Asked(EVERY_FAULT, "protected")
+    wish = GenerateOptions(EVERY_FAULT, "protected")
     drawn = {step.name for seed in range(150) for step in raw_steps(generate(PROFILE, seed, wish))}
     assert {KINDS[name].needs for name in PROFILE.faults} <= drawn
     assert set(PROFILE.faults) == set(KINDS)
@@ -209,7 +209,9 @@ def test_every_kind_of_fault_of_the_default_profile_is_drawn_some_time() -> None
 def test_a_weight_of_zero_never_comes() -> None:
     quiet = PROFILE.model_copy(update={"faults": {"cut": 1.0, "kill_bookie": 0.0}})
     for seed in range(40):
-        names = {step.name for step in raw_steps(generate(quiet, seed, Asked(EVERY_FAULT, "journal")))}
+        names = {
+            step.name for step in raw_steps(generate(quiet, seed, GenerateOptions(EVERY_FAULT, "journal")))
+        }
         assert "slow" not in names
         assert "pause" not in names
 

@@ -14,15 +14,21 @@ def headings(text: str) -> list[str]:
 
 
 def test_the_worst_mode_is_told_with_its_proof(tmp_path: Path) -> None:
-    text = issue_markdown(stored_run(tmp_path))
+    storage = "org.apache.bookkeeper.bookie.storage.ldb.DbLedgerStorage"
+    text = issue_markdown(stored_run(tmp_path, conf={"ledgerStorageClass": storage}))
     assert headings(text) == [
-        "1 of 50 acknowledged entries lost (BookKeeper 4.18.0)",
-        "What was found",
-        "Steps",
-        "The life of main (ledger 4) entry 49",
-        "Settings that matter",
-        "Repeat",
+        "Bookie: 1 of 50 acknowledged entries lost (DbLedgerStorage, BookKeeper 4.18.0)",
+        "Describe the bug",
+        "To reproduce",
+        "bookies",
+        "clients",
+        "Expected behavior",
+        "Actual behavior",
+        "How often",
+        "Environment",
     ]
+    assert "**BUG REPORT**" in text
+    assert "The life of main (ledger 4) entry 49" in text
     assert "  - writer got ok for entry 49" in text
     assert "recovery read: ENOENTRY" in text
     assert "journalWriteData=false" in text
@@ -47,3 +53,31 @@ def test_no_path_and_no_markup_of_the_evidence_is_in_it(tmp_path: Path) -> None:
     outside = "".join(text.split("```")[::2])
     assert "<img" not in outside
     assert str(tmp_path) not in text
+
+
+def test_the_store_says_how_often_it_was_shown(tmp_path: Path) -> None:
+    found = stored_run(tmp_path)
+    stored_run(tmp_path, seed=8)
+    stored_run(tmp_path, seed=9, scenario="bp46/other")
+    tree = read_json(found.path / "unprotected" / "verdict.json")
+    kept = stored_run(tmp_path, seed=10).path / "unprotected" / "verdict.json"
+    tree["judgements"]["durability"] |= {"findings": [], "verdict": "valid"}
+    write_json(kept, tree | {"verdict": "valid"})
+    assert "In 2 of 3 stored runs of `bp46/truncation` in mode `unprotected`" in issue_markdown(
+        found, tmp_path
+    )
+
+
+def test_the_page_of_a_finding_is_named_and_the_bookies_errors_are_quoted_once(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, scenario="bp46/never-boots")
+    for boot in (1, 2):
+        log = found.path / "unprotected" / "servers" / "b1" / f"boot-{boot}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(
+            "0 17 ERROR [main] BookieImpl - Exception while replaying journals, shutting down {}\n"
+        )
+    text = issue_markdown(found)
+    assert "`docs/findings/never-boots.md`: Bookie: after a crash" in text
+    assert "b1 boot 1  ERROR [main] BookieImpl - Exception while replaying journals, shutting down {}" in text
+    assert text.count("Exception while replaying") == 1
+    assert "docs/findings/refused-owner.md" not in text

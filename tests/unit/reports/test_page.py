@@ -13,12 +13,13 @@ import pytest
 from evidence.codes import NEVER
 from reports.document import ASSETS
 from reports.explain.moments import Moment
+from reports.issue import issue_markdown
 from reports.page.diagram import diagram, tone
-from reports.page.proof import Proof, proof_of, without_later_deaths
+from reports.page.proof import Proof, proof_of, shortened, without_later_deaths
 from reports.page.stored import stored_modes
 from reports.page.timeline import timeline
 from reports.page.writing import page, write_page
-from tests.unit.reports.stored_run import BEGAN, HOSTILE, stored_run
+from tests.unit.reports.stored_run import BEGAN, HOSTILE, S, stored_run
 
 
 def test_the_verdict_comes_first_and_the_lost_entry_has_its_picture(tmp_path: Path) -> None:
@@ -87,6 +88,31 @@ def test_deaths_of_a_bookie_that_had_lost_the_entry_already_are_left_out_until_i
     assert [one.at_ns for one in without_later_deaths(moments)] == [0, 1, 2, 6, 7]
 
 
+def test_a_shortened_story_keeps_what_decided_and_says_where_it_has_gaps() -> None:
+    moments = [Moment(number, 0, "nemesis", f"fault {number}") for number in range(100)]
+    for number in (50, 51):
+        moments[number] = Moment(number, 0, "b2", "recovery read: ENOENTRY", "reader", decides=True)
+    moments[52] = Moment(52, 0, "metadata", "version 2: CLOSED at -1", decides=True)
+    kept, gaps = shortened(moments, 9)
+    assert [one.at_ns for one in kept] == [0, 1, 2, 50, 51, 52, 97, 98, 99]
+    assert gaps == {3: 47, 6: 44}
+    assert shortened(moments, 100) == (moments, {})
+
+
+def test_of_very_many_answers_those_nearest_to_the_close_are_kept() -> None:
+    moments = [Moment(number, 0, "b2", "recovery read: EOK", "r", decides=True) for number in range(100)]
+    moments[40] = Moment(40, 0, "metadata", "version 2: CLOSED at 9", decides=True)
+    kept, gaps = shortened(moments, 8)
+    assert [one.at_ns for one in kept] == [37, 38, 39, 40, 41, 42]
+    assert gaps == {0: 37, 6: 57}
+
+
+def test_a_gap_is_drawn_where_moments_are_left_out() -> None:
+    moments = [Moment(1, 0, "writer", "add: ok"), Moment(9, 0, "metadata", "version 2: CLOSED at 0")]
+    drawn = diagram(Proof("t", "main:1", "why", ["writer", "metadata"], moments, {1: 3}), 0)
+    assert drawn.index("add: ok") < drawn.index("3 moments left out") < drawn.index("CLOSED at 0")
+
+
 @pytest.mark.parametrize(
     ("who", "what", "expected"),
     [
@@ -111,7 +137,7 @@ def test_an_arrow_goes_to_each_receiver_and_a_fault_lies_between_its_ends() -> N
         Moment(2, 0, "nemesis", "fault 1 (cut writer-b2)"),
         Moment(3, 0, "b1 boot 2", "begins"),
     ]
-    drawn = diagram(Proof("t", "main:1", "why", ["writer", "b1", "b2", "b3"], moments, 0, 3), 0)
+    drawn = diagram(Proof("t", "main:1", "why", ["writer", "b1", "b2", "b3"], moments, {}), 0)
     assert drawn.count('class="arrow"') == 2
     assert drawn.count('class="cut"') == 1
     assert drawn.count('class="cross"') == 2
@@ -126,6 +152,8 @@ def test_the_timeline_has_boots_faults_and_the_flagged_ledger(tmp_path: Path) ->
     assert tree["faults"] == [[3.0, 4.0, "fault", "kill b1", "fault 1 (kill b1)"]]
     assert [lane["name"] for lane in tree["ledgers"] if lane["flagged"]] == ["main"]
     assert tree["ledgers"][0]["bars"][-1][3] == "closed at 48"
+    assert tree["ledgers"][0]["marks"][0][4] == "b1 boot 2 -> recoverer: recovery read of entry 49: ENOENTRY"
+    assert tree["shown"] == tree["acted"]
     assert tree["end"] == 9.0
     assert NEVER > BEGAN
 
@@ -143,3 +171,19 @@ def test_a_step_that_could_not_be_carried_out_stands_in_the_timeline_with_its_er
         file.write(json.dumps(told) + "\n")
     (mode,) = stored_modes(found)
     assert timeline(mode)["steps"][-1][2:] == ["step odd", "wait_for", "b1 is silent"]
+
+
+def test_a_run_of_several_rounds_shows_the_round_of_its_finding(tmp_path: Path) -> None:
+    found = stored_run(tmp_path, modes=["unprotected"])
+    with found.modes[0].steps.open("a") as file:
+        for number, (began, ended) in enumerate(((0, 8), (20, 30)), start=1):
+            step = {"step": "kill", "planned": "ok", "outcome": "ok", "text": f"kill of round {number}"}
+            times = {"round": number, "began_ns": BEGAN + began * S, "ended_ns": BEGAN + ended * S}
+            file.write(json.dumps(step | times) + "\n")
+    (mode,) = stored_modes(found)
+    assert mode.tables.round_of(4) == (BEGAN, BEGAN + 8 * S)
+    assert timeline(mode)["shown"] == [0.0, 8.0]
+    text = issue_markdown(found)
+    assert "Round 1 of 2" in text
+    assert "kill of round 1" in text
+    assert "kill of round 2" not in text

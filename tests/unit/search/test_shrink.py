@@ -13,7 +13,7 @@ import pytest
 from evidence.folder import new_run, point_latest
 from harness.vocabulary import loads, words
 from plans.document import parse
-from plans.exploring.generate import Asked, generate
+from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree, read
 from plans.models import Plan
@@ -55,7 +55,7 @@ class Held(Ended):
 
 
 def found() -> Plan:
-    tree = generate(load_profile(), 1, Asked(frozenset(faults_in(words())), "unprotected"))
+    tree = generate(load_profile(), 1, GenerateOptions(frozenset(faults_in(words())), "unprotected"))
     return load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="found")
 
 

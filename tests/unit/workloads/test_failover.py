@@ -11,7 +11,7 @@ from pydantic import ValidationError
 import workloads.failover  # noqa: F401  # registers its load
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
 from tests.unit.workloads.running import Running, load_of
-from workloads.office import Office
+from workloads.leadership import Leadership
 from workloads.registry import WORKLOADS
 
 FAILOVER = WORKLOADS["failover"]
@@ -154,27 +154,27 @@ def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: 
 
 
 def test_an_office_has_one_claimant_at_a_time() -> None:
-    office = Office("w1", patience_s=0)
-    assert office.claim("w2", 0.01) is None
-    first = office.claim("w1", 0.01)
+    leadership = Leadership("w1", patience_s=0)
+    assert leadership.claim("w2", 0.01) is None
+    first = leadership.claim("w1", 0.01)
     assert first is not None
-    turn = office.begin("w1", first, None)
-    assert turn is not None
-    assert office.works(turn, 1, 0)
-    claimed = office.claim("w2", 0.01)
-    assert claimed is turn
-    assert office.claim("w3", 0.01) is None
-    office.give_back(claimed)
-    assert office.claim("w3", 0.01) is turn
-    assert office.begin("w3", turn, 1)
-    assert not office.works(turn, 1, 5)
+    term = leadership.begin("w1", first, None)
+    assert term is not None
+    assert leadership.works(term, 1, 0)
+    claimed = leadership.claim("w2", 0.01)
+    assert claimed is term
+    assert leadership.claim("w3", 0.01) is None
+    leadership.give_back(claimed)
+    assert leadership.claim("w3", 0.01) is term
+    assert leadership.begin("w3", term, 1)
+    assert not leadership.works(term, 1, 5)
 
 
 def test_a_slow_writer_that_went_on_is_replaced_only_in_its_newest_ledger() -> None:
-    office = Office("w1", patience_s=0)
-    turn = office.begin("w1", office.claim("w1", 0.01), None)
-    office.works(turn, 1, 7)
-    assert office.claim("w2", 0.01) is turn
-    office.works(turn, 2, 0)
-    assert office.begin("w2", turn, 1) is None
-    assert office.begin("w2", turn, 2)
+    leadership = Leadership("w1", patience_s=0)
+    term = leadership.begin("w1", leadership.claim("w1", 0.01), None)
+    leadership.works(term, 1, 7)
+    assert leadership.claim("w2", 0.01) is term
+    leadership.works(term, 2, 0)
+    assert leadership.begin("w2", term, 1) is None
+    assert leadership.begin("w2", term, 2)

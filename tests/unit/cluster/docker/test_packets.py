@@ -24,13 +24,13 @@ def test_what_is_there_is_replaced_in_one_step() -> None:
 
 def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert packets.lacking() == "dropping packets in a container's network needs root"
+    assert packets.unavailable_reason() == "dropping packets in a container's network needs root"
 
 
 def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(packets, "SYSTEM_PATH", "/nowhere")
-    assert packets.lacking() == "nft and nsenter missing: apt-get install nftables util-linux"
+    assert packets.unavailable_reason() == "nft and nsenter missing: apt-get install nftables util-linux"
 
 
 def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_a_root_without_the_power_is_told_so(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(packets, "SYSTEM_PATH", str(tmp_path))
     packets._forbidden.cache_clear()
-    reason = packets.lacking()
+    reason = packets.unavailable_reason()
     packets._forbidden.cache_clear()
     assert reason == (
         "this root may not drop packets in another network: unshare failed: Operation not permitted"
@@ -68,7 +68,10 @@ def stack() -> Iterator[str]:
         process.kill()
 
 
-@pytest.mark.skipif(packets.lacking() is not None, reason=f"no packets can be dropped: {packets.lacking()}")
+@pytest.mark.skipif(
+    packets.unavailable_reason() is not None,
+    reason=f"no packets can be dropped: {packets.unavailable_reason()}",
+)
 def test_ways_are_closed_and_opened_again(stack: str) -> None:
     assert packets.dropped(stack) == {}
     packets.drop(stack, list(Direction))

@@ -7,7 +7,7 @@ from typing import Any
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
 from reports.explain.clients import ledger_moments, read_moments
-from reports.explain.cluster import census_moments, fault_moments, server_moments
+from reports.explain.cluster import census_moments, fault_moments, faults_during, server_moments
 from reports.explain.rows import Names
 
 NAMES = Names.of(
@@ -95,14 +95,21 @@ def fault(number: int, injected_ns: int, **proof: Any) -> dict[str, Any]:
 
 def test_a_fault_is_told_with_what_its_rule_did() -> None:
     faults = [fault(1, 5), fault(2, 6, healed={"acted": 1}), fault(3, 7, healed={"acted": 0}), fault(4, 99)]
-    assert texts(fault_moments(faults, "main", until_ns=50)) == [
+    assert texts(fault_moments(faults_during(faults, "main", 0, 50))) == [
         "nemesis: fault 1 (drop w-b1)",
         "nemesis: fault 2 (drop w-b1)",
         "nemesis: fault 2 (drop w-b1) healed, its rule acted on 1 message",
         "nemesis: fault 3 (drop w-b1)",
         "nemesis: fault 3 (drop w-b1) healed, its rule never acted",
     ]
-    assert texts(fault_moments(faults, "other", until_ns=50)) == ["nemesis: fault 1 (drop w-b1)"]
+    assert texts(fault_moments(faults_during(faults, "other", 0, 50))) == ["nemesis: fault 1 (drop w-b1)"]
+
+
+def test_a_fault_that_was_healed_before_the_ledger_or_begins_after_it_is_outside_its_life() -> None:
+    before, across, open_end, after = fault(1, 5), fault(2, 6), fault(3, 7), fault(4, 60)
+    before["healed_ns"], across["healed_ns"] = 19, 20
+    faults = faults_during([before, across, open_end, after], "main", 20, 50)
+    assert [one["fault"] for one in faults] == [2, 3]
 
 
 def test_boots_and_the_ledgers_limbo_are_told() -> None:

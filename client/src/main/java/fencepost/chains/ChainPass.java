@@ -78,7 +78,8 @@ public final class ChainPass {
 
         void ledger(long id) throws CommandException, InterruptedException {
             Ledger ledger = session.open(id, Flag.PASS.code(), number);
-            long last = ledger.told(); // of a closed ledger its last entry
+            // Of a closed ledger this is its last entry.
+            long last = ledger.told();
             LedgerReader.Range range = new LedgerReader(ledger, Flag.PASS.code()).readAll(0, last, BATCH);
             ledger.handle().closeAsync();
             delivered += range.delivered();

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(eq=False)
-class Turn:
+class Term:
     """One client's leadership: its current ledger and when that last made progress."""
 
     writer: str
@@ -22,26 +22,26 @@ class Turn:
     claimed: bool = False
 
 
-class Office:
-    """The present turn; ``first`` may claim the initial turn."""
+class Leadership:
+    """The present term; ``first`` may claim the initial term."""
 
     def __init__(self, first: str, patience_s: float) -> None:
-        self._turn = Turn(first, left=True)
+        self._term = Term(first, left=True)
         self._first = first
         self._begun = False
         self._patience_s = patience_s
         self._changed = threading.Condition()
 
-    def claim(self, name: str, timeout_s: float) -> Turn | None:
-        """The present turn if ``name`` may end it; None, after a moment, while its leader makes progress."""
+    def claim(self, name: str, timeout_s: float) -> Term | None:
+        """The present term if ``name`` may end it; None, after a moment, while its leader makes progress."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._free_for(name), timeout_s):
                 return None
-            self._turn.claimed = True
-            return self._turn
+            self._term.claimed = True
+            return self._term
 
-    def begin(self, name: str, claimed: Turn, recovered: int | None) -> Turn | None:
-        """Replace the claimed turn by a new turn, if ``recovered`` is the ledger it works on.
+    def begin(self, name: str, claimed: Term, recovered: int | None) -> Term | None:
+        """Replace the claimed term by a new term, if ``recovered`` is the ledger it works on.
 
         None when its writer was only slow and has begun another one meanwhile.
         """
@@ -49,38 +49,38 @@ class Office:
             if claimed.ledger != recovered:
                 return None
             self._begun = True
-            self._turn = Turn(name)
-            return self._turn
+            self._term = Term(name)
+            return self._term
 
-    def holds(self, turn: Turn) -> bool:
-        """Whether the turn is not over."""
+    def holds(self, term: Term) -> bool:
+        """Whether the term is not over."""
         with self._changed:
-            return turn is self._turn
+            return term is self._term
 
-    def works(self, turn: Turn, ledger: int, acked: int) -> bool:
+    def works(self, term: Term, ledger: int, acked: int) -> bool:
         """Record the writer's progress; False, with nothing recorded, when it no longer leads."""
         with self._changed:
-            if turn is not self._turn:
+            if term is not self._term:
                 return False
-            if (ledger, acked) != (turn.ledger, turn.acked):
-                turn.ledger, turn.acked, turn.progress_s = ledger, acked, time.monotonic()
+            if (ledger, acked) != (term.ledger, term.acked):
+                term.ledger, term.acked, term.progress_s = ledger, acked, time.monotonic()
             return True
 
-    def leave(self, turn: Turn) -> None:
-        """A writer ends its own turn: any client may take over at once."""
+    def leave(self, term: Term) -> None:
+        """A writer ends its own term: any client may take over at once."""
         with self._changed:
-            turn.left = True
+            term.left = True
             self._changed.notify_all()
 
-    def give_back(self, turn: Turn) -> None:
-        """Release a claim that failed, so that another client can claim the turn."""
+    def give_back(self, term: Term) -> None:
+        """Release a claim that failed, so that another client can claim the term."""
         with self._changed:
-            turn.claimed = False
+            term.claimed = False
             self._changed.notify_all()
 
     def _free_for(self, name: str) -> bool:
-        turn = self._turn
-        if turn.claimed or (not self._begun and name != self._first):
+        term = self._term
+        if term.claimed or (not self._begun and name != self._first):
             return False
-        hangs = time.monotonic() - turn.progress_s > self._patience_s
-        return turn.left or (hangs and turn.writer != name)
+        hangs = time.monotonic() - term.progress_s > self._patience_s
+        return term.left or (hangs and term.writer != name)

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Found
-from checkers.facts.wire import asked, denies, told
+from checkers.facts.wire import delivered_answers, denies, requests
 from checkers.found import whole_rows
 from checkers.rows import Bools, Rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import FrameFlag, Message, Status
 
 
-class Heard(IntEnum):
+class LinkEvent(IntEnum):
     """What happened on a recoverer's links; the name's comment says when the moment was."""
 
     FENCING = 1  # it sent a fencing LAC read: at the proxy
@@ -38,19 +38,19 @@ class Heard(IntEnum):
 LAC = -1
 """The entry id of everything about the LAC."""
 _REQUESTS = {
-    Message.FENCING_LAC_READ: Heard.FENCING,
-    Message.RECOVERY_READ: Heard.READING,
-    Message.RECOVERY_ADD: Heard.WROTE,
+    Message.FENCING_LAC_READ: LinkEvent.FENCING,
+    Message.RECOVERY_READ: LinkEvent.READING,
+    Message.RECOVERY_ADD: LinkEvent.WROTE,
 }
-_ASKING: Mapping[Message, tuple[Heard, Heard, Heard | None]] = {
-    Message.FENCING_LAC_READ: (Heard.FENCED, Heard.FENCED_EMPTY, None),
-    Message.RECOVERY_READ: (Heard.FOUND, Heard.DENIED, Heard.UNSURE),
+_ASKING: Mapping[Message, tuple[LinkEvent, LinkEvent, LinkEvent | None]] = {
+    Message.FENCING_LAC_READ: (LinkEvent.FENCED, LinkEvent.FENCED_EMPTY, None),
+    Message.RECOVERY_READ: (LinkEvent.FOUND, LinkEvent.DENIED, LinkEvent.UNSURE),
 }
 """Requests of a recovery, and the kinds of their answers: EOK, an explicit negative, anything else."""
-COLUMNS = ("heard", "ledger", "source", "bookie", "entry", "at_ns")
+COLUMNS = ("event", "ledger", "source", "bookie", "entry", "at_ns")
 
 
-def heard(frames: Rows) -> pa.Table:
+def link_events(frames: Rows) -> pa.Table:
     """A row for each moment: what it was, ledger, source, bookie (0 for requests), entry, and when (ns)."""
     parts = [
         (np.full(part.number, what), *(part[name] for name in ("ledger", "source", who, "entry", at)))
@@ -63,9 +63,9 @@ def heard(frames: Rows) -> pa.Table:
 
 
 def copied(frames: Rows, sources: list[int]) -> pa.Table:
-    """EOK answers to plain reads of some sources, on which replication rests; columns as in ``heard``."""
+    """EOK answers to plain reads of some sources, the base of replication; columns as in ``link_events``."""
     names = ("ledger", "source", "entry", "forwarded_ns")
-    parts = [_of_ledgers(part).of(delivered=Status.EOK) for part in told(frames, Message.READ)]
+    parts = [_of_ledgers(part).of(delivered=Status.EOK) for part in delivered_answers(frames, Message.READ)]
     parts = [part.where(np.isin(part["source"], sources)) for part in parts]
     columns = (ints(np.concatenate([part[name] for part in parts])) for name in names)
     return pa.table(dict(zip(("ledger", "source", "entry", "at_ns"), columns, strict=True)))
@@ -73,39 +73,39 @@ def copied(frames: Rows, sources: list[int]) -> pa.Table:
 
 def forged(frames: Rows) -> int:
     """Number of answers to recoverers that were forged by a rule of the run."""
-    asking = (part for kind in _ASKING for part in told(frames, kind))
+    asking = (part for kind in _ASKING for part in delivered_answers(frames, kind))
     return sum(int(((part["flags"] & int(FrameFlag.FORGED)) != 0).sum()) for part in asking)
 
 
-_Part = tuple[Heard, Rows, str, str]
+_Part = tuple[LinkEvent, Rows, str, str]
 """Kind, frames, and the names of the columns with the bookie and with the time."""
 
 
 def _requests(rows: Rows) -> Iterator[_Part]:
     for kind, what in _REQUESTS.items():
-        yield what, asked(rows, kind).once(_of_ledgers), "source", "received_ns"
+        yield what, requests(rows, kind).once(_of_ledgers), "source", "received_ns"
 
 
 def _answers(rows: Rows) -> Iterator[_Part]:
     for kind, (good, negative, other) in _ASKING.items():
-        for part in (part.once(_of_ledgers) for part in told(rows, kind)):
+        for part in (part.once(_of_ledgers) for part in delivered_answers(rows, kind)):
             no = denies(part["delivered"])
             yield good, part.of(delivered=Status.EOK), "bookie", "forwarded_ns"
             yield negative, part.where(no), "bookie", "forwarded_ns"
             if other is not None:
                 unsure = part.where(~no & (part["delivered"] != Status.EOK))
                 yield other, unsure, "bookie", "forwarded_ns"
-    for part in told(rows, Message.RECOVERY_ADD):
-        yield Heard.STORED, part.once(_of_ledgers).of(delivered=Status.EOK), "bookie", "forwarded_ns"
+    for part in delivered_answers(rows, Message.RECOVERY_ADD):
+        yield LinkEvent.STORED, part.once(_of_ledgers).of(delivered=Status.EOK), "bookie", "forwarded_ns"
 
 
 def _of_ledgers(rows: Rows) -> Rows:
     return rows.where(rows["ledger"] >= 0)
 
 
-def only(rows: pa.Table, *what: Heard) -> pa.Table:
+def only(rows: pa.Table, *what: LinkEvent) -> pa.Table:
     """The rows of some kinds."""
-    return picked(rows, np.isin(rows["heard"], what))
+    return picked(rows, np.isin(rows["event"], what))
 
 
 def picked(rows: pa.Table, mask: Bools) -> pa.Table:
@@ -119,36 +119,40 @@ def deciding_rows(rows: pa.Table, beyond: Spans) -> pa.Table:
     closing = np.isin(ledger, beyond.ledger)
     mask = closing & ((entry == LAC) | beyond.has(ledger, entry))
     decisive = picked(rows, mask)
-    readers = only(picked(rows, closing & ~mask), Heard.READING).group_by(["ledger", "source"]).aggregate([])
+    readers = (
+        only(picked(rows, closing & ~mask), LinkEvent.READING).group_by(["ledger", "source"]).aggregate([])
+    )
     none = pa.nulls(readers.num_rows, pa.int64()).fill_null(LAC)
-    other = [pa.nulls(readers.num_rows, pa.int64()).fill_null(Heard.READING.value)]
+    other = [pa.nulls(readers.num_rows, pa.int64()).fill_null(LinkEvent.READING.value)]
     reads = pa.table([*other, readers["ledger"], readers["source"], none, none, none], names=COLUMNS)
     both = pa.concat_tables([decisive, reads])
-    return whole_rows("heard", np.asarray(both["ledger"]), [np.asarray(both[name]) for name in COLUMNS])
+    return whole_rows("link_events", np.asarray(both["ledger"]), [np.asarray(both[name]) for name in COLUMNS])
 
 
-class Told:
+class LinkEvents:
     """The rows of :func:`deciding_rows` by ledger, kind and source."""
 
     def __init__(self, found: Found) -> None:
         self._moments: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
         self._recoverers: dict[int, set[int]] = {}
-        columns = (column.tolist() for column in found.columns("heard"))
+        columns = (column.tolist() for column in found.columns("link_events"))
         for what, ledger, source, *moment in zip(*columns, strict=True):
             self._moments.setdefault((ledger, what, source), []).append((moment[0], moment[1], moment[2]))
-            if what in (Heard.FENCING, Heard.READING):
+            if what in (LinkEvent.FENCING, LinkEvent.READING):
                 self._recoverers.setdefault(ledger, set()).add(source)
 
     def recoverers(self, ledger: int) -> list[int]:
         """Who sent a request of recovery for the ledger, ascending."""
         return sorted(self._recoverers.get(ledger, ()))
 
-    def from_bookies(self, ledger: int, what: Heard, source: int, entry: int, by_ns: int) -> frozenset[int]:
+    def from_bookies(
+        self, ledger: int, what: LinkEvent, source: int, entry: int, by_ns: int
+    ) -> frozenset[int]:
         """Bookies of which such an answer about the entry may have reached the source by that time."""
         moments = self._moments.get((ledger, what, source), ())
         return frozenset(bookie for bookie, of, at_ns in moments if of == entry and at_ns <= by_ns)
 
     def last_read_ns(self, ledger: int, source: int, entry: int, by_ns: int) -> int:
         """When the proxy had the source's last recovery read of the entry by then; ``by_ns`` without one."""
-        moments = self._moments.get((ledger, Heard.READING, source), ())
+        moments = self._moments.get((ledger, LinkEvent.READING, source), ())
         return max((at_ns for _, of, at_ns in moments if of == entry and at_ns <= by_ns), default=by_ns)
