@@ -81,7 +81,7 @@ class ChangedClientTest {
         assertEquals(1, seeded.acts());
     }
 
-    /** Whether an add to three bookies with AQ 2 is acknowledged after so many answers. */
+    /** Whether an add to three bookies with AQ 2 is acknowledged after this number of answers. */
     private static boolean acknowledgedBy(int answers) {
         DistributionSchedule.AckSet acknowledged = new RoundRobinDistributionSchedule(3, 2, 3).getAckSet();
         boolean complete = false;
