@@ -71,7 +71,7 @@ def _serving(batch: Batch) -> Columns:
 
 SERVED = LedgerFact(
     "served",
-    {"frames": ("ledger", "entry", "way", "kind", "status", "flags", "bookie", "boot", "asked_ns")},
+    "frames",
     _serving,
     key=("ledger", "life"),
 )

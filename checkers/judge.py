@@ -49,9 +49,11 @@ def judge(batches: Iterable[Batch], run: RunFacts, *, checkers: Checkers = CHECK
 
 
 def facts_of(batch: Batch, *, checkers: Checkers = CHECKERS) -> LedgerFacts:
-    """What one batch contributes to the facts of ledgers."""
+    """What one batch contributes to the facts of ledgers that its tables have."""
     tables = {
-        name: _guarded(f"fact {name}", partial(fact.of, batch)) for name, fact in _facts(checkers).items()
+        name: _guarded(f"fact {name}", partial(fact.of, batch))
+        for name, fact in _facts(checkers).items()
+        if fact.table in batch.tables
     }
     texts = {name: found.text if isinstance(found, Crashed) else found for name, found in tables.items()}
     return LedgerFacts(texts, batch.table("ledgers"))
@@ -59,9 +61,9 @@ def facts_of(batch: Batch, *, checkers: Checkers = CHECKERS) -> LedgerFacts:
 
 def combined_facts(parts: Iterable[LedgerFacts], *, checkers: Checkers = CHECKERS) -> LedgerFacts:
     """The facts of several batches, in any grouping; of none at all those of an empty batch."""
-    parts = tuple(parts) or (facts_of(Batch({}), checkers=checkers),)
+    parts = tuple(parts)
     tables = {
-        name: _combined(fact, [part.tables[name] for part in parts])
+        name: _combined(fact, [part.tables[name] for part in parts if name in part.tables])
         for name, fact in _facts(checkers).items()
     }
     return LedgerFacts(tables, pa.concat_tables([LEDGERS.empty_table(), *(part.ledgers for part in parts)]))
@@ -104,15 +106,11 @@ def _facts(checkers: Checkers) -> dict[str, LedgerFact]:
     return {fact.name: fact for checker in checkers for fact in getattr(checker, "facts", ())}
 
 
-FACTS = _facts(CHECKERS)
-"""All facts of ledgers by name."""
-
-
 def _combined(fact: LedgerFact, parts: list[pa.Table | str]) -> pa.Table | str:
     failed = [part for part in parts if isinstance(part, str)]
     if failed:
         return min(failed)
-    found = _guarded(f"fact {fact.name}", partial(fact.combined, parts))
+    found = _guarded(f"fact {fact.name}", lambda: fact.combined(parts or [fact.of(Batch({}))]))
     return found.text if isinstance(found, Crashed) else found
 
 

@@ -30,12 +30,12 @@ class LedgerFact:
 
     ``values`` are the other columns with their aggregate: ``min``, ``max`` or ``sum``. Where ``first_by`` is
     given instead, the first row of each key is kept whole, by these columns: (name, ``ascending`` or
-    ``descending``), and by the rest ascending. All columns are whole numbers. ``reads`` names the columns of
-    each table that ``rows`` asks for: no others are read.
+    ``descending``), and by the rest ascending. All columns are whole numbers. ``rows`` asks for columns of
+    one ``table``.
     """
 
     name: str
-    reads: Mapping[str, tuple[str, ...]]
+    table: str
     rows: Callable[[Batch], Columns]
     key: tuple[str, ...] = ("ledger",)
     values: Mapping[str, str] = field(default_factory=dict)

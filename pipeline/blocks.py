@@ -2,8 +2,9 @@
 
 Collecting tasks write *parts*: Arrow files in which record batch ``k`` has the rows of bucket ``k``. Then one
 task for each bucket merges the parts of all tables into ``tables/<table>/bucket=<k>/blocks.parquet``, sorted,
-and writes ``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. No row
-passes through Spark, and what a task needs of memory grows with its bucket.
+and writes ``tables/blocks/bucket=<k>/blocks.parquet``: how many rows of each table each block has. It writes
+the facts of ledgers too (:mod:`pipeline.facts`), while the rows are at hand. No row passes through Spark, and
+what a task needs of memory grows with its bucket.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from checkers.contract import Batch
+from checkers.contract import Batch, LedgerFacts
+from checkers.judge import combined_facts, facts_of
 from checkers.sets.ordering import in_order, is_sorted
 from evidence.schemas import BLOCKED, TABLES
-from pipeline.tables import write_sorted
+from pipeline.tables import write_facts, write_sorted
 from protocol.buckets import ENTRIES_PER_BLOCK, block_of, bucket_of
 from protocol.errors import EvidenceError
 
@@ -37,6 +39,10 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
 }
 _KEY = ("ledger", "block")
 _ROWS_AT_A_TIME = 65_536
+_ROWS_OF_FACTS = 200_000
+"""Of one table, whose facts are worked out together."""
+TASKS_OF_CORE = 4
+"""Tasks that share the buckets, for each core: more than one, so that no core waits long for another."""
 Columns = Mapping[str, Sequence[str]]
 """Table -> names of columns; a table that is not named is not read."""
 EVERY_COLUMN: Columns = {name: TABLES[name].names for name in BLOCKED}
@@ -94,9 +100,17 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=schema)
 
 
+def merge_all(buckets: Sequence[Bucket]) -> None:
+    """Write the tables of some buckets, one after the other."""
+    for bucket in buckets:
+        merge_parts(bucket)
+
+
 def merge_parts(bucket: Bucket) -> None:
-    """Write the tables of one bucket from the parts; the same rows give the same bytes."""
-    sizes = [_merged(bucket, name) for name in BLOCKED]
+    """Write the tables and the facts of one bucket from the parts; the same rows give the same bytes."""
+    facts: list[LedgerFacts] = []
+    sizes = [_merged(bucket, name, facts) for name in BLOCKED]
+    write_facts(bucket.tables, bucket.number, combined_facts(facts))
     sums = [(name, "sum") for name in BLOCKED]
     rows = pa.concat_tables(sizes, promote_options="default")
     index = rows.group_by(list(_KEY)).aggregate(sums).rename_columns([*_KEY, *BLOCKED])
@@ -105,8 +119,8 @@ def merge_parts(bucket: Bucket) -> None:
     write_sorted(path, index.sort_by([(name, "ascending") for name in _KEY]))
 
 
-def _merged(bucket: Bucket, name: str) -> pa.Table:
-    """Write one table of a bucket; return how many rows of it each block has."""
+def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
+    """Write one table of a bucket and add its facts; return how many rows of it each block has."""
     rows = _in_order(name, _parts(bucket, name))
     if rows.num_rows:
         path = bucket.file(name)
@@ -118,6 +132,9 @@ def _merged(bucket: Bucket, name: str) -> pa.Table:
     begin = np.flatnonzero(new)
     sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}
     sizes[name] = np.diff(np.append(begin, len(ledger)))
+    ends = np.cumsum(sizes[name])
+    for first, last in _grouped(sizes[name], _ROWS_OF_FACTS):
+        facts.append(facts_of(Batch({name: rows.slice(begin[first], ends[last - 1] - begin[first])})))
     return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes})
 
 
@@ -147,6 +164,17 @@ def taken(rows: pa.Table, order: NDArray[np.intp]) -> pa.Table:
     places = pa.array(order)
     columns = (pc.take(column, places, boundscheck=False) for column in rows.columns)
     return pa.Table.from_arrays(list(columns), schema=rows.schema)
+
+
+def shared_out(sizes: Mapping[int, int], tasks: int) -> list[list[int]]:
+    """Buckets for some tasks that have about as much to do each, the largest first in each.
+
+    A Spark task costs 0.03 s of processor time: as much as checking some ten thousand rows.
+    """
+    shares: list[list[int]] = [[] for _ in range(min(tasks, len(sizes)))]
+    for number in sorted(sizes, key=lambda number: (-sizes[number], number)):
+        min(shares, key=lambda share: sum(sizes[one] for one in share)).append(number)
+    return shares
 
 
 def rows_of(bucket: Bucket, name: str) -> int:

@@ -1,6 +1,6 @@
-"""The tasks that judge one bucket of the tables, batch by batch: facts of ledgers first, then the checks.
+"""The task that judges some buckets of the tables, batch by batch.
 
-They run in Spark workers; their memory is bounded by the size of a batch, not of the bucket.
+Runs in a Spark worker; its memory is bounded by the size of a batch, not of a bucket.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from checkers.contract import LedgerFacts, RunFacts
-from checkers.judge import FACTS, AllFound, check_all, combined_facts, facts_of, join_all
+from checkers.judge import AllFound, check_all, join_all
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import Bucket, Columns, batches
 
@@ -20,32 +20,21 @@ _UNASKED_WITHOUT_LOGS: Columns = {**_UNASKED, "operations": ("digest",)}
 
 @dataclass(frozen=True, slots=True)
 class BucketTask:
-    """One bucket, to be read in batches of at most about ``rows`` rows."""
+    """Some buckets, each to be read in batches of at most about ``rows`` rows."""
 
-    bucket: Bucket
+    buckets: tuple[Bucket, ...]
     rows: int
 
 
-def facts_of_bucket(task: BucketTask) -> LedgerFacts:
-    """What one bucket contributes to the facts of ledgers, which take less than half of a row."""
-    parts = batches(task.bucket, 2 * task.rows, read_for_facts())
-    return combined_facts(facts_of(batch) for batch in parts)
-
-
-def read_for_facts() -> Columns:
-    """The columns that facts of ledgers ask for, by table."""
-    asked: dict[str, set[str]] = {}
-    for fact in FACTS.values():
-        for table, columns in fact.reads.items():
-            asked.setdefault(table, set()).update(columns)
-    return {table: [name for name in TABLES[table].names if name in asked[table]] for table in asked}
-
-
-def check_bucket(known: bytes, task: BucketTask) -> AllFound:
-    """What every checker finds in one bucket; ``known`` are the run and its facts, pickled."""
+def check_buckets(known: bytes, task: BucketTask) -> dict[int, AllFound]:
+    """What every checker finds in each bucket; ``known`` are the run and the facts of ledgers, pickled."""
     run, facts = _unpacked(known)
-    checked = (check_all(batch, run, facts) for batch in batches(task.bucket, task.rows, asked(run)))
-    return join_all(checked)
+    return {
+        bucket.number: join_all(
+            check_all(batch, run, facts) for batch in batches(bucket, task.rows, asked(run))
+        )
+        for bucket in task.buckets
+    }
 
 
 @lru_cache(maxsize=1)

@@ -31,7 +31,7 @@ from evidence.collected import Collection, write_collection
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
-from pipeline.blocks import PARTS, Bucket, merge_parts
+from pipeline.blocks import PARTS, TASKS_OF_CORE, Bucket, merge_all, shared_out
 from pipeline.holdings import collect_holdings
 from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighbours
 from pipeline.session import Session
@@ -97,8 +97,11 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
             damage += found.damage
         session.map(
             f"merging the tables of {folder.mode}",
-            merge_parts,
-            [Bucket(tables, number) for number in range(buckets)],
+            merge_all,
+            [
+                [Bucket(tables, number) for number in numbers]
+                for numbers in shared_out(dict.fromkeys(range(buckets), 1), session.cores * TASKS_OF_CORE)
+            ],
         )
         shutil.rmtree(tables / PARTS, ignore_errors=True)
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))

@@ -19,8 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from evidence.collected import CHECKOUT
 from pipeline.jvm import GatewayJvm, cause_of
-from pipeline.workers import CHECKOUT, check_folder, check_workers, code_zip, is_local, own_address, python_of
+from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
 
 _JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")

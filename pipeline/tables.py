@@ -6,13 +6,15 @@ A new collection replaces the old one whole. :mod:`evidence.collected` says what
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from checkers.contract import LedgerFacts
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES
 
@@ -23,6 +25,14 @@ _ASCENDING = frozenset(
     )
 )
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
+_FACTS = pa.schema(
+    [
+        ("fact", pa.string()),
+        ("error", pa.string()),  # why it could not be worked out, else empty
+        ("columns", pa.list_(pa.string())),
+        ("values", pa.list_(pa.list_(pa.int64()))),
+    ]
+)
 
 
 def write_table(tables: Path, name: str, rows: pa.Table) -> int:
@@ -46,6 +56,44 @@ def greatest(tables: Path, name: str, column: str) -> int:
     parts = (group.column(at) for group in groups for at in range(group.num_columns))
     known = (part.statistics for part in parts if part.path_in_schema == column)
     return max((int(one.max) for one in known if one is not None and one.has_min_max), default=0)
+
+
+def write_facts(tables: Path, bucket: int, facts: LedgerFacts) -> None:
+    """Write what one bucket contributes to the facts of ledgers: one file, a row for each fact."""
+    path = tables / "facts" / f"{bucket:04d}.arrow"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    known = sorted(facts.tables.items())
+    columns = [[] if isinstance(fact, str) else [*fact.column_names] for _, fact in known]
+    arrays = [one.combine_chunks() for _, fact in known if not isinstance(fact, str) for one in fact.columns]
+    flat = pa.concat_arrays([pa.array([], pa.int64()), *arrays])
+    each = pa.ListArray.from_arrays(_offsets(map(len, arrays)), flat)
+    errors = [fact if isinstance(fact, str) else "" for _, fact in known]
+    values = pa.ListArray.from_arrays(_offsets(map(len, columns)), each)
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array([name for name, _ in known]), pa.array(errors), pa.array(columns, _FACTS.types[2]), values],
+        schema=_FACTS,
+    )
+    with pa.ipc.new_file(str(path), _FACTS, options=pa.ipc.IpcWriteOptions(compression="lz4")) as file:
+        file.write_batch(rows)
+
+
+def _offsets(sizes: Iterable[int]) -> pa.Array:
+    return pa.array([0, *accumulate(sizes)], pa.int32())
+
+
+def read_facts(tables: Path) -> Iterator[LedgerFacts]:
+    """What each bucket contributes to the facts of ledgers, in the order of buckets."""
+    for path in sorted((tables / "facts").glob("*.arrow")):
+        with pa.memory_map(str(path)) as file:
+            rows = pa.ipc.open_file(file).get_batch(0)
+        names, errors, columns = (rows.column(name).to_pylist() for name in ("fact", "error", "columns"))
+        known = zip(names, errors, columns, rows.column("values"), strict=True)
+        yield LedgerFacts(
+            {
+                name: error or pa.table([one.values for one in values.values], mine)
+                for name, error, mine, values in known
+            }
+        )
 
 
 @contextmanager

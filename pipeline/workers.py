@@ -22,12 +22,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from evidence.collected import CHECKOUT, sources
 from pipeline import probe
 from protocol.errors import JudgementError
 
-CHECKOUT = Path(__file__).resolve().parent.parent
-ROOMS = ("protocol", "plans", "evidence", "checkers", "pipeline")
-"""The code that tasks need; none of it imports another room."""
 PACKAGES = ("numpy", "pyarrow", "rocksdict")
 _PATIENCE_S = 300
 _MARKS = {
@@ -61,7 +59,7 @@ def code_zip(folder: Path) -> Path:
     """All code that tasks need as one zip in ``folder``; the same checkout gives the same bytes."""
     path = folder / "fencepost-code.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as whole:
-        for source in sorted(source for room in ROOMS for source in (CHECKOUT / room).rglob("*.py")):
+        for source in sources():
             name = zipfile.ZipInfo(source.relative_to(CHECKOUT).as_posix())
             whole.writestr(name, source.read_bytes(), zipfile.ZIP_DEFLATED)
     return path

@@ -57,7 +57,7 @@ def _denied(batch: Batch) -> Columns:
 
 READING = LedgerFact(
     "denied_at_the_end",
-    {"operations": (*_TIMES, "entry", "last", "kind", "outcome", "error", "flags")},
+    "operations",
     _denied,
     values={"invoked_ns": "min", "completed_ns": "max"},
 )

@@ -47,9 +47,7 @@ def _forgeries(batch: Batch) -> Columns:
     return {name: rows[name] for name in _FORGERY}
 
 
-FORGERIES = LedgerFact(
-    "forged_denials", {"frames": (*_FORGERY, "way", "kind", "flags")}, _forgeries, key=_FORGERY
-)
+FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
 """The denials of recovery reads that rules of the run forged, as they were passed on."""
 
 

@@ -31,7 +31,7 @@ from evidence.codes import NEVER, Holding
 
 LAST_READ = LedgerFact(
     "last_read",
-    {"operations": ("ledger", "entry", "kind", "outcome", "completed_ns")},
+    "operations",
     lambda batch: highest_of(batch.operations.once(delivered), "completed_ns"),
     values={"completed_ns": "max"},
 )

@@ -14,8 +14,6 @@ from checkers.ledger_facts import Columns
 from checkers.rows import Bools, Rows
 from evidence.codes import Kind, Outcome
 
-_OPERATION = ("ledger", "entry", "client", "seq", "kind", "outcome")
-
 
 def highest(parts: Callable[[Rows], tuple[Rows, ...]], column: str) -> Callable[[Batch], Columns]:
     """The highest value of each ledger in one column of some operations, and who got it: client, seq."""
@@ -53,9 +51,8 @@ def operations_fact(
     key: tuple[str, ...] = ("ledger",),
     values: Mapping[str, str] = MappingProxyType({}),
 ) -> LedgerFact:
-    """A fact of the operations that ``pick`` takes; it may ask for ``_OPERATION`` and the flags."""
+    """A fact of the operations that ``pick`` takes."""
     names = (*key, *values)
-    reads = (*dict.fromkeys((*_OPERATION, "flags", *names)),)
 
     def rows(batch: Batch) -> Columns:
         picked = pick(batch.operations)
@@ -63,7 +60,7 @@ def operations_fact(
             picked = picked.where(_new(picked, key))
         return {column: picked[column] for column in names}
 
-    return LedgerFact(name, {"operations": reads}, rows, key=key, values=values)
+    return LedgerFact(name, "operations", rows, key=key, values=values)
 
 
 def _new(rows: Rows, names: tuple[str, ...]) -> Bools:
@@ -77,7 +74,7 @@ def _new(rows: Rows, names: tuple[str, ...]) -> Bools:
 
 LAST_PASS = LedgerFact(
     "last_pass",
-    {"census": ("ledger", "pass_number")},
+    "census",
     lambda batch: {name: batch.census[name] for name in ("ledger", "pass_number")},
     values={"pass_number": "max"},
 )
@@ -85,7 +82,7 @@ LAST_PASS = LedgerFact(
 
 HIGHEST_LAC = LedgerFact(
     "highest_lac",
-    {"operations": (*_OPERATION, "lac")},
+    "operations",
     highest(lambda rows: rows.once(told_lac), "lac"),
     first_by=(("lac", "descending"),),
 )
@@ -93,7 +90,7 @@ HIGHEST_LAC = LedgerFact(
 
 HIGHEST_ACKED = LedgerFact(
     "highest_acked",
-    {"operations": _OPERATION},
+    "operations",
     highest(lambda rows: (rows.once(acked),), "entry"),
     first_by=(("entry", "descending"),),
 )
@@ -101,7 +98,7 @@ HIGHEST_ACKED = LedgerFact(
 
 HIGHEST_FORCED = LedgerFact(
     "highest_forced",
-    {"operations": _OPERATION},
+    "operations",
     highest(lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),), "entry"),
     first_by=(("entry", "descending"),),
 )
@@ -126,7 +123,7 @@ OPENED = operations_fact(
 """The ledgers of which a final open succeeded."""
 REFUSED = LedgerFact(
     "refused_at_the_end",
-    {"operations": (*_OPEN, "entry", "kind", "outcome", "flags")},
+    "operations",
     _not_opened,
     key=("ledger", "error"),
     values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},

@@ -24,7 +24,7 @@ Passes = Mapping[int, Pass]
 _TIMES = ("ledger", "pass_number", "asked_ns", "answered_ns")
 PASS_TIMES = LedgerFact(
     "pass_times",
-    {"census": _TIMES},
+    "census",
     lambda batch: {name: batch.census[name] for name in _TIMES},
     key=("ledger", "pass_number"),
     values={"asked_ns": "min", "answered_ns": "max"},

@@ -39,7 +39,7 @@ def _sent(batch: Batch) -> Columns:
 _SENT = ("ledger", "lac", "source", "seq")
 SENT_LAC = LedgerFact(
     "sent_lac",
-    {"frames": (*_SENT, "way", "kind", "flags")},
+    "frames",
     _sent,
     first_by=(("lac", "descending"),),
 )

@@ -43,7 +43,7 @@ def _recovered(batch: Batch) -> Columns:
 
 ANSWERED = LedgerFact(
     "answered_fencing",
-    {"frames": (*_ANSWER, "way", "flags", "bookie", "boot", "asked_ns")},
+    "frames",
     _answered,
     key=("ledger", "life", "status"),
     first_by=(("received_ns", "ascending"), ("seq", "ascending")),
@@ -51,19 +51,7 @@ ANSWERED = LedgerFact(
 """What each life of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
 RECOVERED = LedgerFact(
     "told_closed",
-    {
-        "operations": (
-            "ledger",
-            "result",
-            "completed_ns",
-            "client",
-            "seq",
-            "kind",
-            "outcome",
-            "flags",
-            "entry",
-        )
-    },
+    "operations",
     _recovered,
     key=("ledger", "result"),
     first_by=(("completed_ns", "ascending"),),

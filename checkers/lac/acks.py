@@ -80,11 +80,11 @@ def _sources(batch: Batch) -> Columns:
 
 WRITERS = operations_fact("writers", lambda rows: rows.once(tried), key=("ledger", "client"))
 """Who may have sent adds to each ledger."""
-LOGGED = LedgerFact("logged", {"frames": ("source",)}, _sources, key=("ledger", "source"))
+LOGGED = LedgerFact("logged", "frames", _sources, key=("ledger", "source"))
 """Whose frames are in the wire log, of any ledger (-1)."""
 FIRST_TOLD = LedgerFact(
     "first_told",
-    {"operations": ("ledger", "entry", "kind", "outcome", "lac", "completed_ns", "client", "seq")},
+    "operations",
     _received_lacs,
     key=("ledger", "lac"),
     first_by=(("completed_ns", "ascending"),),

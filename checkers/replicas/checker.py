@@ -61,7 +61,7 @@ def _received_earlier(batch: Batch) -> Columns:
 _TOLD = ("ledger", "lac")
 TOLD_EARLIER = LedgerFact(
     "told_before_final_reads",
-    {"operations": (*_TOLD, "kind", "outcome", "flags")},
+    "operations",
     _received_earlier,
     values={"lac": "max"},
 )

@@ -13,11 +13,11 @@ import pytest
 
 from bench.raw.folder import make
 from bench.raw.shape import Shape
+from evidence.collected import ROOMS
 from evidence.folder import RunFolder
 from pipeline.collect import collect
 from pipeline.judge import judge
 from pipeline.session import Session
-from pipeline.workers import ROOMS
 from tests.spark.standalone import Standalone, environment, standalone
 
 ROOT = Path(__file__).resolve().parents[2]

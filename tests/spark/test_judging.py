@@ -169,6 +169,20 @@ def test_tables_that_are_missing_or_spoiled_are_no_verdict(session: Session, tmp
     assert not folder.verdict_json.exists()
 
 
+def test_tables_made_by_other_code_are_no_verdict(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The facts of ledgers are in them, and may rest on other rules."""
+    folder = make(tmp_path, CLEAN)
+    collect(session, folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.judge.code_stamp", lambda: "of today")
+        with pytest.raises(EvidenceError, match="were made by other code") as error:
+            judge(session, folder)
+    assert error.value.remedy == f"`fencepost check {folder.path}` makes them again"
+    assert judge(session, folder).verdict is Verdict.VALID
+
+
 def test_a_collection_that_fails_leaves_the_former_tables(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

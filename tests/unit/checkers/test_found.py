@@ -110,7 +110,7 @@ def test_marks_come_back():
 
 FIRST_ADD = LedgerFact(
     "first_add",
-    {"operations": ("ledger", "entry", "seq")},
+    "operations",
     lambda batch: {name: batch.operations[name] for name in ("ledger", "entry", "seq")},
     first_by=(("entry", "descending"),),
 )
@@ -140,9 +140,7 @@ class Broken:
 
     def __init__(self, where):
         self.where = where
-        fact = LedgerFact(
-            "torn", {"operations": ("ledger",)}, lambda _: self._act("fact", {"ledger": np.empty(0)})
-        )
+        fact = LedgerFact("torn", "operations", lambda _: self._act("fact", {"ledger": np.empty(0)}))
         self.facts = (fact,)
 
     def check(self, batch, facts, run):
