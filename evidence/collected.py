@@ -16,7 +16,7 @@ from typing import Any
 from evidence.folder import RunFolder, read_json, write_json
 from protocol.errors import EvidenceError
 
-FORMAT = 6
+FORMAT = 5
 _SUMMARY = "collected.json"
 CHECKOUT = Path(__file__).resolve().parent.parent
 ROOMS = ("protocol", "plans", "evidence", "checkers", "pipeline")
@@ -62,4 +62,4 @@ def read_collection(folder: RunFolder) -> Collection:
             f"{path} has format {tree.get('format')!r}, not {FORMAT}",
             remedy=f"`fencepost check {folder.path}` makes them again",
         )
-    return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]), tree["code"])
+    return Collection(int(tree["buckets"]), dict(tree["rows"]), tuple(tree["damage"]), tree.get("code", ""))
