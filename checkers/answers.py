@@ -28,15 +28,13 @@ from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
 from checkers.facts.damage import damage_to, shortcomings
 from checkers.facts.disks import altered, copied_disks
-from checkers.facts.holders import ADDS, lives
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import Version
-from checkers.facts.wire import denies, proven_answers_about_entries, source_name
+from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries, source_name
 from checkers.facts.wording import bookie_name, entries_text, ledger_text, time_text
-from checkers.found import Row, first_rows
+from checkers.found import Row, first_rows, kept
 from checkers.ledger_facts import Columns
 from checkers.rows import Rows
-from checkers.sets.capping import kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict

@@ -31,9 +31,8 @@ from checkers.facts.promises import (
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
-from checkers.found import ledger_rows, set_rows
+from checkers.found import capped, ledger_rows, set_rows
 from checkers.rows import Rows
-from checkers.sets.capping import capped
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict

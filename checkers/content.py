@@ -17,8 +17,7 @@ from checkers.facts.ledgers import LAST_PASS, histories, last_pass
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.putback import of_one_life
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text
-from checkers.found import ledger_rows, mark_rows, set_rows
-from checkers.sets.capping import capped
+from checkers.found import capped, ledger_rows, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof

@@ -15,7 +15,7 @@ for a rule over the rows of many ledgers: only the conclusion has them all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Ints, Spans, ints, runs, sweep
+from evidence.findings import Finding
 from protocol.addresses import MAX_BOOKIES
 
 FOUND = pa.schema(
@@ -38,6 +39,8 @@ FOUND = pa.schema(
 )
 _NOTHING = FOUND.empty_table()
 _BITS = 62
+KEPT = 100
+"""Findings kept for each kind, class and ledger; the counts beside them stay exact."""
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
 Columns = Sequence[NDArray[Any]]
 
@@ -298,3 +301,27 @@ def _as_rows(ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[In
     proofs = np.stack(proof, axis=1).tolist() if proof else [()] * len(ledger)
     numbers = zip(ledger.tolist(), first.tolist(), last.tolist(), count.tolist(), proofs, strict=True)
     return (Row(*row[:4], tuple(row[4])) for row in numbers)
+
+
+def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The first ``KEPT`` of each (kind, class, ledger), in the order given."""
+    seen: Counter[tuple[str, str, int]] = Counter()
+    kept = []
+    for finding in findings:
+        key = (finding.kind, finding.loss, finding.ledger)
+        seen[key] += 1
+        if seen[key] <= KEPT:
+            kept.append(finding)
+    return tuple(kept)
+
+
+def room_for(kind_and_ledger: tuple[str, int], taken: Counter[tuple[str, int]]) -> bool:
+    """Whether one more of this (kind, ledger) would be kept; counts it. Spares making the others."""
+    taken[kind_and_ledger] += 1
+    return taken[kind_and_ledger] <= KEPT
+
+
+def kept(rows: Iterable[Row]) -> Iterator[Row]:
+    """The first ``KEPT`` rows of each ledger, for findings of one kind and class."""
+    taken: Counter[tuple[str, int]] = Counter()
+    return (row for row in rows if room_for(("", row.ledger), taken))

@@ -20,7 +20,7 @@ from checkers.facts.ledgers import histories
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, ledger_text
-from checkers.sets.capping import capped
+from checkers.found import capped
 from checkers.sets.spans import Bools, Ints
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import illegal_move, malformed

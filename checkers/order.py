@@ -21,9 +21,8 @@ from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.putback import of_one_life
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
-from checkers.found import ledger_rows, set_rows, span_rows
+from checkers.found import capped, ledger_rows, set_rows, span_rows
 from checkers.rows import Rows
-from checkers.sets.capping import capped
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict

@@ -18,7 +18,7 @@ from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, entries_text, ledger_text, listed, some_notes
-from checkers.sets.capping import capped
+from checkers.found import capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
 from protocol.quorums import Quorums

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,10 @@ from evidence.schemas import TABLES
 Found = TypeVar("Found")
 Bools = NDArray[np.bool_]
 Places = NDArray[np.intp]
+
+
+_ITSELF = object()
+"""Stands for rows that are a part of themselves: a cycle would keep them until the collector comes."""
 
 
 class _Columns(dict[str, NDArray[Any]]):
@@ -43,7 +47,7 @@ class Rows(Mapping[str, NDArray[Any]]):
         """The rows ``at`` these places, in that order; without them all rows."""
         self._columns, self._at = columns, at
         self._taken: dict[str, NDArray[Any]] = columns if at is None else {}
-        self._parts: dict[tuple[str, int], Rows] = {}
+        self._parts: dict[tuple[str, int], Rows | None] = {}
         self._known: dict[Callable[[Rows], Any], Any] = {}
         self.number: int = columns.table.num_rows if at is None else len(at)
 
@@ -77,15 +81,19 @@ class Rows(Mapping[str, NDArray[Any]]):
         for name, value in values.items():
             key = name, int(value)
             if key not in rows._parts:
-                rows._parts[key] = rows.where(rows[name] == int(value))
-            rows = rows._parts[key]
+                part = rows.where(rows[name] == int(value))
+                rows._parts[key] = None if part is rows else part
+            known = rows._parts[key]
+            rows = rows if known is None else known
         return rows
 
     def once(self, function: Callable[[Rows], Found]) -> Found:
         """``function`` of these rows, worked out once."""
         if function not in self._known:
-            self._known[function] = function(self)
-        found: Found = self._known[function]
+            answer: Any = function(self)
+            self._known[function] = _ITSELF if answer is self else answer
+        known: Any = self._known[function]
+        found: Found = known if known is not _ITSELF else cast("Found", self)
         return found
 
     def _picked(self, at: Places) -> Rows:

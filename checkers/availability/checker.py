@@ -19,13 +19,11 @@ from checkers.availability.unreadable import READING, Reading, findings, is_deni
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import life_of
 from checkers.facts.damage import shortcomings
-from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories
+from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
-from checkers.facts.passes import PASS_TIMES, passes
 from checkers.facts.wording import entries_text, ledger_text, some_notes
-from checkers.found import FOUND, set_rows, span_rows
+from checkers.found import FOUND, capped, set_rows, span_rows
 from checkers.rows import Rows
-from checkers.sets.capping import capped
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict

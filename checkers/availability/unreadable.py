@@ -15,8 +15,8 @@ import numpy as np
 from checkers.contract import Batch, LedgerFact, RunFacts
 from checkers.facts.boots import life_of
 from checkers.facts.health import Health
+from checkers.facts.ledgers import Passes
 from checkers.facts.parts import final
-from checkers.facts.passes import Passes
 from checkers.facts.versions import Version
 from checkers.facts.wording import bookie_name, entries_text, ledger_text, listed, time_text
 from checkers.facts.write_sets import holders

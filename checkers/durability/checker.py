@@ -32,9 +32,8 @@ from checkers.durability.fates import FACTS, LOST, beyond_end, fates_of, promise
 from checkers.durability.holders import By, Holders, by, holders_of, inside
 from checkers.durability.known import knowledge
 from checkers.facts.damage import damage_to, shortcomings
-from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories
+from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
-from checkers.facts.passes import passes
 from checkers.facts.promises import (
     PROMISES,
     acknowledged_in,
@@ -47,10 +46,9 @@ from checkers.facts.putback import put_back_notes, put_back_text
 from checkers.facts.versions import DELETED
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed
 from checkers.facts.write_sets import holders
-from checkers.found import set_rows, whole_rows
+from checkers.found import room_for, set_rows, whole_rows
 from checkers.ledger_facts import value_at
 from checkers.rows import Rows
-from checkers.sets.capping import room_for
 from checkers.sets.spans import Ints, Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict

@@ -24,8 +24,7 @@ from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
-from checkers.facts.rules import rule_text
-from checkers.facts.wire import answers, denies
+from checkers.facts.wire import answers, denies, rule_text
 from checkers.facts.wording import bookie_name, counted, entries_text, time_text
 from checkers.facts.write_sets import gathered
 from checkers.found import whole_rows

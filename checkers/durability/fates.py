@@ -17,9 +17,8 @@ import pyarrow as pa
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.holders import acknowledged, by, inside, on_disks, outside
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import HIGHEST_LAC, RELEASED, highest_of, histories
+from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
-from checkers.facts.passes import PASS_TIMES, Pass, passes
 from checkers.facts.promises import promises_of
 from checkers.facts.write_sets import gathered, holders
 from checkers.found import set_rows

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checkers.contract import Batch
-from checkers.facts.holders import ADDS, lives
 from checkers.facts.parts import entries_of
-from checkers.facts.wire import answers, is_sure
+from checkers.facts.wire import ADDS, answers, is_sure, lives
 from checkers.rows import Rows
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import Holding, Status

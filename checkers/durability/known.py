@@ -12,8 +12,7 @@ from checkers.facts.boots import Boot, boots_of
 from checkers.facts.damage import damage_to
 from checkers.facts.disks import Copied, altered, copied_disks, fallen, outlasted
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import histories
-from checkers.facts.passes import passes
+from checkers.facts.ledgers import histories, passes
 from evidence.codes import NEVER
 
 _LOG_READ = "log_read"

@@ -41,11 +41,6 @@ def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
     return found
 
 
-def readable(copies: Mapping[int, Copied]) -> frozenset[int]:
-    """The lives whose disks were read."""
-    return frozenset(life for life, copied in copies.items() if not copied.why_not)
-
-
 def fallen(run: RunFacts) -> frozenset[int]:
     """Lives that a recorded fault ended, uncleanly, by a fault that may take what they had acknowledged.
 

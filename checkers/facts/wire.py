@@ -7,6 +7,7 @@ answer of protocol V2 that fits more than one request is a bound: it may speak f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract import RunFacts
+from checkers.facts.boots import life_of
 from checkers.facts.wording import bookie_name, client_name
 from checkers.rows import Bools, Rows
 from checkers.sets.spans import Ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
-from protocol.addresses import MAX_BOOKIES
+from protocol.addresses import MAX_BOOKIES, link_name
 
+ADDS = (Message.ADD, Message.RECOVERY_ADD)
 UNPROVEN = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
 UNSURE_KIND = FrameFlag.UNCORRELATED | FrameFlag.AMBIGUOUS
 LOOK_ALIKE: Mapping[Message, Message] = {
@@ -80,17 +83,31 @@ def denies(status: NDArray[Any]) -> Bools:
     return np.isin(status, EXPLICIT_NEGATIVES)
 
 
-def codes(kind: int, one: NDArray[Any] | int, other: NDArray[Any] | int = 0) -> Ints:
-    """A kind of moment with two small numbers a row (source and bookie, bookie and boot), as one number."""
-    high, low = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
-    return np.atleast_1d(np.int64(kind << 32) | (high << np.int64(16)) | low)
-
-
-def decoded(who: int) -> tuple[int, int, int]:
-    """(kind, one, other) of a code."""
-    return who >> 32, (who >> 16) & 0xFFFF, who & 0xFFFF
-
-
 def source_name(run: RunFacts, number: int) -> str:
     """The name of a link's source: a bookie that asks other bookies, or a client."""
     return bookie_name(run, number) if number <= MAX_BOOKIES else client_name(run, number)
+
+
+def lives(rows: Rows) -> Ints:
+    """The life of each frame's bookie; meaningless where the boot is not known."""
+    return np.asarray(life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64)))
+
+
+def link_text(run: RunFacts, source: int, bookie: int) -> str:
+    """``writer-b2``."""
+    return link_name(source_name(run, source), bookie_name(run, bookie))
+
+
+def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:
+    """``fault 3 (forge recoverer-b1)`` where the fault is known by its proof, else the rule and its link."""
+    link = link_text(run, source, bookie)
+    for fault in run.faults:
+        if any(said.get("link") == link and said.get("number") == rule for said in _proofs(fault)):
+            return f"fault {fault['fault']} ({fault['kind']} {fault['target']}, rule {rule} of link {link})"
+    return f"rule {rule} of link {link}"
+
+
+def _proofs(fault: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What each phase of a fault's life left as its proof."""
+    phases = json.loads(fault["proof"] or "{}")
+    return (said for said in phases.values() if isinstance(said, dict))

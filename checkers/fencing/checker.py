@@ -17,10 +17,9 @@ import pyarrow as pa
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import life_name
 from checkers.facts.damage import damage_to, shortcomings
-from checkers.facts.holders import lives
 from checkers.facts.ledgers import RELEASED
 from checkers.facts.parts import acked
-from checkers.facts.wire import proven_answers, source_name
+from checkers.facts.wire import lives, proven_answers, source_name
 from checkers.facts.wording import (
     client_name,
     counted,
@@ -40,10 +39,9 @@ from checkers.fencing.fences import (
     status_name,
     story,
 )
-from checkers.found import Row, first_rows, span_rows
+from checkers.found import Row, first_rows, kept, span_rows
 from checkers.ledger_facts import value_at
 from checkers.rows import Bools, Rows
-from checkers.sets.capping import kept
 from checkers.sets.spans import LAST_ENTRY, Ints, ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict

@@ -15,10 +15,9 @@ import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import bookie_of, boots_of, life_name
-from checkers.facts.holders import lives
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import flagged
-from checkers.facts.wire import is_sure, source_name
+from checkers.facts.wire import is_sure, lives, source_name
 from checkers.facts.wording import bookie_name, client_name, operation_text, time_text
 from checkers.ledger_facts import Columns
 from checkers.sets.spans import Ints

@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checkers.facts.wording import counted
-from checkers.sets.capping import capped
+from checkers.found import capped
 from evidence.codes import Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict

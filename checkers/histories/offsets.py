@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checkers.facts.wording import listed
-from checkers.sets.capping import capped
+from checkers.found import capped
 from evidence.codes import Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict

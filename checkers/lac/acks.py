@@ -40,10 +40,9 @@ from checkers.facts.wording import (
     operation_text,
     time_text,
 )
-from checkers.found import Row, first_rows, span_rows
+from checkers.found import Row, first_rows, kept, span_rows
 from checkers.ledger_facts import Columns, value_at
 from checkers.rows import Rows
-from checkers.sets.capping import kept
 from checkers.sets.spans import Bools, Ints, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding

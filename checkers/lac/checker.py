@@ -23,12 +23,11 @@ from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import entries_of, identified, told_lac
 from checkers.facts.unrecorded import SENT_LAC, acked_below_sent, unrecorded
 from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
-from checkers.found import ledger_rows, set_rows
+from checkers.found import capped, ledger_rows, set_rows
 from checkers.lac.acks import FACTS, TABLES, TOO_SOON, UNACKED, check_acks, conclude_acks, tried, unjudged
 from checkers.lac.strays import OUTSIDE, check_strays, stray_findings
 from checkers.ledger_facts import value_at
 from checkers.rows import Rows
-from checkers.sets.capping import capped
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict

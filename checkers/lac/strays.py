@@ -19,9 +19,8 @@ from checkers.facts.versions import Version
 from checkers.facts.wire import proven_answers_about_entries
 from checkers.facts.wording import bookie_name, client_name, entries_text, ledger_text, listed, time_text
 from checkers.facts.write_sets import holders
-from checkers.found import Row, first_rows
+from checkers.found import Row, first_rows, kept
 from checkers.rows import Rows
-from checkers.sets.capping import kept
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import Message, Status
 from evidence.findings import Finding

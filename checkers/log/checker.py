@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from checkers.facts.wording import counted, listed
+from checkers.found import capped
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.edges import Edge, Edges, all_edges
 from checkers.log.findings import PROPERTY, cycle_findings
@@ -20,7 +21,6 @@ from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
 from checkers.log.reads import read_findings
 from checkers.log.versions import Versions, version_orders
 from checkers.log.within import Groups, update_findings, within_findings
-from checkers.sets.capping import capped
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.findings import Finding, Judgement, Verdict

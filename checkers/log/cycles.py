@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from checkers.found import KEPT
 from checkers.log.components import Knots, Part, apart, components, knots, parts
 from checkers.log.edges import Edge, Edges, with_process
 from checkers.log.models import CLASSES, CycleClass, Shape, classify, hides, implies
 from checkers.log.witness import Cycle, Search, Work, pairs
-from checkers.sets.capping import KEPT
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Transactions
 

@@ -19,14 +19,13 @@ from checkers.facts.damage import shortcomings
 from checkers.facts.ledgers import histories
 from checkers.facts.wire import source_name
 from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed, time_text
-from checkers.found import BOOKIE_WORDS, Row, bookies_in, set_rows
+from checkers.found import BOOKIE_WORDS, Row, bookies_in, capped, set_rows
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.decisions import AssessedClose, Assessment, Grounds, decided
 from checkers.recovery.differences import Difference, differences
 from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, link_events
 from checkers.recovery.writers import Writers, writer_rows
 from checkers.recovery.written import unstored_rows, written_rows
-from checkers.sets.capping import capped
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict

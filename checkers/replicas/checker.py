@@ -21,9 +21,8 @@ from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import boots_of
 from checkers.facts.damage import shortcomings
 from checkers.facts.health import Health
-from checkers.facts.ledgers import RELEASED, highest_of, histories
+from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import flagged, told_lac
-from checkers.facts.passes import PASS_TIMES, Pass, passes
 from checkers.facts.versions import Version
 from checkers.facts.wording import (
     bookie_name,
@@ -34,14 +33,13 @@ from checkers.facts.wording import (
     some_notes,
     time_text,
 )
-from checkers.found import set_rows
+from checkers.found import capped, set_rows
 from checkers.ledger_facts import Columns
 from checkers.replicas.copies import Short, Shown, copies, due_entries, in_force, shorts
 from checkers.replicas.moved import NOT_COPIED, Move, moves
 from checkers.replicas.repair import Mark, Repair, repair_by
 from checkers.replicas.unending import Tries, failed_tries, promised
 from checkers.replicas.unmarked import NOT_MARKED, UNMARKED, Absence, absences, owed, removed_early
-from checkers.sets.capping import capped
 from checkers.sets.spans import Spans
 from evidence.codes import Flag
 from evidence.findings import Finding, Judgement, Verdict

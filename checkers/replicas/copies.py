@@ -14,8 +14,8 @@ from operator import or_
 
 import numpy as np
 
+from checkers.facts.ledgers import Pass
 from checkers.facts.parts import entries_of, signed
-from checkers.facts.passes import Pass
 from checkers.facts.versions import Version
 from checkers.facts.write_sets import holders
 from checkers.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.contract import RunFacts
-from checkers.facts.passes import Pass
+from checkers.facts.ledgers import Pass
 from checkers.facts.versions import Version
 from checkers.replicas.copies import in_force
 from checkers.replicas.repair import Mark, Repair

@@ -10,6 +10,7 @@ from __future__ import annotations
 from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.damage import shortcomings
 from checkers.facts.ledgers import histories
+from checkers.found import capped
 from checkers.servers.differences import differences
 from checkers.servers.evidence import (
     LOG_READ,
@@ -20,7 +21,6 @@ from checkers.servers.evidence import (
     repaired_answers,
 )
 from checkers.servers.rules import PROPERTY, RULES
-from checkers.sets.capping import capped
 from evidence.findings import Judgement, Verdict
 
 _UP = ("listening", "registered", "answering")
