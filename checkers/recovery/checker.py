@@ -23,16 +23,16 @@ from checkers.found import BOOKIE_WORDS, Row, bookies_in, capped, set_rows
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.decisions import AssessedClose, Assessment, Grounds, decided
 from checkers.recovery.differences import Difference, differences
-from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, link_events
+from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, lac_rows, link_events
 from checkers.recovery.writers import Writers, writer_rows
-from checkers.recovery.written import unstored_rows, written_rows
+from checkers.recovery.written import given_rows, unstored_rows, written_rows
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import MAX_BOOKIES
 
 ENDED_TOO_SOON, FENCED_TOO_FEW = Assessment.ENDED_TOO_SOON.value, Assessment.FENCED_TOO_FEW.value
-NOT_WRITTEN_BACK = Assessment.NOT_WRITTEN_BACK.value
+NOT_WRITTEN_BACK, NOT_READ = Assessment.NOT_WRITTEN_BACK.value, Assessment.NOT_READ.value
 WROTE_BACK_UNREAD = "wrote_back_unread"
 
 
@@ -45,7 +45,7 @@ class Recovery:
 
     name = "recovery"
     tables: tuple[str, ...] = ("frames", "ledgers", "operations")
-    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, NOT_WRITTEN_BACK, WROTE_BACK_UNREAD)
+    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, NOT_WRITTEN_BACK, NOT_READ, WROTE_BACK_UNREAD)
     facts: tuple[LedgerFact, ...] = ()
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -56,7 +56,12 @@ class Recovery:
         rows, sources = link_events(batch.frames), np.unique(batch.frames["source"])
         bookies = sources[(sources > 0) & (sources <= MAX_BOOKIES)]
         found = Found.of(
-            *([deciding_rows(rows, beyond), unstored_rows(rows, closes)] if rows.num_rows else []),
+            *(
+                [deciding_rows(rows, beyond), unstored_rows(rows, closes), given_rows(rows, closes)]
+                if rows.num_rows
+                else []
+            ),
+            lac_rows(batch.frames),
             *(writer_rows(batch, ledger) if closes else []),
             set_rows("sources", Spans.of_entries(_SOURCES, bookies)),
             forged=forged(batch.frames),
@@ -124,13 +129,10 @@ class _Recoveries:
         self.writers = Writers(found, run)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
         clients = sorted(guarded | set(found.spans("sources").entries().tolist()))
-        unstored: dict[int, dict[int, list[Row]]] = {}
-        for row in found.firsts("unstored", 2):
-            number, source, *_ = row.proof
-            unstored.setdefault(number, {}).setdefault(source, []).append(row)
+        unstored, given = _by_source(found.firsts("unstored", 2)), _by_source(found.firsts("given", 2))
         told = LinkEvents(found)
         self.cases = [
-            decided(close, told, self.writers, clients, unstored.get(number, {}))
+            decided(close, told, self.writers, clients, unstored.get(number, {}), given.get(number, {}))
             for number, close in enumerate(closes_by_recovery(facts.once(histories), run.bookies))
         ]
 
@@ -141,8 +143,9 @@ class _Recoveries:
                 yield self._ended_too_soon(case)
             elif case.assessment is Assessment.FENCED_TOO_FEW:
                 yield self._fenced_too_few(case)
-            elif case.assessment is Assessment.NOT_WRITTEN_BACK:
+            elif case.assessment in (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ):
                 yield from self._not_written_back(case)
+                yield from self._not_read(case)
         yield from map(self._unread, self.found.firsts("unread", 1))
 
     def _ended_too_soon(self, case: AssessedClose) -> Finding:
@@ -214,7 +217,7 @@ class _Recoveries:
 
     def _not_written_back(self, case: AssessedClose) -> Iterator[Finding]:
         close, ack = case.close, case.close.version.shape[2]
-        closer = next(one for one in case.recoverers if one.ends(close) and one.fences(close))
+        closer = _closer(case)
         source = source_name(self.run, closer.source)
         for row in closer.unstored:
             ledger, first, last, count, (_, _, *words) = row
@@ -235,6 +238,26 @@ class _Recoveries:
                     f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
                     f"recovery adds of entry {first} were acknowledged to {source} by "
                     f"{self._bookies(stored)} (AQ {ack})",
+                ),
+            )
+
+    def _not_read(self, case: AssessedClose) -> Iterator[Finding]:
+        close, closer = case.close, _closer(case)
+        source = source_name(self.run, closer.source)
+        closed = f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry}"
+        for first, last in closer.skipped:
+            yield Finding(
+                property=Recovery.name,
+                kind=NOT_READ,
+                ledger=close.ledger,
+                first_entry=first,
+                last_entry=last,
+                count=last - first + 1,
+                text=f"{closed} without a read of {entries_text(first, last)}",
+                proof=(
+                    *_closed(case, self.run),
+                    f"the highest LAC that an answer to fencing brought {source} is {closer.lac}",
+                    f"no positive answer to a recovery read of entry {first} had reached {source} by then",
                 ),
             )
 
@@ -261,6 +284,19 @@ class _Recoveries:
                 f"no positive answer to a read of entry {first} had been passed on to {source} by then",
             ),
         )
+
+
+def _closer(case: AssessedClose) -> Grounds:
+    """The first recoverer that had the answers for the end and for fencing."""
+    return next(one for one in case.recoverers if one.ends(case.close) and one.fences(case.close))
+
+
+def _by_source(rows: Iterable[Row]) -> dict[int, dict[int, list[Row]]]:
+    """Rows whose proofs begin with the number of a close and a source, by both."""
+    found: dict[int, dict[int, list[Row]]] = {}
+    for row in rows:
+        found.setdefault(row.proof[0], {}).setdefault(row.proof[1], []).append(row)
+    return found
 
 
 def _closed(case: AssessedClose, run: RunFacts) -> Iterator[str]:

@@ -56,12 +56,15 @@ def _positions(ensemble: tuple[int, ...], bookies: Collection[int]) -> list[int]
 class Close:
     """A move from IN_RECOVERY to CLOSED, or what may have been such a move.
 
-    ``began_ns`` is when the recovery's metadata was written at the earliest. ``ensembles`` is empty
-    where a version that matters was not seen or is malformed: such a close cannot be judged.
+    ``began_ns`` is when the recovery's metadata was written at the earliest. ``last_fragment`` is the highest
+    first entry of a last fragment in recovery: a recoverer takes the entries before it as confirmed.
+    ``ensembles`` is empty where a version that matters was not seen or is malformed: such a close cannot be
+    judged.
     """
 
     version: Version
     began_ns: int
+    last_fragment: int
     ensembles: tuple[Ensemble, ...]
 
     @property
@@ -101,7 +104,8 @@ def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterato
         if new and _may_be_recovered(chain[: at + 1]):
             versions = _in_recovery(chain[: at + 1])
             began_ns = min((seen.earliest_ns for seen in versions[1:]), default=0)
-            yield Close(version, began_ns, _ensembles(versions, version.last_entry + 1, numbers))
+            last = max((seen.fragments[-1][0] for seen in versions[1:] if seen.fragments), default=0)
+            yield Close(version, began_ns, last, _ensembles(versions, version.last_entry + 1, numbers))
 
 
 def _may_be_recovered(chain: tuple[Version, ...]) -> bool:

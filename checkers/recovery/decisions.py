@@ -28,6 +28,7 @@ class Assessment(Enum):
     ENDED_TOO_SOON = "ended_too_soon"
     FENCED_TOO_FEW = "fenced_too_few"
     NOT_WRITTEN_BACK = "not_written_back"
+    NOT_READ = "not_read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Grounds:
     ``own`` is the recoverer itself where it is a bookie: its answers to itself cross no link.
     ``unstored`` are rows of :func:`checkers.recovery.written.unstored_rows`: entries that it had been given
     by recovery reads until the close, and whose adds fewer than AQ bookies had acknowledged by then.
+    ``skipped`` are the entries (first, last) between ``lac``, the highest that an answer to fencing gave it,
+    and the end that no recovery read had given it until the close.
     """
 
     source: int
@@ -49,6 +52,8 @@ class Grounds:
     fenced_empty: frozenset[int]
     own: frozenset[int]
     unstored: Sequence[Row]
+    skipped: Sequence[tuple[int, int]]
+    lac: int
     went_on_ns: int
 
     def ends(self, close: Close) -> bool:
@@ -82,19 +87,22 @@ def decided(
     writers: Writers,
     clients: Collection[int],
     unstored: Mapping[int, Sequence[Row]],
+    given: Mapping[int, Sequence[Row]],
 ) -> AssessedClose:
     """Rule on one close.
 
-    ``clients`` are the bookies that run a client and may recover by themselves; ``unstored`` is by source.
+    ``clients`` are the bookies that run a client and may recover by themselves; ``unstored`` and ``given``
+    (rows of :func:`checkers.recovery.written.given_rows`) are by source.
     """
     if not close.ensembles:
         return AssessedClose(close, Assessment.UNSEEN)
     recoverers = tuple(
-        _grounds(close, source, told, unstored.get(source, ())) for source in told.recoverers(close.ledger)
+        _grounds(close, source, told, unstored.get(source, ()), given.get(source, ()))
+        for source in told.recoverers(close.ledger)
     )
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
     fenced = [grounds for grounds in ended if grounds.fences(close)]
-    closer = next((grounds for grounds in fenced if not grounds.unstored), None)
+    closer = next((grounds for grounds in fenced if not (grounds.unstored or grounds.skipped)), None)
     if closer is not None:
         assessment = Assessment.LEGAL
     elif writers.may_have_closed(
@@ -111,7 +119,8 @@ def decided(
         assessment = Assessment.UNSEEN
     else:
         fewer = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
-        assessment = Assessment.NOT_WRITTEN_BACK if fenced else fewer
+        lacking = Assessment.NOT_WRITTEN_BACK if fenced and fenced[0].unstored else Assessment.NOT_READ
+        assessment = lacking if fenced else fewer
     return AssessedClose(close, assessment, recoverers, closer)
 
 
@@ -123,12 +132,15 @@ def _alone(close: Close, bookie: int) -> bool:
     )
 
 
-def _grounds(close: Close, source: int, told: LinkEvents, unstored: Sequence[Row]) -> Grounds:
+def _grounds(
+    close: Close, source: int, told: LinkEvents, unstored: Sequence[Row], given: Sequence[Row]
+) -> Grounds:
     def heard(kind: LinkEvent, entry: int, by_ns: int) -> frozenset[int]:
         return told.from_bookies(close.ledger, kind, source, entry, by_ns)
 
     # Fencing was over when it read the entry after the end.
     went_on_ns = told.last_read_ns(close.ledger, source, close.beyond, close.by_ns)
+    lac = told.highest_lac(close.ledger, source, close.by_ns)
     return Grounds(
         source=source,
         denied=heard(LinkEvent.DENIED, close.beyond, close.by_ns),
@@ -138,5 +150,22 @@ def _grounds(close: Close, source: int, told: LinkEvents, unstored: Sequence[Row
         fenced_empty=heard(LinkEvent.FENCED_EMPTY, LAC, went_on_ns),
         own=frozenset({source} if source <= MAX_BOOKIES else ()),
         unstored=unstored,
+        skipped=_skipped(close, source, lac, given),
+        lac=lac,
         went_on_ns=went_on_ns,
     )
+
+
+def _skipped(close: Close, source: int, lac: int, given: Sequence[Row]) -> Sequence[tuple[int, int]]:
+    """The entries from the LAC to the end that no recovery read gave a client; none without a LAC.
+
+    A recovering bookie may have read the entries from itself, and have a LAC that no answer carried.
+    """
+    if lac < 0 or source <= MAX_BOOKIES:
+        return ()
+    found, entry = [], max(lac + 1, close.last_fragment)
+    for row in given:
+        if row.first > entry:
+            found.append((entry, row.first - 1))
+        entry = max(entry, row.last + 1)
+    return [*found, (entry, close.version.last_entry)] if entry <= close.version.last_entry else found

@@ -71,6 +71,18 @@ def copied(frames: Rows, sources: list[int]) -> pa.Table:
     return pa.table(dict(zip(("ledger", "source", "entry", "at_ns"), columns, strict=True)))
 
 
+def lac_rows(frames: Rows) -> pa.Table:
+    """LACs that answers to fencing brought to a source: ledger, source, when (ns), and the LAC."""
+    parts = [
+        _of_ledgers(part).of(delivered=Status.EOK)
+        for part in delivered_answers(frames, Message.FENCING_LAC_READ)
+    ]
+    parts = [part.where(part["lac"] >= 0) for part in parts]
+    names = ("ledger", "source", "forwarded_ns", "lac")
+    columns = [ints(np.concatenate([part[name] for part in parts])) for name in names]
+    return whole_rows("lac", columns[0], columns)
+
+
 def forged(frames: Rows) -> int:
     """Number of answers to recoverers that were forged by a rule of the run."""
     asking = (part for kind in _ASKING for part in delivered_answers(frames, kind))
@@ -130,11 +142,14 @@ def deciding_rows(rows: pa.Table, beyond: Spans) -> pa.Table:
 
 
 class LinkEvents:
-    """The rows of :func:`deciding_rows` by ledger, kind and source."""
+    """The rows of :func:`deciding_rows` by ledger, kind and source, and those of :func:`lac_rows`."""
 
     def __init__(self, found: Found) -> None:
         self._moments: dict[tuple[int, int, int], list[tuple[int, int, int]]] = {}
         self._recoverers: dict[int, set[int]] = {}
+        self._lacs: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for ledger, source, at_ns, lac in zip(*(one.tolist() for one in found.columns("lac")), strict=True):
+            self._lacs.setdefault((ledger, source), []).append((at_ns, lac))
         columns = (column.tolist() for column in found.columns("link_events"))
         for what, ledger, source, *moment in zip(*columns, strict=True):
             self._moments.setdefault((ledger, what, source), []).append((moment[0], moment[1], moment[2]))
@@ -156,3 +171,8 @@ class LinkEvents:
         """When the proxy had the source's last recovery read of the entry by then; ``by_ns`` without one."""
         moments = self._moments.get((ledger, LinkEvent.READING, source), ())
         return max((at_ns for _, of, at_ns in moments if of == entry and at_ns <= by_ns), default=by_ns)
+
+    def highest_lac(self, ledger: int, source: int, by_ns: int) -> int:
+        """The highest LAC that an answer to fencing may have brought the source by then, -1 for none."""
+        lacs = self._lacs.get((ledger, source), ())
+        return max((lac for at_ns, lac in lacs if at_ns <= by_ns), default=-1)

@@ -46,6 +46,15 @@ def unstored_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
     return first_rows("unstored", ledger, entry[short], like=[close[short], source[short]], proof=proof)
 
 
+def given_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
+    """Entries up to its end that recovery reads had given before a close; like close and source."""
+    keys = ["close", "source", "entry"]
+    given = _until(only(rows, LinkEvent.FOUND), closes).group_by(keys, use_threads=False).aggregate([])
+    close, source, entry = (_numbers(given, name) for name in keys)
+    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close]
+    return first_rows("given", ledger, entry, like=[close, source], proof=[])
+
+
 def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
     """The rows before a close, of entries up to its end, with the close's number; a row for each close."""
     known = np.array([(one.ledger, one.by_ns, one.version.last_entry) for one in closes], dtype=np.int64)

@@ -30,6 +30,7 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("dirty_created", b"Created dirty file in"),
     ("dirty_kept", b"irty file already exists in"),
     ("flush_failed", b"Exception flushing ledgers"),
+    ("entry_log_compacted", b" after compaction"),
     ("journal_replay", b"- Replaying journal "),
     ("journal_replayed", b"Finished replaying journal"),
     ("journal_failed", b"Exception while replaying journals"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from checkers.contract import RunFacts
 from evidence.codes import Direction, Flag, Holding, Kind, Message, Outcome, Proof, Status
-from tests.histories.asking import ENOENTRY, add, plain_read, recovery, write_back
+from tests.histories.asking import ENOENTRY, add, fencing, plain_read, recovery, write_back
 from tests.histories.asking import answered as answer
 from tests.histories.asking import recovered as recovered_ledger
 from tests.histories.lives import boot, copied, fault, fenced, on_disk, server, took
@@ -227,6 +227,12 @@ on_the_wire(
     "recovery/not_written_back",
     [recovered_ledger(11), NOT_BACK, answer("reader", "b1", write_back(11), at=23)],
     lawful=[recovered_ledger(11), recovery(11, found=(11,))],
+)
+LAC_9 = answer("reader", "b1", fencing(), at=11, lac=9)
+on_the_wire(
+    "recovery/not_read",
+    [recovered_ledger(11), LAC_9, recovery(11, found=(11,))],
+    lawful=[recovered_ledger(11), LAC_9, recovery(11, found=(10, 11))],
 )
 UNREAD = [
     one

@@ -73,6 +73,7 @@ class Tale:
             flags=self.dice.choice(ODD) if self.chance(0.1) else 0,
             boot=self.dice.choice((1, 1, 2, 2, 3, 0)),
             asked_ns=NEVER if self.chance(0.03) else max(1, self.now_ns - self.dice.choice((0, 1, 20))),
+            lac=self.dice.choice((-1, 0, 0, 1)) if entry < 0 else -1,
         )
 
 
@@ -83,7 +84,7 @@ def random_recoveries(seed: int) -> tuple[list[Fact], RunFacts]:
     for ledger in (1, 2):
         shape = dice.choice(SHAPES)
         ensemble = [f"b{number}" for number in dice.sample(BOOKIES, shape[0])]
-        end = dice.choice((-1, 0, 1, 2))
+        end = dice.choice((-1, 0, 1, 2, 2))
         tale.now_ns = 10
         _writer(tale, ledger)
         for _ in range(dice.choice((0, 1, 1, 2))):

@@ -85,7 +85,7 @@ def test_the_histories_have_everything_that_can_be_ruled():
         wrong, rulings = twins.recovery(history, run)
         seen.update({*rulings, *(kind for kind, _, _ in [*wrong, *twins.answered(history, run)])})
     kinds = (
-        *("ended_too_soon", "fenced_too_few", "not_written_back", "wrote_back_unread"),
+        *("ended_too_soon", "fenced_too_few", "not_written_back", "not_read", "wrote_back_unread"),
         *("denied_own_ack", "limbo_not_shown"),
     )
     assert all(seen[name] > 15 for name in (*RULINGS, *kinds)), seen

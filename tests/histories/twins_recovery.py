@@ -135,15 +135,16 @@ def answered_at_once(history: list[Fact], ledger: int, client: int) -> int:
     )
 
 
-def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str, list[int]]:
-    """What the close is, and the entries that its first recoverer did not write back."""
+def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str, list[tuple[str, int]]]:
+    """What the close is, and the entries that its first recoverer did not write back, or did not read."""
     close = versions[-1]
     ledger, entry, by_ns = close["ledger"], close["last_entry"] + 1, close["latest_ns"]
     named = in_recovery(versions)
     if named is None:
         return "unseen", []
     named = [{**version, "beyond": entry} for version in named]
-    ended_at_all, short = False, []
+    ended_at_all = False
+    short: list[tuple[str, int]] = []
     for source in recoverers(history, ledger):
         own = {source} if source < 100 else set()
         read = reached(history, ledger, source, Message.RECOVERY_READ, entry)
@@ -162,7 +163,8 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
         ended = any(has_ended(version, denied | own, run) for version in named)
         ended_at_all |= ended
         if ended and any(has_fenced(version, known | own, run) for version in named):
-            lacking = list(unstored(history, close, source))
+            lacking = [("not_written_back", entry) for entry in unstored(history, close, source)]
+            lacking += [("not_read", entry) for entry in skipped(history, close, named[1:], source)]
             if not lacking:
                 return "legal", []
             short = short or lacking
@@ -178,7 +180,7 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
     if not recoverers(history, ledger):
         return "unseen", []
     if short:
-        return "not_written_back", short
+        return "lacking", short
     return ("fenced_too_few" if ended_at_all else "ended_too_soon"), []
 
 
@@ -194,6 +196,25 @@ def unstored(history: list[Fact], close: Row, source: int) -> Iterator[int]:
             for kind in (Message.RECOVERY_READ, Message.RECOVERY_ADD)
         )
         if given and len(stored) + (source < 100) < close["ack_quorum"]:
+            yield entry
+
+
+def skipped(history: list[Fact], close: Row, before: list[Row], source: int) -> Iterator[int]:
+    """Entries between the highest LAC that a client got and the end that it was not given by the close."""
+    lacs = [
+        row["lac"]
+        for row in reached(history, close["ledger"], source, Message.FENCING_LAC_READ, -1)
+        if row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"]
+    ]
+    confirmed = [version["fragments"][-1]["first_entry"] - 1 for version in before]
+    lac = max(lacs, default=-1)
+    if lac < 0 or source < 100:
+        return
+    for entry in range(max(lac, *confirmed, -1) + 1, close["last_entry"] + 1):
+        given = reached(history, close["ledger"], source, Message.RECOVERY_READ, entry)
+        if not any(
+            row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"] for row in given
+        ):
             yield entry
 
 
@@ -229,8 +250,8 @@ def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
                 things[what, ledger, versions[-1]["last_entry"] + 1] += 1
             if what == "fenced_too_few":
                 things[what, ledger, -1] += 1
-            for entry in short:
-                things[what, ledger, entry] += 1
+            for kind, entry in short:
+                things[kind, ledger, entry] += 1
         for entry in unread(history, ledger, run):
             things["wrote_back_unread", ledger, entry] += 1
     return things, rulings

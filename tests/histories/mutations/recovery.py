@@ -24,6 +24,12 @@ def nobody_elses(case):
     return recovered(case) and (case.end >= case.acked or (case.tried == case.acked and everywhere))
 
 
+def lac_of_fencing(case):
+    """The highest LAC that an answer to fencing brought, -1 for none."""
+    answers = [row for row in case.rows("frames") if is_answer(row, Message.FENCING_LAC_READ)]
+    return max((row["lac"] for row in answers), default=-1)
+
+
 def kept_from_reader():
     return {"delivered": int(Status.NONE), "forwarded_ns": NEVER, "flags": int(FrameFlag.DROPPED)}
 
@@ -137,7 +143,10 @@ def what_was_read_is_swallowed(case, dice):
         ),
         **kept_from_reader(),
     )
-    return history, span("recovery/wrote_back_unread", entry, entry)
+    unread = span("recovery/wrote_back_unread", entry, entry)
+    skipped = span("recovery/not_read", entry, entry)
+    counts = lac_of_fencing(case) >= 0 and entry <= case.end and nobody_elses(case)
+    return history, unread | skipped if counts else unread
 
 
 @operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
@@ -161,6 +170,27 @@ def recovery_adds_are_acknowledged_by_too_few(case, dice):
         **kept_from_reader(),
     )
     return history, span("recovery/not_written_back", entry, entry) if nobody_elses(case) else set()
+
+
+@operator("only a recoverer can have set the end", of=lawful, only=("recovery", "answers"))
+def recovery_begins_one_entry_too_late(case, dice):
+    """As if the LAC had been one entry higher: that entry is neither read nor written back."""
+    lac = lac_of_fencing(case)
+    given = [
+        row["entry"]
+        for row in case.rows("frames")
+        if is_answer(row, Message.RECOVERY_READ) and row["delivered"] == Status.EOK
+    ]
+    first = min(given, default=-1)
+    if lac < 0 or first != lac + 1 or first > case.end:
+        return case.history, set()
+    kinds = (Message.RECOVERY_READ, Message.RECOVERY_ADD)
+    history = [
+        (table, row)
+        for table, row in case.history
+        if table != "frames" or row["kind"] not in kinds or row["entry"] != first
+    ]
+    return history, span("recovery/not_read", first, first) if nobody_elses(case) else set()
 
 
 def reads_of_ones_own(case):

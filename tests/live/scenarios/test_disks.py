@@ -59,6 +59,14 @@ def test_what_survives_a_kill_survives_a_loss_of_power(
     run.assert_nothing_left()
 
 
+@pytest.mark.long
+def test_nothing_that_was_acknowledged_or_forced_is_lost_with_the_power_of_all_bookies(
+    fencepost: Start,
+) -> None:
+    run, _ = as_stated(fencepost, ("power-cut",), "journal", document="soak")
+    run.assert_nothing_left()
+
+
 def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(
     fencepost: Start,
     tmp_path: Path,

@@ -19,6 +19,7 @@ from tests.live.scenarios.stating import as_stated
         ("unprotected", ["deletion"]),
         ("protected", ["replicas-counted"]),
         pytest.param("unprotected", ["rack-lost", "write-refused"], marks=pytest.mark.long),
+        pytest.param("journal", ["compaction"], marks=pytest.mark.long),
         pytest.param("protected", ["incarnation", "bit-rot", "damage-spreads"], marks=pytest.mark.long),
         pytest.param(
             "journal", ["write-errors", "placement-repaired", "metadata-wiped"], marks=pytest.mark.long

@@ -23,7 +23,7 @@ VARIANTS = {
     "keys": ("protected", ("damaged-key", "key-lost", "never-boots")),
     "one fence among several": (
         "protected",
-        ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused"),
+        ("lost-fence-twice", "lost-fence-unwritten", "lost-fence-refused", "lost-fence-grouped"),
     ),
     "idle checkpoints": (
         "journal",

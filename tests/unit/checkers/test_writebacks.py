@@ -56,6 +56,49 @@ def test_an_entry_read_above_the_end_need_not_be_written_back():
     assert found(recovered(5), *facts) == []
 
 
+def begun_at(lac, *parts):
+    return [answered("reader", "b1", fencing(), at=9, lac=lac), *parts]
+
+
+def test_recovery_reads_every_entry_after_the_lac_that_fencing_gave_it():
+    parts = [recovered(5), recovery(5, found=(4, 5))]
+    assert found(*begun_at(3, *parts)) == []
+    assert found(*begun_at(1, *parts)) == [("not_read", 2, 3)]
+    assert told(*begun_at(1, *parts)).findings[0].proof[1:] == (
+        "the highest LAC that an answer to fencing brought reader is 1",
+        "no positive answer to a recovery read of entry 2 had reached reader by then",
+    )
+
+
+def test_a_gap_and_an_end_that_were_not_read_are_two_findings():
+    parts = begun_at(0, recovered(7), recovery(7, found=(1, 3, 4)))
+    assert found(*parts) == [("not_read", 2, 2), ("not_read", 5, 7)]
+
+
+def test_the_highest_lac_counts_that_reached_the_recoverer():
+    parts = [recovered(5), recovery(5, found=(5,))]
+    assert found(*begun_at(2, answered("reader", "b2", fencing(), at=9, lac=4), *parts)) == []
+    lost = swallowed("reader", "b2", fencing(), at=9, lac=4)
+    assert found(*begun_at(2, lost, *parts)) == [("not_read", 3, 4)]
+    other = answered("observer", "b2", fencing(), at=9, lac=4)
+    assert found(*begun_at(2, other, *parts)) == [("not_read", 3, 4)]
+
+
+def test_entries_before_the_last_fragment_are_confirmed():
+    fragments = {0: ("b1", "b2", "b3"), 5: ("b1", "b2", "b3")}
+    parts = [recovered(5, fragments=fragments), recovery(5, found=(5,))]
+    assert found(*begun_at(2, *parts)) == []
+
+
+def test_without_a_lac_nothing_is_known_of_where_recovery_began():
+    assert found(recovered(5), recovery(5, found=(5,))) == []
+
+
+def test_a_recovering_bookie_may_have_read_from_itself():
+    parts = [recovered(5), recovery(5, source="b3", found=(5,))]
+    assert found(answered("b3", "b1", fencing(), at=9, lac=2), *parts) == []
+
+
 def acknowledges(fact, *bookies):
     row = fact[1]
     same = (row["kind"], row["way"]) == (write_back(0)[0], Direction.ANSWER)

@@ -6,6 +6,9 @@ import org.apache.bookkeeper.proto.BookkeeperInternalCallbacks;
 
 /** A bookie confirms that a ledger is synced without a sync. */
 public final class ForceNotSynced {
+    /** {@code BookieImpl.METAENTRY_ID_FORCE_LEDGER}: the server answers no callback with another entry. */
+    private static final long FORCE_LEDGER = -0x4000;
+
     private ForceNotSynced() {}
 
     /** Confirms at once. */
@@ -17,7 +20,7 @@ public final class ForceNotSynced {
         if (!Seeds.act("force-not-synced", ledger)) {
             return false;
         }
-        done.writeComplete(0, ledger, -1, null, context);
+        done.writeComplete(0, ledger, FORCE_LEDGER, null, context);
         return true;
     }
 }
