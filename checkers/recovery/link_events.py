@@ -74,7 +74,7 @@ def copied(frames: Rows, sources: list[int]) -> pa.Table:
 def lac_rows(frames: Rows) -> pa.Table:
     """LACs that answers to fencing brought to a source: ledger, source, when (ns), and the LAC."""
     parts = [
-        _of_ledgers(part).of(delivered=Status.EOK)
+        part.once(_of_ledgers).of(delivered=Status.EOK)
         for part in delivered_answers(frames, Message.FENCING_LAC_READ)
     ]
     parts = [part.where(part["lac"] >= 0) for part in parts]
