@@ -1,4 +1,4 @@
-"""``scripts/bench scenarios``: the series of all scenarios, one run after the other, until all are done.
+"""``scripts/bench scenarios``: the series of all scenarios, until all are done.
 
 What is done is kept and never done again, also when its result was not as expected: a run that is
 repeated until it fits proves nothing. A changed plan is another plan and is measured again.
@@ -7,9 +7,7 @@ repeated until it fits proves nothing. A changed plan is another plan and is mea
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 
 import click
@@ -18,15 +16,16 @@ from bench.kept import Kept
 from bench.rows import Row, merged, read_rows, rows_of, write_rows
 from bench.table import PART, series_table
 from bench.units import stated_units
+from cli.options import PARALLEL
 from evidence.folder import remove_run
 from harness.campaigns.controls import control_lines
 from harness.experiments.experiment import Experiment
-from harness.judging import judging
-from harness.narrator import Narrator
-from harness.preparing import Prepared, prepare
+from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.running import Policy, run_all
+from harness.experiments.workers import WorkerPool
+from harness.preparing import prepare
 from harness.provenance import CHECKOUT
 from harness.request import default_results
-from harness.run import run
 from harness.vocabulary import loads, words
 from plans.load import find, load
 from plans.models import Plan
@@ -34,12 +33,12 @@ from plans.names import bookie_names
 from protocol.errors import EvidenceError, FencepostError, JudgementError, PrerequisiteError, UsageError
 from protocol.exit_codes import ExitCode
 from reports.marks import put
-from reports.trials import ENDED_EARLY, Trial, settings_text, trials
+from reports.trials import ENDED_EARLY, Trial, settings_text, stored_trial
 
-_OURS = (PrerequisiteError, EvidenceError, JudgementError)
+_OURS = {error.__name__ for error in (PrerequisiteError, EvidenceError, JudgementError)}
 """Errors that say nothing of a scenario: the series ends and can be taken up again."""
-
-CarryOut = Callable[[Experiment], Trial]
+_RUN_S = 3600.0
+"""Time for recording one run, rounds included, and for judging it."""
 
 
 @click.command("scenarios")
@@ -49,6 +48,7 @@ CarryOut = Callable[[Experiment], Trial]
 @click.option("--again", is_flag=True, help="Forget what is kept of the scenarios named with --only.")
 @click.option("--bookkeeper", "versions", multiple=True, metavar="VERSION", help="A release (repeatable).")
 @click.option("--protocol", type=click.Choice(["V2", "V3"]), help="Only this wire protocol.")
+@PARALLEL
 @click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/series.")
 @click.option(
     "--document",
@@ -63,6 +63,7 @@ def command(
     again: bool,
     versions: tuple[str, ...],
     protocol: str | None,
+    parallel: int,
     results: Path | None,
     document: Path,
 ) -> None:
@@ -77,7 +78,7 @@ def command(
             with kept.alone():
                 if again:
                     click.echo(f"forgotten: {kept.drop(units)} runs")
-                for line in run_units(units, kept, lambda group: carrying_out(group, place)):
+                for line in run_units(units, kept, lambda waiting: carrying_out(waiting, place, parallel)):
                     click.echo(line)
         found = [trial for _, trial in kept.measured(units)]
         stated = stated_units() if only or versions or protocol or quick else units
@@ -116,53 +117,52 @@ def run_units(
     kept: Kept,
     carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
 ) -> Iterator[str]:
-    """Run what is not kept yet, scenario by scenario; a line for each run."""
+    """Run what is not kept yet; a line for each run."""
     waiting = [unit for unit in units if not kept.has(unit)]
     yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
-    done = 0
-    for _, group in groupby(waiting, key=lambda unit: unit.scenario):
-        for unit, trial in carrying(list(group)):
-            kept.add(unit, trial)
-            done += 1
-            stated = "as expected" if trial.as_stated == trial.rounds else f"NOT as expected: {trial.why}"
-            yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
+    for done, (unit, trial) in enumerate(carrying(waiting), start=1):
+        kept.add(unit, trial)
+        stated = "as expected" if trial.as_stated == trial.rounds else f"NOT as expected: {trial.why}"
+        yield f"{done} of {len(waiting)}  {unit}  {trial.took_s:.1f} s  {stated}"
 
 
-def carrying_out(units: Sequence[Experiment], results: Path) -> Iterator[tuple[Experiment, Trial]]:
-    """Run and judge units one after the other on one Spark session; an error of a run is its result.
+def carrying_out(
+    units: Sequence[Experiment], results: Path, parallel: int = 1
+) -> Iterator[tuple[Experiment, Trial]]:
+    """Run units, ``parallel`` at a time, and judge them on one Spark session.
 
-    Of runs with the expected result only the first of each kind keeps its folder.
+    An error of a run is its result. Of runs with the expected result only the first of each kind keeps its
+    folder.
     """
-    narrator = Narrator(quiet=True)
     results.mkdir(parents=True, exist_ok=True)
-    with judging(results) as judge:
-        for unit in units:
-            began = time.monotonic()
-            prepared = prepare(unit.request(results))
-            try:
-                result = run(prepared, judge, narrator)
-            except _OURS:
-                raise
-            except FencepostError as error:
-                yield unit, _ended_early(prepared, unit.mode, str(error), time.monotonic() - began)
+    of = {unit.key: unit for unit in units}
+    with WorkerPool(results, results, run_s=_RUN_S, parallel=parallel) as pool:
+        for outcome in run_all(units, pool.carry_out, Policy(parallel=parallel), stop=pool.stop):
+            unit = of[outcome.key]
+            if outcome.error in _OURS or outcome.came is Status.IMPOSSIBLE:
+                raise FencepostError(f"{unit}: {outcome.why}", remedy="mend it and start the series again")
+            if outcome.came in (Status.ERROR, Status.HUNG):
+                yield unit, _ended_early(unit, outcome, results)
                 continue
-            (trial,) = trials([result])
+            run = results / outcome.folder
+            trial = stored_trial(run, unit.mode, outcome.took_s)
             if trial.as_stated == trial.rounds and unit.number > 1:
-                remove_run(results, result.path)
+                remove_run(results, run)
             yield unit, trial
 
 
-def _ended_early(prepared: Prepared, mode: str, why: str, took_s: float) -> Trial:
+def _ended_early(unit: Experiment, outcome: Outcome, results: Path) -> Trial:
+    prepared = prepare(unit.request(results))
     plan = prepared.plan
     bookies = bookie_names(plan.cluster.bookies)
     return Trial(
         scenario=plan.name,
-        mode=mode,
+        mode=unit.mode,
         releases=" ".join(sorted({plan.cluster.versions.get(one, prepared.version) for one in bookies})),
         settings=settings_text(plan.vary),
         rounds=plan.rounds,
         as_stated=0,
         verdict=ENDED_EARLY,
-        took_s=round(took_s, 1),
-        why=why,
+        took_s=outcome.took_s,
+        why=outcome.why,
     )

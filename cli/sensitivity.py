@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import click
@@ -13,7 +12,14 @@ from cli.options import PARALLEL, QUIET, RESULTS
 
 
 @click.command("sensitivity")
-@click.argument("name", default="gate", shell_complete=of_campaigns)
+@click.option(
+    "--campaign",
+    "name",
+    default="gate",
+    show_default=True,
+    shell_complete=of_campaigns,
+    help="The campaign: `gate`, `nightly`, `explore`, another, or a YAML file.",
+)
 @click.option(
     "--defect",
     "names",
@@ -46,7 +52,7 @@ def command(
     results: Path | None,
     quiet: bool,
 ) -> int:
-    """Run the campaign NAME with each seeded defect, one after the other, until a run shows an anomaly.
+    """Run a campaign with each seeded defect, one after the other, until a run shows an anomaly.
 
     Each run is stored when it ends, so that it can be killed and started again at any time. The table says
     for each defect: caught, noticed (unknown or an error only), missed, or never acted. Exit codes: 0 each
@@ -64,8 +70,8 @@ def command(
         if wanted not in defects():
             raise click.UsageError(unknown("seeded defect", wanted, defects()))
     campaign = load_campaign(name)
-    with tempfile.TemporaryDirectory() as plans:
-        units = units_of(campaign.model_copy(update={"matrix": None}), plans=Path(plans), version=version)
+    place = (results or default_results()) / "sensitivity" / campaign.name
+    units = units_of(campaign.model_copy(update={"matrix": None}), plans=place / "plans", version=version)
     known = {unit.scenario for unit in units}
     for scenario in set(scenarios) - known:
         raise click.UsageError(unknown("scenario of the campaign", scenario, known))
@@ -74,7 +80,7 @@ def command(
     return measure(
         units,
         names or tuple(defects()),
-        (results or default_results()) / "sensitivity" / campaign.name,
+        place,
         Policy(total_s=total_s, parallel=parallel),
         about=about,
         run_s=campaign.limits.run_s,

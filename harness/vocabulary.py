@@ -28,8 +28,9 @@ import workloads.many_ledgers
 import workloads.recover_all
 import workloads.recovery
 import workloads.striped  # noqa: F401  # each registers its workload
-from nemesis.registry import FAULTS
-from plans.steps import Vocabulary, vocabulary
+from cluster import disks
+from nemesis.registry import FAULTS, NeedsMachine
+from plans.steps import Vocabulary, faults_in, vocabulary
 from workloads.registry import WORKLOADS
 
 
@@ -41,3 +42,18 @@ def words() -> Vocabulary:
 def loads() -> dict[str, type[BaseModel]]:
     """Every workload by name, with its parameter model."""
     return {name: workload.params for name, workload in WORKLOADS.items()}
+
+
+def offered_faults() -> frozenset[str]:
+    """The names of all faults that this machine supports."""
+    return frozenset(
+        name for name in faults_in(words()) if name in FAULTS and unavailable_reason(name) is None
+    )
+
+
+def unavailable_reason(name: str) -> str | None:
+    """Why this machine does not have the fault, or None when it seems to."""
+    fault = FAULTS[name]
+    if name == "power_loss" and (reason := disks.unavailable_reason("ext4")) is not None:
+        return reason
+    return fault.unavailable_reason() if isinstance(fault, NeedsMachine) else None

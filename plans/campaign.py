@@ -64,6 +64,18 @@ class Runs(Params):
         )
 
 
+class Explored(Params):
+    """Plans that :mod:`plans.exploring` draws, one run each, from the seeds ``first_seed`` on.
+
+    ``profile`` is a YAML file's path; None is the profile of ``fencepost explore``. What the machine lacks is
+    left out of the plans, so root has others than a user.
+    """
+
+    runs: int = Field(ge=1, le=1000)
+    first_seed: int = Field(default=1, ge=1)
+    profile: Path | None = None
+
+
 class Limits(Params):
     """Time limits in seconds: of the campaign (None: unlimited), and of one run, which is then ended."""
 
@@ -79,7 +91,7 @@ class Keep(Params):
 
 
 class Campaign(Params):
-    """The whole file: ``runs``, or the cells of a ``matrix``, or both.
+    """The whole file: ``runs``, the cells of a ``matrix``, plans that are drawn (``explore``), or several.
 
     ``resume``: an unfinished campaign is continued. ``unfinished`` is the meaning of runs for which the
     time was too short: ``later`` (they run when it is resumed) or ``fail``. ``unknown`` is the number of
@@ -90,6 +102,7 @@ class Campaign(Params):
     about: str = ""
     runs: tuple[Runs, ...] = ()
     matrix: Matrix | None = None
+    explore: Explored | None = None
     limits: Limits = Field(default_factory=Limits)
     resume: bool = True
     unfinished: Literal["later", "fail"] = "later"

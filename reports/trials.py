@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from evidence.findings import Verdict
+from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
 from plans.comparison import Shown
 from reports.results import ModeResult, RunResult
@@ -68,6 +70,24 @@ def trial(scenario: str, result: ModeResult) -> Trial:
         shown=result.comparison.shown,
         took_s=round(result.took_s, 1),
         why="" if result.comparison.met else result.comparison.reasons[0],
+    )
+
+
+def stored_trial(run: Path, mode: str, took_s: float) -> Trial:
+    """The same from the folder of a run that is concluded; ``EvidenceError`` when it is not."""
+    facts = RunFolder(run / mode).run()
+    told = read_json(run / "verdict.json")["modes"][mode]
+    return Trial(
+        scenario=facts["scenario"],
+        mode=mode,
+        releases=releases_text(facts),
+        settings=settings_text(facts["plan"].get("vary", {})),
+        rounds=told["rounds"],
+        as_stated=told["as_stated"],
+        verdict=told["verdict"],
+        shown=tuple(Shown(**one) for one in told["shown"]),
+        took_s=took_s,
+        why="" if told["met"] else told["reasons"][0],
     )
 
 

@@ -16,7 +16,7 @@ from evidence.findings import Verdict
 from harness.judging import Judge, judging
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
-from harness.vocabulary import loads, words
+from harness.vocabulary import loads, offered_faults, unavailable_reason, words
 from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
@@ -28,7 +28,6 @@ from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from search.coverage import Coverage, exercised
-from search.offers import offered_faults, unavailable_reason
 from search.running import ERROR, Ended, carry_out
 from search.showing import coverage_tables, duration, what_to_do
 from search.status import Status

@@ -10,8 +10,10 @@ from cluster.versions import DEFAULT_VERSION
 from evidence.seeding import modified_text
 from harness.campaigns.controls import Settings, control_runs, setting_text
 from harness.experiments.experiment import Experiment, digest_of
-from harness.vocabulary import loads, words
+from harness.vocabulary import loads, offered_faults, words
 from plans.campaign import Campaign, Runs
+from plans.exploring.generate import GenerateOptions, generate
+from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load
 from plans.matrix import cells, plan_of
 from plans.models import Plan
@@ -23,11 +25,12 @@ from protocol.errors import UsageError
 def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> list[Experiment]:
     """Every run, each once: the first seed of all before the second of any.
 
-    The plans of a matrix are written into the folder ``plans``. ``version`` goes before those of the file.
+    The plans of a matrix and those that are drawn are written into the folder ``plans``. ``version`` goes
+    before those of the file.
     ``UsageError`` when nothing is left, for instance because no plan has the mode.
     """
     listed = (unit for runs in campaign.runs for unit in _of(runs, version))
-    found = dict.fromkeys([*listed, *_of_matrix(campaign, plans, version)])
+    found = dict.fromkeys([*listed, *_written(campaign, plans, version)])
     if not found:
         raise UsageError(
             f"the campaign {campaign.name} has no run", remedy="look at its scenarios, modes and `without`"
@@ -77,16 +80,30 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
             )
 
 
-def _of_matrix(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
-    for cell in cells(campaign.matrix) if campaign.matrix else ():
+def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
+    for name, seed, text in (*_of_matrix(campaign), *_drawn(campaign, version)):
         plans.mkdir(parents=True, exist_ok=True)
-        file = plans / f"{cell.name}.yaml"
-        file.write_text(plan_text(plan_of(cell)), encoding="utf-8")
+        file = plans / f"{name}.yaml"
+        file.write_text(text, encoding="utf-8")
         plan = load(file, words(), workloads=loads())
+        release = version or plan.cluster.version or DEFAULT_VERSION
         for mode in plan.modes:
-            yield Experiment(
-                plan.name, mode, version or DEFAULT_VERSION, (), 1, 1, digest_of(plan), str(file)
-            )
+            yield Experiment(plan.name, mode, release, (), 1, seed, digest_of(plan), str(file))
+
+
+def _of_matrix(campaign: Campaign) -> Iterator[tuple[str, int, str]]:
+    for cell in cells(campaign.matrix) if campaign.matrix else ():
+        yield cell.name, 1, plan_text(plan_of(cell))
+
+
+def _drawn(campaign: Campaign, version: str | None) -> Iterator[tuple[str, int, str]]:
+    asked = campaign.explore
+    if asked is None:
+        return
+    profile = load_profile(asked.profile or DEFAULT)
+    options = GenerateOptions(offered_faults(), version=version)
+    for seed in range(asked.first_seed, asked.first_seed + asked.runs):
+        yield f"{profile.name}-{seed}", seed, plan_text(generate(profile, seed, options))
 
 
 def _modified(plan: Plan) -> str:

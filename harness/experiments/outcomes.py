@@ -28,7 +28,7 @@ class Outcome:
     ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
     the first reason where the outcome was not as expected, ``repeat`` the command that repeats it; ``tries``
     counts the runs it took, ``took_s`` is the wall time of the last. ``acted`` is how often the run's seeded
-    defects acted.
+    defects acted. ``error`` names the class of the error that ended the run early, or its judging.
     """
 
     key: str
@@ -45,6 +45,7 @@ class Outcome:
     took_s: float = 0.0
     tries: int = 1
     acted: int = 0
+    error: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """A plain tree; :func:`from_json` reads it back."""

@@ -83,6 +83,7 @@ def _record(tree: Tree, results: Path) -> Tree:
         answer["error"] = {
             "came": came,
             "why": f"{error}",
+            "error": type(error).__name__,
             "remedy": error.remedy,
             "exit_code": error.exit_code,
         }
@@ -98,7 +99,7 @@ def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:
         path = results / tree["folder"]
         told = _told(judge_recorded(FoundRun(path, modes_of(path)), judge, Narrator(quiet=True)))
     except FencepostError as error:
-        told = {"came": Status.ERROR, "why": f"{error}"}
+        told = {"came": Status.ERROR, "why": f"{error}", "error": type(error).__name__}
     return {**tree, **told}
 
 

@@ -233,7 +233,7 @@ class WorkerPool:
         self._warm_up()
         answer = self._recorders.record(experiment.request(self._results), timeout_s=self._run_s)
         error = answer.pop("error", None)
-        return {**answer, "came": error["came"], "why": error["why"]} if error else answer
+        return {**answer, **{key: error[key] for key in ("came", "why", "error")}} if error else answer
 
     def _warm_up(self) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""

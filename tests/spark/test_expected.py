@@ -11,9 +11,13 @@ import pytest
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import compare_with_plan
+from harness.narrator import Narrator
+from harness.run import conclude
 from pipeline.collect import collect
 from pipeline.judge import judge
 from plans.comparison import Comparison
+from reports.results import ModeResult, RunResult
+from reports.trials import stored_trial, trial
 from tests.spark.rawfolder import Story, make
 from tests.spark.test_sealed import Inline
 
@@ -47,6 +51,20 @@ def compared(
     verdict = judged(folder)
     assert verdict.verdict is Verdict.ANOMALY
     return compare_with_plan(verdict, folder)
+
+
+def test_a_stored_run_counts_in_a_series_as_the_run_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.run.write_page", lambda run: run.path)  # it needs more of a run than there is
+    story = Story(LOST.ledgers, lost=LOST.lost, refused=(MAIN,))
+    for number, one in enumerate((LOST, story)):
+        folder = make(tmp_path / str(number), one, required=("durability",), plan=PLAN)
+        verdict = judged(folder)
+        result = ModeResult(folder.mode, folder, verdict, compare_with_plan(verdict, folder), took_s=1.5)
+        run = folder.path.parent
+        conclude(RunResult(folder.run()["scenario"], 1, run, [result]), Narrator(quiet=True))
+        assert stored_trial(run, folder.mode, 1.5) == trial(folder.run()["scenario"], result)
 
 
 def test_the_expected_loss_is_as_expected(tmp_path: Path) -> None:

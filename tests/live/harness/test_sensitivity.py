@@ -20,7 +20,8 @@ def test_a_table_says_which_defects_a_campaign_finds(
     file = tmp_path / "short.yaml"
     file.write_text(ONE_RUN, encoding="utf-8")
     markdown = tmp_path / "table.md"
-    wanted = ("sensitivity", str(file), "--defect", "fence-ignored", "--defect", "auditor-skips-ledger")
+    defects = ("--defect", "fence-ignored", "--defect", "auditor-skips-ledger")
+    wanted = ("sensitivity", "--campaign", str(file), *defects)
     first = fencepost(*wanted, "--markdown", str(markdown))
     code, text = first.finish()
     first.assert_nothing_left()

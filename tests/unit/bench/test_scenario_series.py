@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from bench.table import PART, series_table
 from bench.units import stated_units
 from harness.campaigns.controls import control_lines
 from harness.experiments.experiment import Experiment
+from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.vocabulary import words
 from plans.comparison import Shown
 from plans.load import load
@@ -167,33 +169,41 @@ def test_two_benches_never_share_a_folder(tmp_path: Path) -> None:
 
 @pytest.fixture
 def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Simulates runs of a scenario with the given results: as expected or not, or an error."""
+    """Simulates the workers: runs of a scenario that end as expected or not, or with an error."""
+    monkeypatch.setattr(scenarios, "prepare", partial(_prepare, root))
 
     def carry(*endings: bool | FencepostError) -> tuple[list[Trial], list[bool]]:
         units = stated_units(root=root, only=["try/crashes"])[: len(endings)]
-        waiting = iter(endings)
         folders = [tmp_path / f"run-{number}" for number in range(len(endings))]
+        ending_of = {
+            unit.key: (ending, folder) for unit, ending, folder in zip(units, endings, folders, strict=False)
+        }
 
-        def run(prepared: Any, *_: object) -> Any:
-            ending = next(waiting)
-            folder = folders[prepared.seed - 1]
+        def carry_out(unit: Experiment) -> Outcome:
+            ending, folder = ending_of[unit.key]
             folder.mkdir()
             if isinstance(ending, FencepostError):
-                raise ending
-            return SimpleNamespace(path=folder, trial=stated(units[prepared.seed - 1], as_stated=int(ending)))
+                told = {"why": str(ending), "error": type(ending).__name__}
+                return outcome_of(unit, Status.ERROR, folder=folder.name, **told)
+            came = Status.AS_EXPECTED if ending else Status.ANOMALY
+            return outcome_of(unit, came, folder=folder.name, took_s=10.0)
 
-        def prepare(order: Any) -> Any:
-            plan = load(root / "try" / "crashes.yaml", words(), workloads={}, settings=dict(order.settings))
-            return SimpleNamespace(plan=plan, version=order.version, seed=order.seed)
+        def stored_trial(run: Path, _mode: str, took_s: float) -> Trial:
+            unit = units[folders.index(run)]
+            return stated(unit, as_stated=int(endings[folders.index(run)]), took_s=took_s)
 
-        monkeypatch.setattr(scenarios, "judging", lambda _: nullcontext())
-        monkeypatch.setattr(scenarios, "prepare", prepare)
-        monkeypatch.setattr(scenarios, "run", run)
-        monkeypatch.setattr(scenarios, "trials", lambda results: [one.trial for one in results])
-        found = [trial for _, trial in scenarios.carrying_out(units, tmp_path / "series")]
+        pool = SimpleNamespace(carry_out=carry_out, stop=lambda: None)
+        monkeypatch.setattr(scenarios, "WorkerPool", lambda *_, **__: nullcontext(pool))
+        monkeypatch.setattr(scenarios, "stored_trial", stored_trial)
+        found = [trial for _, trial in scenarios.carrying_out(units, tmp_path)]
         return found, [folder.exists() for folder in folders]
 
     return carry
+
+
+def _prepare(root: Path, order: Any) -> Any:
+    plan = load(root / "try" / "crashes.yaml", words(), workloads={}, settings=dict(order.settings))
+    return SimpleNamespace(plan=plan, version=order.version)
 
 
 def test_an_error_of_a_run_is_its_result_and_the_next_goes_on(carried: Any) -> None:
@@ -207,7 +217,7 @@ def test_an_error_of_a_run_is_its_result_and_the_next_goes_on(carried: Any) -> N
 
 
 def test_an_error_of_judging_ends_the_series_and_accuses_no_scenario(carried: Any) -> None:
-    with pytest.raises(JudgementError):
+    with pytest.raises(FencepostError, match="Spark is gone"):
         carried(True, JudgementError("Spark is gone"))
 
 

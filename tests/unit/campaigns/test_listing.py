@@ -15,11 +15,13 @@ from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.page import page
 from harness.campaigns.summary import markdown
+from harness.experiments.experiment import digest_of
 from harness.experiments.outcomes import Status, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, campaigns, load_campaign
 from plans.expectations import Defect
+from plans.exploring.profile import DEFAULT
 from plans.load import find
 from plans.load import load as plan_of
 from plans.models import Plan
@@ -47,6 +49,24 @@ def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) ->
     units = units_of(campaign, plans=tmp_path)
     assert campaign.name == name
     assert len({unit.key for unit in units}) == len(units) > 1
+
+
+def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> None:
+    units = units_of(load("name: mine\nexplore: {runs: 3, first_seed: 5}\n"), plans=tmp_path)
+    assert [unit.number for unit in units] == [5, 6, 7]
+    for unit in units:
+        assert unit.digest == digest_of(plan_of(Path(unit.file), words(), workloads=loads()))
+        assert unit.request(tmp_path).scenario == unit.file
+    assert len({unit.digest for unit in units}) == 3
+    again = units_of(load("name: mine\nexplore: {runs: 1, first_seed: 6}\n"), plans=tmp_path / "again")
+    assert [unit.key for unit in again] == [units[1].key]
+
+
+def test_the_drawn_plans_are_those_of_a_profile_of_ones_own(load: Load, tmp_path: Path) -> None:
+    profile = tmp_path / "own.yaml"
+    profile.write_text(DEFAULT.read_text(encoding="utf-8").replace("modes: [protected]", "modes: [journal]"))
+    units = units_of(load(f"name: mine\nexplore: {{runs: 2, profile: {profile}}}\n"), plans=tmp_path)
+    assert {unit.mode for unit in units} == {"journal"}
 
 
 def test_the_first_seed_of_all_comes_before_the_second_of_any(load: Load) -> None:
