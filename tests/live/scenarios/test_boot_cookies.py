@@ -18,6 +18,7 @@ VARIANTS = {
     "refused and stamped": ("protected", ("cookie-refused", "cookie-stamped", "disk-replaced")),
     "disks of another": ("protected", ("cookie-identity",)),
     "taken for a new one": ("protected", ("wiped-bookie",)),
+    "replaced during a recovery": ("protected", ("wiped-during-recovery",)),
     "taken for a new one while a stale writer appends": ("protected", ("stale-writer-after-wipe",)),
     "journals that do not help": ("journal", ("directories", "replace")),
 }
