@@ -1,13 +1,17 @@
-"""Disks that refuse to be written: full, or read-only.
+"""Disks that refuse to be written, full or read-only, and disks whose syncs take long.
 
-A bookie may shut itself down because of either; that is no unplanned death while the fault is in force,
-and healing starts it again. Handles file systems without interpreting their content.
+A bookie may shut itself down because of the first two; that is no unplanned death while the fault is in
+force, and healing starts it again. Handles file systems without interpreting their content.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import statistics
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,24 +31,40 @@ _SLACK_BYTES = 64 << 10
 _LEAST_BYTES = 4096
 _PROBE_BYTES = 1 << 20
 _FULL_TIMEOUT_S = 60.0
+_SLOWING = "lost+found/slowing"  # not among the bookie's own files: a loss of power leaves it there
+_SLOWERS = 32
+_SLOWER_BYTES = 4 << 20
+_SLOW_TIMEOUT_S = 30.0
+_SYNCS = 9
 
 
 class DiskTarget(Params):
-    """The bookie and its disk, and how long healing may take where the bookie has to be started again."""
+    """The bookie and its disk."""
 
     target: BookieName
     disk: DiskName = EVERY_DISK
+
+
+class ReadOnly(DiskTarget):
+    """Also how long healing may take, in seconds, where the bookie has to be started again."""
+
     ready_timeout_s: float = Field(default=120, gt=0)
 
 
-class Fill(DiskTarget):
+class Fill(ReadOnly):
     """Which disk is filled, and how much is left of it."""
 
     rest_kb: int = Field(default=0, ge=0)
 
 
+class SlowDisk(DiskTarget):
+    """Which disk is slow; ``sync_ms`` is the least that a sync of 4 KiB takes then, in the median of nine."""
+
+    sync_ms: float = Field(default=5, gt=0)
+
+
 class _DiskFault:
-    """The common part of both: the selected disk, and the bookie that may shut itself down because of it."""
+    """The common part: the selected disk, which has one such fault at a time."""
 
     name: str
     supersedes: frozenset[str] = frozenset()
@@ -104,22 +124,22 @@ class _ReadOnly(_DiskFault):
 
     name = "read_only"
     about = "let a bookie's disk turn read-only, as after a disk error; healed by a restart upon a new mount"
-    params: type[BaseModel] = DiskTarget
+    params: type[BaseModel] = ReadOnly
 
-    def inject(self, params: DiskTarget, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
+    def inject(self, params: ReadOnly, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         _allow_end(process)
         disks = disks_of(process, params.disk)
         return {"by": {name: disk.turn_read_only() for name, disk in disks.items()}}
 
-    def confirm(self, params: DiskTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+    def confirm(self, params: ReadOnly, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
         for name, disk in disks_of(cluster.process(params.target), params.disk).items():
             refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
             if refused != errno.EROFS:
                 raise FaultError(f"disk {name} of {params.target} is not read-only: {_word(refused)}")
         return {"refused": _word(errno.EROFS)}
 
-    def heal(self, params: DiskTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+    def heal(self, params: ReadOnly, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
         process: Any = cluster.process(params.target)
         was_up = process.state is not ProcessState.DOWN
         if was_up:
@@ -134,12 +154,90 @@ class _ReadOnly(_DiskFault):
         return {"killed": was_up, **_again(process, params, was_up=was_up)}
 
 
+class _SlowDisk(_DiskFault):
+    """Threads that replace and sync files on the disk, so that each of its syncs waits for theirs.
+
+    A thread ends when its file is gone, or the disk takes no more writes.
+    """
+
+    name = "slow_disk"
+    about = "let others sync much on a bookie's disk, so that its own syncs take long"
+    params: type[BaseModel] = SlowDisk
+
+    def inject(self, params: SlowDisk, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
+        disks = disks_of(cluster.process(params.target), params.disk)
+        before = {name: _sync_ms(disk) for name, disk in disks.items()}
+        for disk in disks.values():
+            _slowing_file(disk, 0).parent.mkdir(exist_ok=True)
+            for number in range(_SLOWERS):
+                file = _slowing_file(disk, number)
+                threading.Thread(target=_slow, args=(file,), name=str(file), daemon=True).start()
+        return {"sync_ms": before}
+
+    def confirm(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        disks = disks_of(cluster.process(params.target), params.disk)
+        return {"sync_ms": {name: _seen_slow(disk, params.sync_ms) for name, disk in disks.items()}}
+
+    def heal(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
+        disks = disks_of(cluster.process(params.target), params.disk)
+        for disk in disks.values():
+            files = {str(_slowing_file(disk, number)) for number in range(_SLOWERS)}
+            for file in files:
+                Path(file).unlink(missing_ok=True)
+            for thread in threading.enumerate():
+                if thread.name in files:
+                    thread.join(_SLOW_TIMEOUT_S)
+        return {"sync_ms": {name: _sync_ms(disk) for name, disk in disks.items()}}
+
+
+def _slowing_file(disk: Disk, number: int) -> Path:
+    return disk.path / f"{_SLOWING}{number}"
+
+
+def _slow(file: Path) -> None:
+    with suppress(OSError), file.open("wb", buffering=0) as opened:
+        while os.fstat(opened.fileno()).st_nlink:
+            opened.truncate(0)
+            os.pwrite(opened.fileno(), bytes(_SLOWER_BYTES), 0)
+            os.fdatasync(opened.fileno())
+
+
+def _seen_slow(disk: Disk, sync_ms: float) -> float:
+    """What a sync takes on the disk, in ms, once that is long enough."""
+    took = 0.0
+
+    def slow() -> tuple[bool, str]:
+        nonlocal took
+        took = _sync_ms(disk)
+        return took >= sync_ms, f"a sync takes {took:g} ms"
+
+    try:
+        wait_until(slow, _SLOW_TIMEOUT_S, f"a sync on disk {disk.name} to take {sync_ms:g} ms")
+    except NotReadyError as error:
+        raise FaultError(f"disk {disk.name} is not slow: {error}") from error
+    return took
+
+
+def _sync_ms(disk: Disk) -> float:
+    """The median time of nine syncs after writing 4 KiB each, in ms."""
+    took = []
+    file = disk.path / _PROBE
+    with file.open("wb", buffering=0) as probe:
+        for _ in range(_SYNCS):
+            probe.write(bytes(_LEAST_BYTES))
+            began = time.monotonic()
+            os.fdatasync(probe.fileno())
+            took.append(time.monotonic() - began)
+    file.unlink()
+    return round(statistics.median(took) * 1000, 1)
+
+
 def _allow_end(process: Any) -> None:
     if isinstance(process, CanRefuse):
         process.allow_end()
 
 
-def _again(process: Any, params: DiskTarget, *, was_up: bool) -> Proof:
+def _again(process: Any, params: ReadOnly, *, was_up: bool) -> Proof:
     """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
     gave_up = process.refusal() if isinstance(process, CanRefuse) else None
     if process.state is not ProcessState.DOWN or (gave_up is None and not was_up):
@@ -217,3 +315,4 @@ def _word(number: int | None) -> str:
 
 register(_Fill())
 register(_ReadOnly())
+register(_SlowDisk())

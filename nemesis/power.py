@@ -62,7 +62,7 @@ class _PowerLoss:
     name = "power_loss"
     about = "let bookies lose power at one instant: what was never synced is gone"
     params: type[BaseModel] = PowerLoss
-    supersedes = frozenset({"pause"})
+    supersedes = frozenset({"pause", "slow_disk"})
 
     def unavailable_reason(self) -> str | None:
         return unavailable_reason()

@@ -73,6 +73,7 @@ EFFECTS: Mapping[str, Effects] = {
     "swap_disks": Effects(loses=Loses.STORED),
     "read_only": Effects(loses=Loses.STORED),
     "fill": Effects(),  # what is on the disk stays there
+    "slow_disk": Effects(),
     "wipe_metadata": Effects(loses=Loses.STORED),  # bookies collect what no metadata names
     "restore_metadata": Effects(loses=Loses.STORED),
     "cut": _MESSAGES_ONLY,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,13 +109,58 @@ def test_a_bookie_that_gave_up_over_it_is_started_again(cluster: Any, active: Ac
     assert (b1.state, b1.boot) == (ProcessState.RUNNING, 2)
 
 
-def test_a_disk_that_stays_writable_is_no_full_disk(cluster: Any, active: Active, tmp_path: Path) -> None:
+def test_a_disk_that_stays_writable_is_no_full_disk(
+    cluster: Any, active: Active, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nemesis.disks._FULL_TIMEOUT_S", 0.5)
     give_disks(cluster, tmp_path, "data")
     with pytest.raises(FaultError, match=r"is not full: .*writing 1048576 bytes was taken"):
         inject(active, "fill", target="b1")
 
 
-@pytest.mark.parametrize("name", ["fill", "read_only"])
+@real
+def test_a_slow_disk_syncs_slowly_until_it_is_healed(disk: ImageDisk, active: Active, lines: Lines) -> None:
+    inject(active, "slow_disk", target="b1")
+    assert len(_slowing(disk)) == 32
+    assert proof(lines, "confirmed")["sync_ms"]["data"] >= 5
+    active.heal()
+    assert (_slowing(disk), phases(lines)) == (set(), WHOLE)
+    assert {path.name for path in disk.path.glob("**/*")} == {"lost+found", ".synced"}
+
+
+@real
+def test_a_loss_of_power_ends_what_slows_the_disk(
+    cluster: Any, disk: ImageDisk, active: Active, lines: Lines
+) -> None:
+    inject(active, "slow_disk", target="b1")
+    threads = _slowing(disk)
+    inject(active, "power_loss", targets=["b1"])
+    for thread in threads:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)
+    assert [entry.fault.name for entry in active.in_force()] == ["power_loss"]
+    assert cluster.process("b1").state is ProcessState.DOWN
+    active.heal()
+    inject(active, "slow_disk", target="b1", sync_ms=1)
+    active.heal()
+    assert not _slowing(disk)
+
+
+@real
+def test_a_disk_that_stays_fast_is_no_slow_disk(
+    disk: ImageDisk, active: Active, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nemesis.disks._SLOW_TIMEOUT_S", 0.5)
+    with pytest.raises(FaultError, match=r"disk data is not slow: .* a sync takes .* ms"):
+        inject(active, "slow_disk", target="b1", sync_ms=100_000)
+    assert (_slowing(disk), active.in_force()) == (set(), [])
+
+
+def _slowing(disk: ImageDisk) -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith(f"{disk.path}/")}
+
+
+@pytest.mark.parametrize("name", ["fill", "read_only", "slow_disk"])
 def test_without_a_disk_it_is_refused(active: Active, name: str) -> None:
     with pytest.raises(UsageError, match="b1 has no dedicated disk"):
         inject(active, name, target="b1")
