@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from cluster.interface import Process
+from plans.names import EVERY_DISK
+from protocol.errors import UsageError
+
 SYSTEM_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 KINDS = ("ext4", "xfs")
 _CONTROL = Path("/dev/loop-control")
@@ -83,6 +87,18 @@ class HasDisks(Protocol):
     def disks(self) -> Mapping[str, Disk]:
         """Its disks by name; empty when the plan gave it none."""
         ...
+
+
+def disks_of(process: Process, disk: str) -> dict[str, Disk]:
+    """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""
+    found = dict(process.disks()) if isinstance(process, HasDisks) else {}
+    if not found:
+        raise UsageError(f"{process.name} has no dedicated disk", remedy="write `disks: {}` under `cluster`")
+    if disk == EVERY_DISK:
+        return found
+    if disk not in found:
+        raise UsageError(f"{process.name} has no disk {disk!r}; it has {', '.join(found)}")
+    return {disk: found[disk]}
 
 
 def unavailable_reason(kind: str = "ext4") -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import statistics
 import threading
 import time
@@ -17,10 +18,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from cluster.disks import Disk, unavailable_reason
+from cluster.disks import Disk, disks_of, unavailable_reason
 from cluster.interface import CanRefuse, Cluster, ProcessState
 from cluster.waiting import wait_until
-from nemesis.power import disks_of
 from nemesis.processes import capture_disk
 from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, BookieName, DiskName, Params
@@ -34,7 +34,9 @@ _FULL_TIMEOUT_S = 60.0
 _SLOWING = "lost+found/slowing"  # not among the bookie's own files: a loss of power leaves it there
 _SLOWERS = 32
 _SLOWER_BYTES = 4 << 20
-_SLOW_TIMEOUT_S = 30.0
+_SLOW_TIMEOUT_S = 60.0
+_ENDING: set[str] = set()
+"""The folders in which threads must end now."""
 _SYNCS = 9
 
 
@@ -155,10 +157,7 @@ class _ReadOnly(_DiskFault):
 
 
 class _SlowDisk(_DiskFault):
-    """Threads that replace and sync files on the disk, so that each of its syncs waits for theirs.
-
-    A thread ends when its file is gone, or the disk takes no more writes.
-    """
+    """Threads that replace and sync files on the disk, so that each of its syncs waits for theirs."""
 
     name = "slow_disk"
     about = "let others sync much on a bookie's disk, so that its own syncs take long"
@@ -168,10 +167,12 @@ class _SlowDisk(_DiskFault):
         disks = disks_of(cluster.process(params.target), params.disk)
         before = {name: _sync_ms(disk) for name, disk in disks.items()}
         for disk in disks.values():
-            _slowing_file(disk, 0).parent.mkdir(exist_ok=True)
+            folder = disk.path / _SLOWING
+            folder.mkdir(exist_ok=True)
+            size = min(_SLOWER_BYTES, disk.spare_bytes() // 2 // _SLOWERS)
             for number in range(_SLOWERS):
-                file = _slowing_file(disk, number)
-                threading.Thread(target=_slow, args=(file,), name=str(file), daemon=True).start()
+                file = folder / str(number)
+                threading.Thread(target=_slow, args=(file, size), name=str(file), daemon=True).start()
         return {"sync_ms": before}
 
     def confirm(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
@@ -181,24 +182,30 @@ class _SlowDisk(_DiskFault):
     def heal(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
         disks = disks_of(cluster.process(params.target), params.disk)
         for disk in disks.values():
-            files = {str(_slowing_file(disk, number)) for number in range(_SLOWERS)}
-            for file in files:
-                Path(file).unlink(missing_ok=True)
-            for thread in threading.enumerate():
-                if thread.name in files:
-                    thread.join(_SLOW_TIMEOUT_S)
+            stop_slowing(disk)
+            shutil.rmtree(disk.path / _SLOWING, ignore_errors=True)
         return {"sync_ms": {name: _sync_ms(disk) for name, disk in disks.items()}}
 
 
-def _slowing_file(disk: Disk, number: int) -> Path:
-    return disk.path / f"{_SLOWING}{number}"
+def stop_slowing(disk: Disk) -> None:
+    """End the threads that slow the disk, if any; ``FaultError`` when one of them does not end."""
+    place = f"{disk.path / _SLOWING}/"
+    slowing = [thread for thread in threading.enumerate() if thread.name.startswith(place)]
+    _ENDING.add(place)
+    try:
+        for thread in slowing:
+            thread.join(_SLOW_TIMEOUT_S)
+            if thread.is_alive():
+                raise FaultError(f"what slows disk {disk.name} does not end")
+    finally:
+        _ENDING.discard(place)
 
 
-def _slow(file: Path) -> None:
-    with suppress(OSError), file.open("wb", buffering=0) as opened:
-        while os.fstat(opened.fileno()).st_nlink:
+def _slow(file: Path, size: int) -> None:
+    with suppress(OSError), file.open("wb", buffering=0) as opened:  # the disk may be full or lose its power
+        while f"{file.parent}/" not in _ENDING:
             opened.truncate(0)
-            os.pwrite(opened.fileno(), bytes(_SLOWER_BYTES), 0)
+            os.pwrite(opened.fileno(), bytes(size), 0)
             os.fdatasync(opened.fileno())
 
 

@@ -19,17 +19,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from cluster.disks import Disk, HasDisks, Probe, unavailable_reason
+from cluster.disks import Probe, disks_of, unavailable_reason
 from cluster.interface import (
     CanKill,
     CanPause,
     Cluster,
     Links,
     LinkState,
-    Process,
     ProcessState,
     Way,
 )
+from nemesis.disks import stop_slowing
 from nemesis.processes import capture_disk
 from nemesis.registry import FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, BookieName, DiskName, Params
@@ -99,6 +99,8 @@ class _PowerLoss:
             process.pause()
         with _without_links(params.targets, cluster.links):
             for disk in disks:
+                stop_slowing(disk)  # it would sync the probe
+            for disk in disks:
                 disk.write_unsynced()
             if params.level == "power":
                 for disk in disks:
@@ -138,18 +140,6 @@ def _afterwards(process: Any, params: PowerLoss) -> dict[str, dict[str, bool]]:
     found = {name: disk.mount_again() if power else disk.probe() for name, disk in disks.items()}
     capture_disk(process)
     return {name: asdict(probe) for name, probe in found.items()}
-
-
-def disks_of(process: Process, disk: str) -> dict[str, Disk]:
-    """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""
-    found = dict(process.disks()) if isinstance(process, HasDisks) else {}
-    if not found:
-        raise UsageError(f"{process.name} has no dedicated disk", remedy="write `disks: {}` under `cluster`")
-    if disk == EVERY_DISK:
-        return found
-    if disk not in found:
-        raise UsageError(f"{process.name} has no disk {disk!r}; it has {', '.join(found)}")
-    return {disk: found[disk]}
 
 
 def _make_sound(process: Any) -> None:
