@@ -49,7 +49,7 @@ EXECUTED = {
         "fencepost shrink RUN --for 900s --confidence 0.9 --output FILE",
     ),
     LIVE + "test_sensitivity.py": (
-        "fencepost sensitivity FILE --defect fence-ignored --scenario fencing/figure --for 1h --parallel 2",
+        "fencepost sensitivity --campaign FILE --defect fence-ignored --scenario NAME --for 1h --parallel 2",
     ),
     LIVE + "test_documented_commands.py": (
         "fencepost run FILE --times 2 --parallel auto",
