@@ -1,8 +1,8 @@
-"""The harness's side of the keeper: requests, exit events, and what to do when it is gone.
+"""The harness's side of the keeper: requests, exit events, and what happens when the keeper is gone.
 
-One reader thread receives replies and exits and calls the listeners in order of arrival; a
-listener must be quick and must not send requests. Everything else is thread-safe. Handles
-processes by name, whatever their kind.
+One reader thread receives replies and exits and calls the listeners in order of arrival. A listener
+must be quick and must not send requests. Everything else is thread-safe. A process is known by its
+name here, whatever its kind.
 """
 
 from __future__ import annotations
@@ -145,13 +145,14 @@ class Keeper:
         return int(self._ask({"do": "signal", "name": name, "signal": int(number)})["pid"])
 
     def lease(self, ports: Sequence[int] = (), *, besides: Sequence[int] = ()) -> int:
-        """Take a free octet for this run, none of ``besides``; ``ports`` must be free on its 127/8 too."""
+        """Lease a free octet L, none of ``besides``; ``ports`` must be free on the addresses 127.L too."""
         try:
             asked = {"do": "lease", "ports": list(ports), "besides": list(besides)}
             return int(self._ask(asked)["octet"])
         except ServerError as error:
             raise PrerequisiteError(
-                str(error), remedy="end what listens on all addresses at that port, or wait for other runs"
+                str(error),
+                remedy="stop the process that listens on all addresses at that port, or wait for other runs",
             ) from error
 
     def undo(self, argv: Sequence[str]) -> int:
@@ -166,7 +167,7 @@ class Keeper:
         self._ask({"do": "forget", "undo": undo})
 
     def own_mounts(self) -> None:
-        """Give the keeper and everything that it starts from now on a separate mount namespace.
+        """Give the keeper, and every process that it starts later, a separate mount namespace.
 
         The kernel removes its mounts when the last of these processes is gone. ``IncapableError`` when
         this machine does not allow that.
@@ -186,7 +187,7 @@ class Keeper:
             raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['said'].strip()}")
 
     def seen(self, path: Path) -> Path:
-        """An absolute path among the keeper's mounts, as this process reaches it."""
+        """The path at which this process reaches the absolute ``path`` of the keeper's mounts."""
         if not self._own_mounts:
             return path
         return Path(f"/proc/{self.pid}/root") / path.relative_to("/")

@@ -22,7 +22,7 @@ class Life(Enum):
 
 @dataclass(eq=False)
 class InForce:
-    """One fault; ``number`` identifies it in the fault log, a proof is empty until its phase is done.
+    """One fault; ``number`` identifies it in the fault log. A proof is empty until its phase is done.
 
     ``awaited`` is true while it waits for a trigger and no trigger was observed.
     """
@@ -44,7 +44,7 @@ class InForce:
 
     @property
     def told(self) -> str:
-        """What it was, and how often it acted where it counted that."""
+        """Its name and target, and how often it acted if it counts that."""
         acted = self.healed.get("acted")
         if acted is None:
             return str(self)

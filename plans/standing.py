@@ -10,9 +10,9 @@ from __future__ import annotations
 from plans.expectations import Defect
 from plans.versions import within
 
-# Which of a bookie's ledgers lose their keys hangs on what asks for them between a crash and a checkpoint.
+# Which ledgers of a bookie lose their keys depends on the requests between a crash and a checkpoint.
 _KEYS = "docs/findings/damaged-key.md"
-# Registration follows the end of the preboot check, which BookKeeper does not await, by 25 to 90 ms.
+# BookKeeper does not wait for the preboot check; a bookie registers 25 to 90 ms after its end.
 _PREBOOT = "docs/findings/preboot-not-awaited.md"
 STANDING: dict[str, tuple[Defect, ...]] = {
     "protected": (
@@ -28,5 +28,5 @@ STANDING: dict[str, tuple[Defect, ...]] = {
 
 
 def standing(mode: str, version: str) -> tuple[Defect, ...]:
-    """What any plan may meet in ``mode`` at BookKeeper ``version``."""
+    """The known defects that any plan may meet in ``mode`` on BookKeeper ``version``."""
     return tuple(entry for entry in STANDING.get(mode, ()) if within(version, entry.versions))

@@ -1,9 +1,9 @@
 """Removes private information from texts: hosts, users, environment, absolute paths, addresses.
 
-Paths below the run's folder become ``RUN/...``, all others ``PATH``. Loopback addresses stay: they
-are the run's own. Works on any text, line by line, with two special cases: ``run.json``
-(:func:`without_host`), and ``data`` in JSON, which may be text in base64, like bookies' cookies in
-ZooKeeper's transactions.
+Paths below the run's folder become ``RUN/...``, all other absolute paths ``PATH``. Loopback addresses
+stay, because the run assigned them. Works on any text, line by line, with two special cases:
+``run.json`` (:func:`without_host`), and ``data`` in JSON, which may be text in base64, such as bookies'
+cookies in ZooKeeper's transactions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOPS = (
     *("lib", "lib64", "media", "mnt", "nix", "opt", "private", "proc", "root", "run", "sbin", "snap", "srv"),
     *("sys", "tmp", "usr", "var", "work", "workspace"),
 )
-"""First parts of absolute paths, without ZooKeeper's paths (``/ledgers``). The run's own are added."""
+"""First parts of absolute paths, without ZooKeeper's (``/ledgers``). The run's first parts are added."""
 _TAIL = r"(?:/[^\s\"'\\:;,<>()\[\]{}|=&]*)?"
 _ENVIRONMENT = re.compile(r"(?m)^.*\benvironment:.*$")
 _ENVIRONMENT_LEFT_OUT = "(a line about the environment is left out)"
@@ -47,7 +47,7 @@ _CHUNK_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes out what it knows of: the run's folder where it was recorded, and names of hosts and users."""
+    """Replaces the folder where the run was recorded, and the names of hosts and users that it knows."""
 
     recorded: tuple[str, ...]
     names: Mapping[str, str]
@@ -98,18 +98,18 @@ class Redactor:
 
 
 def without_host(run: Mapping[str, Any]) -> dict[str, Any]:
-    """``run.json`` without the machine it ran on and the words it was called with."""
+    """``run.json`` without the description of the machine and the words of the command line."""
     return {**run, "host": {}, "argv": []}
 
 
 def redacted_run(text: str, redactor: Redactor) -> str:
-    """The text of ``run.json`` so; as :func:`evidence.folder.write_json` writes it."""
+    """``run.json`` without private information, in the form of :func:`evidence.folder.write_json`."""
     tree = without_host(json.loads(text))
     return redactor.text(json.dumps(tree, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def _address(found: re.Match[str]) -> str:
-    """``ADDRESS`` for an address of IPv6; a time of day and the like stay."""
+    """``ADDRESS`` for an IPv6 address; other texts with colons, such as a time of day, stay."""
     try:
         address = ipaddress.IPv6Address(found.group())
     except ValueError:
@@ -127,7 +127,7 @@ def _own_names() -> Iterable[tuple[str, str]]:
 
 
 def redactor_for(found: FoundRun) -> Redactor:
-    """What to take out, learned from where the run lies, where it was recorded, and its logs."""
+    """The redactor of a run, which learns from the run's folder, its place of recording and its logs."""
     paths = [str(found.path), str(found.path.resolve())]
     known: set[str] = set()
     texts = []

@@ -1,7 +1,7 @@
 """The registry of workloads: background load that a plan starts and stops.
 
-A workload drives clients through the cluster's interface and rolls over what faults break; it
-judges nothing and injects nothing. Its operations are recorded by the clients themselves.
+A workload operates clients through the cluster's interface, and opens a new ledger when a fault has
+broken one. It neither judges nor injects faults. The clients record their operations themselves.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Workload(Protocol):
         """Do the work on the clients that ``params`` names.
 
         ``say`` reports progress as a sentence; ``opened(name, ledger)`` names a ledger for the
-        evidence. A failed operation of a client is normal; it waits until ``stop`` for a client
-        process that is gone.
+        evidence. A failed operation of a client is normal. If a client process is gone, the workload
+        waits until ``stop``.
         """
         ...
 

@@ -1,13 +1,17 @@
-"""The class of a loss: whether what happened to the bookies explains it.
+"""The class of a loss: whether the recorded faults explain it.
 
-``forged``: the close that cut the entry off came after a denial that a rule of the run had forged.
+A *life* is one boot of a bookie.
+
+``forged``: the ledger was closed below the entry after a rule of the run had forged a denial of it.
 ``put_back``: a fault of the run had put the ledger's metadata back in time, or removed it for a while.
-``unexplained``: a life of a bookie that acknowledged it, and was to keep it to the end, never lost what it
-had; or shows it still.
-``explained``: every such life died by a recorded fault that may take what it had acknowledged, with a disk
-that lacked it, or a fault took all of that disk, before anybody was repaired
-(:mod:`checkers.durability.overlap`). Anything else is ``undetermined``.
-Sources: the rules in ``docs/verdicts.md``.
+``unexplained``: a life that acknowledged the entry, and had to keep it to the end, never lost it, or still
+shows it.
+``explained``: every life that acknowledged the entry ended by a recorded fault that may take it, with a
+disk that lacked it, or a fault took all of that disk; no bookie was repaired in between
+(:mod:`checkers.durability.overlap`).
+``undetermined``: anything else.
+
+Source: the rules in ``docs/verdicts.md``.
 """
 
 from __future__ import annotations
@@ -51,7 +55,7 @@ FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)
 
 
 def _decisive(facts: LedgerFacts) -> Mapping[int, list[tuple[int, ...]]]:
-    """Ledger -> forged denials of the entry behind its end that were passed on before the close, in order."""
+    """Ledger -> forged denials of the first entry after its end, passed on before the close, in order."""
     found: dict[int, list[tuple[int, ...]]] = {}
     closes = facts.once(histories).closes
     for ledger, entry, *forgery in facts.of(FORGERIES):
@@ -86,7 +90,7 @@ def undetermined_because(run: RunFacts) -> str:
 def classified(
     lost: Spans, holders: Holders, known: HolderFacts | None, facts: LedgerFacts
 ) -> dict[str, Spans]:
-    """The lost entries by class; ``holders`` are those who had them."""
+    """The lost entries by class; ``holders`` are the lives that had them."""
     put_back = lost - lost.without(set(facts.once(histories).put_back))
     rest = lost - put_back
     if not known:
@@ -114,7 +118,8 @@ def _forged(lost: Spans, facts: LedgerFacts) -> Spans:
 
 
 def had_rows(spans: Spans, holders: Holders) -> pa.Table:
-    """How many entries of each span each life had acknowledged; of these in the last census, and on its disk.
+    """For each span and life: the number of entries that the life had acknowledged, and how many of these
+    the last census and the life's disk showed.
 
     Columns: ledger, first, last, life, had, shown, on disk.
     """
@@ -132,9 +137,9 @@ def had_rows(spans: Spans, holders: Holders) -> pa.Table:
 def holder_proof(
     span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: HolderFacts, run: RunFacts
 ) -> Iterator[str]:
-    """Sentences on who had acknowledged the entries of a (ledger, first, last), and what became of them.
+    """Sentences that name the lives which had acknowledged entries of a span, and what became of them.
 
-    ``lives`` are life -> how many it had, showed of these in the last census pass, and had of these on disk.
+    ``lives`` has the last three columns of :func:`had_rows` for each life.
     """
     _, first, last = span
     what, size = entries_text(first, last), last - first + 1
@@ -147,7 +152,7 @@ def holder_proof(
 
 
 def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: RunFacts) -> Iterator[str]:
-    """What became of what a life had; that it lived on is news only of what is not there any more."""
+    """What became of the entries of a life; that it did not end is stated only if copies are missing."""
     had, shown, on_disk = numbers
     boot = known.boots.get(life)
     if shown:
@@ -168,7 +173,7 @@ def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: Ru
 
 
 def _disk(life: int, had: int, on_disk: int, known: HolderFacts) -> str:
-    """What the disk held, when its life ended uncleanly, of entries that this life had."""
+    """How many of a life's entries its disk held when the life ended uncleanly."""
     copied = known.copied.get(life)
     if copied is None:
         return ""

@@ -18,11 +18,14 @@ Schema = dict[str, Any]
 _SECTIONS = {
     "Step": (
         "Steps",
-        "A step is one entry of a plan's `steps`. Faults are steps, too. Beside its own key, a step may have "
+        "A step is one entry of a plan's `steps`. Faults are steps too. Besides its own key, a step may have "
         "`at_s` (seconds since the first step), `when` (a condition), `note` (a text for the report) and "
         "`only` (values of parameters with which the step is executed).",
     ),
-    "Condition": ("Conditions", "`wait_for` waits for a condition, and `when` begins a step at one."),
+    "Condition": (
+        "Conditions",
+        "`wait_for` waits for a condition; a step with `when` starts as soon as its condition holds.",
+    ),
     "Expectation": ("Expectations", "What a plan's `expect` states for each mode."),
 }
 _WORDS_FOR_TYPES = {"object": "a mapping", "array": "a list", "null": "nothing", "boolean": "true or false"}

@@ -1,7 +1,7 @@
-"""A whole plan from a seed: cluster, work, schedule, as the tree of a plan file.
+"""Draws a whole plan from a seed (cluster, workload, schedule), as the tree of a plan file.
 
-The same seed, profile, mode and offered faults give the same plan, whatever Python runs it. Parts
-have separate random streams, so that one more key in one part changes nothing in the others. :func:`draw`
+The same seed, profile, mode and offered faults give the same plan with every version of Python. Each
+part has its own random stream, so that a new key in one part does not change the others. :func:`draw`
 accepts any ``Random``, including Hypothesis's.
 """
 
@@ -24,15 +24,15 @@ from protocol.quorums import Quorums
 _MOST_ENTRIES = 2_000_000
 _COLLECTING_MS = 2000
 REQUIRED = ("durability", "closing", "order", "lac", "metadata")
-"""Properties that every generated plan gives material for."""
+"""Properties for which every generated plan gives evidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """What is asked of a generated plan.
+    """The requirements of a generated plan.
 
-    ``offered`` are the faults that this machine has, ``beyond`` how many copies more than the mode
-    promises to survive may be lost at a time; ``mode`` and ``version`` go before the profile's.
+    ``offered`` are the faults that this machine supports. ``beyond`` is the number of simultaneous copy
+    losses to allow beyond what the mode promises to survive. ``mode`` and ``version`` override the profile's.
     """
 
     offered: Collection[str]
@@ -42,7 +42,7 @@ class GenerateOptions:
 
 
 def left_out(profile: Profile, offered: Collection[str]) -> list[str]:
-    """The kinds of fault that the profile asks for and this machine does not have."""
+    """The kinds of fault that the profile uses and this machine does not support."""
     return [name for name, weight in profile.faults.items() if weight and KINDS[name].needs not in offered]
 
 
@@ -54,7 +54,7 @@ def generate(profile: Profile, seed: int, options: GenerateOptions) -> Tree:
 def draw(
     profile: Profile, randoms: Callable[[str], Random], options: GenerateOptions, *, origin: str
 ) -> Tree:
-    """A plan whose parts are drawn from the random streams of these names."""
+    """Draw each part of a plan from its own random stream, which ``randoms`` returns for its name."""
     drawn_mode = pick(randoms("mode"), profile.modes)
     mode = options.mode or drawn_mode
     cluster, quorums, disks = _cluster(randoms("cluster"), profile.cluster, options)
@@ -106,7 +106,7 @@ def _cluster(
     client_conf = {
         "useV2WireProtocol": pick(random, choices.wire_v2),
         "delayEnsembleChange": pick(random, choices.delay_ensemble_change),
-        # What stays silent must not cost 5 s for each answer, nor 2 s before the next is asked.
+        # A silent bookie must not cost 5 s for each answer, or 2 s before the next bookie is asked.
         "readEntryTimeoutSec": 2,
         "firstSpeculativeReadTimeout": 200,
     }

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from checkers.facts.wording import counted
 from evidence.folder import write_text
 from reports.document import document
 from reports.index.collecting import Mode, Pool, Run, collected
@@ -32,7 +33,7 @@ def write_index(results: Path) -> Path:
 def index(runs: Sequence[Run], pool: Pool) -> str:
     """The whole document."""
     body = join(
-        el("header", el("h1", "Runs"), el("p", f"{len(runs):,} runs, the newest first", class_="muted")),
+        el("header", el("h1", "Runs"), el("p", f"{counted(len(runs), 'run')}, the newest first", class_="muted")),
         _controls(runs),
         el("section", id="comparison", hidden=True, aria_live="polite"),
         el("p", id="shown", class_="muted", aria_live="polite"),

@@ -1,8 +1,8 @@
-"""The work of the clients over time: rates, latencies, and single operations worth a point.
+"""What clients did over time: rates, latencies, and the operations that are drawn as points.
 
 A million operations become some hundred kilobytes: counts and quantiles for each of at most ``BINS``
-stretches of time, and single operations where they are few, slow or did not end well. Times are seconds
-since the run began, latencies milliseconds.
+intervals of time, and points for operations that are few, slow or not ok. Times are seconds since the
+run began, latencies are milliseconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Numbers = NDArray[Any]
 
 
 def load_over_time(operations: pa.Table, began_ns: int, observer: int) -> dict[str, Any]:
-    """A tree of lists for the page; empty when clients other than the observer did nothing.
+    """A tree of lists for the page; empty if no client except the observer added or read anything.
 
     ``operations`` has at least ``COLUMNS``.
     """
@@ -79,7 +79,7 @@ def _quantiles(bins: Numbers, took_ms: Numbers, used: int) -> Mapping[str, list[
 def _points(
     at_s: Numbers, took_ms: Numbers, is_add: Numbers, is_ok: Numbers
 ) -> list[list[float | int | None]]:
-    """``[at, took, 0 add or 1 read, 0 ok or 1 not]``: not ok, slowest, a sample of the rest."""
+    """``[at, took, 0 add or 1 read, 0 ok or 1 not]`` of operations: not ok, slowest, a sample of the rest."""
     chosen = np.zeros(len(at_s), dtype=bool)
     bad = np.flatnonzero(~is_ok)
     chosen[bad[_evenly(len(bad), MOST_POINTS // 2)]] = True

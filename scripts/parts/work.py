@@ -115,7 +115,12 @@ def _clean() -> None:
 
 
 def _last_line(name: str) -> str:
-    """What a step's command wrote last, to be put behind the step's name; empty when it says nothing."""
+    """What a step's command wrote last, to be put behind the step's name; empty when it says nothing.
+
+    ``starts`` runs servers, and their messages say nothing about its progress.
+    """
+    if name == "starts":
+        return ""
     try:
         with (stamp.BUILD / f"{name}.log").open("rb") as stream:
             stream.seek(max(stream.seek(0, os.SEEK_END) - 4096, 0))

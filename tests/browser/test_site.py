@@ -49,6 +49,21 @@ def test_a_page_fits_the_window(opened: Any, site: Path, name: str, width: int) 
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize("name", ["seeded-defects.html", "sensitivity.html"])
+def test_a_wide_table_scrolls_on_a_phone_and_the_names_of_its_rows_stay(
+    opened: Any, site: Path, name: str
+) -> None:
+    page = opened(site / name, width=PHONE).page
+    scrolled = """wrap => {
+        wrap.scrollLeft = 300
+        const cell = wrap.querySelector("td").getBoundingClientRect()
+        return [wrap.scrollLeft, cell.left >= 0 && cell.right < window.innerWidth]
+    }"""
+    tables = [one.evaluate(scrolled) for one in page.locator(".md-typeset__scrollwrap").all()]
+    assert [300, True] in tables
+    assert all(stays for _, stays in tables)
+
+
 def test_tabs_lead_to_every_part(opened: Any, site: Path) -> None:
     page = opened(site / "index.html", width=DESKTOP).page
     tabs = [text.strip() for text in page.locator(".md-tabs__link").all_inner_texts()]

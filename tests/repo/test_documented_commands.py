@@ -1,12 +1,9 @@
-"""Every command in the documents can be typed as it is printed, and a test or a series executes it."""
+"""Every command in the documents can be typed as it is printed, and a test or a script executes it."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -15,78 +12,139 @@ import pytest
 from bench.rows import read_rows
 from cli.main import fencepost
 from plans.load import find, scenarios
-from tests.repo.test_prose import markdown
+from tests.documented import DOCUMENTED, Command, command
 
 ROOT = Path(__file__).parents[2]
-GENERATED = {"docs/command-line.md", "docs/plan-language.md"}
-COMMAND = re.compile(r"^\s*(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(fencepost|scripts/[\w-]+)((?: .*)?)$")
-INLINE = re.compile(r"`(fencepost) ((?:run|explore|campaign|sensitivity) [^`]*)`")
-PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b|\.\.\.")
-"""A command in a sentence that leaves a part of it open."""
-BY_HAND = {
-    "scripts/demo": "README.md",
-    "scripts/test": ".ci/run",
-    "scripts/bench": "docs/series.md",
-}
-"""Scripts that take minutes or hours: where they are executed, or their output is."""
-
-
+AS_PRINTED = "tests/unit/harness/test_documented_commands.py"
+"""Executes each command that needs no server, word for word: those with ``only_reads``."""
+LIVE = "tests/live/harness/"
 EXECUTED = {
-    ("run", "--bookie-conf"): ("tests/unit/harness/test_preparing.py", "bookie_conf=conf"),
-    ("report", "--csv"): ("tests/spark/test_trends.py", "csv_text("),
-    ("trackrecord", ""): ("docs/track-record.md", "fencepost trackrecord"),
+    LIVE + "test_truncation.py": (
+        "fencepost run bp46/truncation --json",
+        "fencepost check latest --quiet",
+        "fencepost check BUNDLE.zip",
+        "fencepost explain BUNDLE.zip main:49",
+        "fencepost report BUNDLE.zip",
+    ),
+    LIVE + "test_rounds.py": (
+        "fencepost run FILE --rounds ROUNDS --seed 1 --set last_entry=49",
+        "fencepost explain latest main.2:49",
+    ),
+    LIVE + "test_builds.py": (
+        "fencepost run fencing/figure --mode unprotected --rounds 1 --jars DIR --bookie-conf FILE --json",
+    ),
+    LIVE + "test_soak.py": (
+        "fencepost run soak/kill9 --mode protected --seed 3 --set for_s=15 --json",
+        "fencepost run bp46/truncation --mode protected --bookkeeper 4.14.7 --json",
+    ),
+    LIVE + "test_seeded_defects.py": ("fencepost run NAME --mode MODE --seed-defect NAME --json",),
+    LIVE + "test_pause.py": ("fencepost run bp46/truncation --mode unprotected --seed 1 --pause-on anomaly",),
+    LIVE + "test_campaign.py": (
+        "fencepost campaign gate --shard PART --annotate --junit FILE --markdown FILE",
+        "fencepost campaign gate --list",
+    ),
+    LIVE + "test_exploring.py": (
+        "fencepost explore --mode unprotected --seed SEED --for 900s --profile FILE --json",
+        "fencepost explore --profile FILE --mode protected --runs 5 --seed 1",
+        "fencepost shrink RUN --for 900s --confidence 0.9 --output FILE",
+    ),
+    LIVE + "test_sensitivity.py": (
+        "fencepost sensitivity --campaign FILE --defect fence-ignored --scenario NAME --for 1h --parallel 2",
+    ),
+    LIVE + "test_documented_commands.py": (
+        "fencepost run FILE --times 2 --parallel auto",
+        "fencepost run soak/kill9 --mode protected --set for_s=10 --bookkeeper 4.17.3 --results DIR --json",
+        "fencepost run fencing/figure --mode unprotected --rounds 1 --results DIR --json --master URL",
+        "fencepost run bp46/limbo-late --mode protected --times 2 --json --cure preboot-awaited",
+        "fencepost replay latest --times 2 --json",
+        "fencepost campaign FILE --bookkeeper 4.16.4 --for 8h --parallel auto",
+        "fencepost campaign FILE --jars DIR --junit FILE",
+        "fencepost trackrecord protection-ignored",
+        "scripts/bench scenarios --only fencing/figure --quick",
+        "scripts/bench calm --times 1 --agent",
+        "scripts/bench judge --shape many --operations N --rounds 1 --census --frames --no-duckdb --no-log",
+        "scripts/bench log --transactions 1000",
+        "scripts/bench wire --rounds 1 --entries 2000",
+        "scripts/bench writes --rounds 1 --entries 2000",
+    ),
+    "tests/docker/test_experiments.py": (
+        "fencepost run bp46/truncation --backend docker --mode unprotected --seed 1 --times 1",
+    ),
+    "tests/spark/test_cluster.py": ("fencepost check RUN --quiet --master URL --results DIR",),
+    "tests/unit/cli/test_export.py": ("fencepost export RUN --edn --out FILE",),
+    "tests/unit/bench/test_scenario_series.py": (
+        "scripts/bench scenarios --table --results DIR --document FILE",
+    ),
+    "tests/unit/bench/test_compare_elle.py": ("scripts/compare-elle --jar JAR FILE",),
+    "tests/unit/build/test_setup_scripts.py": ("scripts/setup --remove",),
+    "tests/histories/test_mutations.py": ("scripts/bench mutation --mutants N",),
+    "tests/histories/test_valid_histories.py": ("scripts/bench valid --histories 10",),
+    "action.yml": ("scripts/setup",),
+    ".ci/run": ("scripts/test TIER",),
+    ".github/workflows/nightly.yml": ("fencepost trackrecord",),
 }
-"""Where what a verb or an option does is executed without the word of the command line."""
-TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "repo" not in path.parts]
+"""Which file executes which command; values in capitals are its own. Another value is the same command."""
+BY_HAND = {
+    "scripts/demo": ("README.md", "3 of 3 mode runs as expected"),
+    "scripts/docs": ("docs/command-line.md", "# Command line"),
+    "scripts/check": ("scripts/check", '/test" check'),
+    "scripts/bench scenarios": ("docs/series.md", "scripts/bench scenarios"),
+    "scripts/images --compose --engine --contexts": ("docs/docker.md", "scripts/images --compose"),
+    "scripts/lock": ("locks/requirements.txt", "--hash=sha256"),
+    "scripts/test --long live": ("scripts/parts/tiers.py", "--long"),
+}
+"""What takes hours, or installs packages: a file that has its output, or what it calls."""
 
 
-@dataclass(frozen=True)
-class Documented:
-    """One command line of a page, by its program and its words."""
-
-    place: str
-    program: str
-    words: tuple[str, ...]
-
-    @property
-    def verb(self) -> str:
-        return self.words[0]
-
-    @property
-    def options(self) -> list[str]:
-        return [word.partition("=")[0] for word in self.words if word.startswith("--")]
+RUNS = [one for one in DOCUMENTED if one.program == "fencepost"]
 
 
-def documented() -> Iterator[Documented]:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    for page in pages:
-        name = page.relative_to(ROOT).as_posix()
-        if name in GENERATED:
-            continue
-        for number, line, kind in markdown(page.read_text(encoding="utf-8")):
-            if kind == "code" and (found := COMMAND.match(line)):
-                yield _command(f"{name}:{number}", found[1], found[2])
-            for program, rest in INLINE.findall(line) if kind != "code" else ():
-                if not PLACEHOLDER.search(rest):
-                    yield _command(f"{name}:{number}", program, rest)
+def executed() -> list[Command]:
+    return [command(place, text) for place, texts in EXECUTED.items() for text in texts]
 
 
-def _command(place: str, program: str, text: str) -> Documented:
-    words = shlex.split(text, comments=True)
-    if ">" in words:
-        words = words[: words.index(">")]
-    return Documented(place, program, tuple(words))
+def by_hand() -> list[Command]:
+    return [command(place, text) for text, (place, _) in BY_HAND.items()]
 
 
-ALL = list(documented())
-VERBS_USED = [one for one in ALL if one.program == "fencepost"]
+def without_a_group(commands: list[Command]) -> list[str]:
+    """The commands whose form is in none of the three groups."""
+    known = [*executed(), *by_hand()]
+    return [
+        f"{one.place}: {one}"
+        for one in commands
+        if not one.only_reads and not any(a.shows(one) for a in known)
+    ]
+
+
+def test_every_documented_command_is_executed() -> None:
+    assert without_a_group(DOCUMENTED) == []
+
+
+def test_a_command_that_nothing_executes_is_named() -> None:
+    unknown = ["run bp46/truncation --keep", "shrink bug.zip", "check latest --master url --json"]
+    commands = [command("x:1", f"fencepost {text}") for text in unknown]
+    assert without_a_group(commands) == [f"x:1: {one}" for one in commands]
+
+
+@pytest.mark.parametrize("one", executed(), ids=str)
+def test_a_test_has_the_words_of_what_it_executes(one: Command) -> None:
+    text = (ROOT / one.place).read_text()
+    words = {word for word in one.words if not re.match("[A-Z]{2}", word)}
+    assert {word for word in words if word not in text} == set()
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_executed_by_hand_left_its_output(name: str) -> None:
+    place, words = BY_HAND[name]
+    assert words in (ROOT / place).read_text()
 
 
 @pytest.fixture
 def a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that has every file which the documents name."""
     monkeypatch.chdir(tmp_path)
-    for one in VERBS_USED:
+    for one in RUNS:
         for word in one.words:
             if re.fullmatch(r"[\w./-]+\.(?:conf|yaml|json|edn|zip|xml|md|csv)", word):
                 target = tmp_path / word
@@ -96,22 +154,22 @@ def a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("one", VERBS_USED, ids=lambda one: f"{one.place} {' '.join(one.words)}")
-def test_a_documented_command_is_accepted_by_the_command_line(one: Documented, a_folder: Path) -> None:
-    command = fencepost.get_command(click.Context(fencepost), one.verb)
-    assert command is not None, f"{one.place}: no verb {one.verb}"
+@pytest.mark.parametrize("one", RUNS, ids=lambda one: f"{one.place} {one}")
+def test_a_documented_command_is_accepted_by_the_command_line(one: Command, a_folder: Path) -> None:
+    verb = fencepost.get_command(click.Context(fencepost), one.verb)
+    assert verb is not None, f"{one.place}: no verb {one.verb}"
     assert a_folder.samefile(os.curdir)
-    command.make_context(one.verb, list(one.words[1:]))
+    verb.make_context(one.verb, list(one.words[1:]))
 
 
 @pytest.mark.parametrize(
-    "one", [one for one in VERBS_USED if one.verb == "run"], ids=lambda one: f"{one.place} {one.words[1:]}"
+    "one", [one for one in RUNS if one.verb == "run"], ids=lambda one: f"{one.place} {one}"
 )
-def test_what_a_documented_run_names_exists(one: Documented) -> None:
-    command = fencepost.get_command(click.Context(fencepost), "run")
-    assert command is not None
-    given = command.make_context("run", list(one.words[1:]), resilient_parsing=True).params
-    names = [name for name in given["scenarios"] if name != "NAME" and not name.endswith(".yaml")]
+def test_what_a_documented_run_names_exists(one: Command) -> None:
+    verb = fencepost.get_command(click.Context(fencepost), "run")
+    assert verb is not None
+    given = verb.make_context("run", list(one.words[1:]), resilient_parsing=True).params
+    names = [name for name in given["scenarios"] if not name.endswith(".yaml")]
     assert set(names) <= set(scenarios()), one.place
     for name in names:
         varied = re.search(r"^vary:.*?(?=^\w|\Z)", find(name).read_text(), re.M | re.S)
@@ -124,39 +182,22 @@ def test_what_a_documented_run_names_exists(one: Documented) -> None:
 def test_every_documented_scenario_is_executed() -> None:
     """By the series, by a test with real servers, or by the campaign that runs every scenario at night."""
     counted = {row.scenario for row in read_rows(ROOT / "docs" / "series.json")}
-    named = {word for one in VERBS_USED for word in one.words if word in scenarios()}
-    live = "".join(path.read_text() for path in TESTS)
+    named = {word for one in RUNS for word in one.words if word in scenarios()}
+    tests = (path for path in (ROOT / "tests").rglob("*.py") if "repo" not in path.parts)
+    live = "".join(path.read_text() for path in tests)
     assert named
     rest = {name for name in named - counted if name not in live}
     assert not rest or '- scenarios: ["*"]' in (ROOT / "campaigns" / "nightly.yaml").read_text(), rest
 
 
-def test_every_documented_verb_and_option_is_executed_by_a_test() -> None:
-    sources = [path.read_text() for path in TESTS]
-    used = {(one.verb, option) for one in VERBS_USED for option in ("", *one.options)} - set(EXECUTED)
-    missing = [
-        f"{verb} {option}"
-        for verb, option in sorted(used)
-        if not any((option or f'"{verb}"') in text for text in sources)
-    ]
-    assert missing == []
-    for (verb, option), (where, words) in EXECUTED.items():
-        assert words in (ROOT / where).read_text(), f"{verb} {option}: {where} has no {words}"
-
-
-def test_every_documented_script_exists_and_something_executes_it() -> None:
-    used = {one.program for one in ALL if one.program != "fencepost"}
-    tests = "".join(path.read_text() for path in TESTS)
-    for script in sorted(used):
-        assert os.access(ROOT / script, os.X_OK), script
-        where = BY_HAND.get(script)
-        if where is not None:
-            assert script in (ROOT / where).read_text(), f"{script} is not in {where}"
-        else:
-            assert script.removeprefix("scripts/") in tests, script
+def test_every_documented_script_can_be_executed() -> None:
+    assert [
+        one for one in DOCUMENTED if "/" in one.program and not os.access(ROOT / one.program, os.X_OK)
+    ] == []
 
 
 def test_commands_are_found_in_code_and_in_prose() -> None:
-    assert len(ALL) > 150
-    assert _command("x:1", "fencepost", " list schema > a.json  # note").words == ("list", "schema")
-    assert {one.program for one in ALL} >= {"fencepost", "scripts/setup", "scripts/demo"}
+    assert len(DOCUMENTED) > 200
+    assert sum(one.only_reads for one in DOCUMENTED) > 30
+    assert command("x:1", "fencepost list schema > a.json  # note").words == ("list", "schema")
+    assert {one.program for one in DOCUMENTED} >= {"fencepost", "scripts/setup", "scripts/demo"}

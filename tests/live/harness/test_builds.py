@@ -1,7 +1,8 @@
-"""A build of BookKeeper of the user's own, live: its jars over those of the nearest release."""
+"""A build and settings of the user's own, live: jars over those of the nearest release, files of settings."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +23,16 @@ def test_a_build_runs_as_a_release_does_and_says_so(
         shutil.copyfile(
             release.folder / f"{name}-{release.version}.jar", jars / f"{name}-{release.version}-SNAPSHOT.jar"
         )
-    run = fencepost(
-        "run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--jars", str(jars), "--json"
-    )
+    for name, setting in (("bk_server", "openFileLimit=1234"), ("client", "readEntryTimeoutSec=7")):
+        (tmp_path / f"{name}.conf").write_text(f"{setting}\n")
+    conf = ("--bookie-conf", str(tmp_path / "bk_server.conf"), "--client-conf", str(tmp_path / "client.conf"))
+    one = ("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1")
+    run = fencepost(*one, "--jars", str(jars), *conf, "--json")
     assert_as_stated(*run.finish())
-    assert f'"{release.version}-jars.' in next(run.results.rglob("run.json")).read_text()
+    stored = json.loads((run.folder / "run.json").read_text())
+    assert stored["bookkeeper"].startswith(f"{release.version}-jars.")
+    assert (stored["conf"]["bookie"]["openFileLimit"], stored["conf"]["client"]["readEntryTimeoutSec"]) == (
+        "1234",
+        "7",
+    )
+    assert stored["user_conf"]["bookie"] == {"openFileLimit": "1234"}

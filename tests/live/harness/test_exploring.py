@@ -89,7 +89,8 @@ def smaller_and_smaller(shrinking: Fencepost) -> list[int]:
 
 
 def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Path) -> None:
-    search = fencepost("explore", "--profile", str(small_profile(tmp_path)), "--runs", "5", "--seed", "1")
+    limits = ("--mode", "protected", "--runs", "5", "--seed", "1")
+    search = fencepost("explore", "--profile", str(small_profile(tmp_path)), *limits)
     search.wait_for("idler creates q1")
     search.send(signal.SIGTERM)
     code, text = search.finish()

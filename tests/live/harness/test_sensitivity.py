@@ -22,7 +22,8 @@ def test_a_table_says_which_defects_a_campaign_finds(
     markdown = tmp_path / "table.md"
     defects = ("--defect", "fence-ignored", "--defect", "auditor-skips-ledger")
     wanted = ("sensitivity", "--campaign", str(file), *defects)
-    first = fencepost(*wanted, "--markdown", str(markdown))
+    limits = ("--scenario", "fencing/figure", "--for", "1h", "--parallel", "2")
+    first = fencepost(*wanted, *limits, "--markdown", str(markdown))
     code, text = first.finish()
     first.assert_nothing_left()
     assert (code, "2 defects: 1 caught, 1 never acted" in text) == (0, True), text

@@ -60,3 +60,8 @@ def _given_to_others(fencepost: Start, run: Fencepost) -> None:
     code, text = fencepost("check", str(bundle)).finish()
     assert code == 0, text
     assert "byte for byte" in text
+    code, text = fencepost("explain", str(bundle), "main:49").finish()
+    assert (code, "CLOSED at -1, below this entry" in text) == (0, True), text
+    code, text = fencepost("report", str(bundle)).finish()
+    assert code == 0, text
+    assert "50 of 50 acknowledged entries lost" in bundle.with_suffix(".html").read_text()

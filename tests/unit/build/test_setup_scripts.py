@@ -74,3 +74,9 @@ def test_a_folder_that_cannot_be_written_is_said(checkout: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {checkout / '.build'} cannot be written")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_removal_of_what_was_never_installed_ends_well(checkout: Path) -> None:
+    done = start(checkout, "setup", "--remove")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (checkout / ".venv").exists()

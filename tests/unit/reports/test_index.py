@@ -74,5 +74,7 @@ def test_nothing_in_a_run_becomes_markup(tmp_path: Path) -> None:
     assert json.loads(re.search(r'id="index-data">(.*?)</script>', text)[1])["runs"]
 
 
-def test_no_results_make_an_empty_index(tmp_path: Path) -> None:
-    assert "0 runs" in write_index(tmp_path).read_text()
+def test_the_head_counts_the_runs(tmp_path: Path) -> None:
+    assert "0 runs, " in write_index(tmp_path).read_text()
+    stored_run(tmp_path)
+    assert "1 run, the newest first" in write_index(tmp_path).read_text()
