@@ -67,6 +67,11 @@ def test_nothing_that_was_acknowledged_or_forced_is_lost_with_the_power_of_all_b
     run.assert_nothing_left()
 
 
+def test_what_a_force_confirmed_survives_a_loss_of_power(fencepost: Start) -> None:
+    run, _ = as_stated(fencepost, ("forced",), "journal", document="durability")
+    run.assert_nothing_left()
+
+
 def test_harness_and_keeper_killed_while_a_bookie_loses_power_leave_nothing(
     fencepost: Start,
     tmp_path: Path,

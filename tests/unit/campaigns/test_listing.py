@@ -51,6 +51,11 @@ def test_every_campaign_of_the_repository_has_runs(name: str, tmp_path: Path) ->
     assert len({unit.key for unit in units}) == len(units) > 1
 
 
+def test_the_night_has_every_run_of_the_gate() -> None:
+    night = {unit.key for unit in units_of(load_campaign("nightly"), plans=NOWHERE)}
+    assert [str(unit) for unit in GATE if unit.key not in night] == []
+
+
 def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> None:
     units = units_of(load("name: mine\nexplore: {runs: 3, first_seed: 5}\n"), plans=tmp_path)
     assert [unit.number for unit in units] == [5, 6, 7]
