@@ -60,7 +60,7 @@ class _Corrupt(Tampering):
     """Done at once, and never undone."""
 
     name = "corrupt"
-    about = "flip bits in what a bookie that is down has stored, cut its end off, or bring an old copy back"
+    about = "damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy"
     params: type[BaseModel] = Corrupt
 
     def available(self, params: Corrupt, cluster: Cluster) -> str | None:

@@ -95,7 +95,7 @@ class _Fill(_DiskFault):
     """A file takes all space except a rest."""
 
     name = "fill"
-    about = "fill a bookie's disk to a rest, until it is healed"
+    about = "fill a bookie's disk except for a rest, until healed"
     params: type[BaseModel] = Fill
 
     def inject(self, params: Fill, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
@@ -125,7 +125,7 @@ class _ReadOnly(_DiskFault):
     """The file system refuses writes; writes in progress are lost."""
 
     name = "read_only"
-    about = "let a bookie's disk turn read-only, as after a disk error; healed by a restart upon a new mount"
+    about = "make a bookie's disk read-only, as after a disk error; healed by a restart on a new mount"
     params: type[BaseModel] = ReadOnly
 
     def inject(self, params: ReadOnly, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
@@ -160,7 +160,7 @@ class _SlowDisk(_DiskFault):
     """Threads that replace and sync files on the disk, so that each of its syncs waits for theirs."""
 
     name = "slow_disk"
-    about = "let others sync much on a bookie's disk, so that its own syncs take long"
+    about = "slow down a bookie's syncs: other processes sync much data on its disk"
     params: type[BaseModel] = SlowDisk
 
     def inject(self, params: SlowDisk, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002

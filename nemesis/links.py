@@ -183,7 +183,7 @@ class _Slow(_LinkFault):
     """A link with latency or a limited rate."""
 
     name = "slow"
-    about = "delay a link each way, or narrow it"
+    about = "delay a link in each direction, or limit its rate"
     params: type[BaseModel] = SlowLink
 
     def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
@@ -209,7 +209,7 @@ class _Isolate(_LinkFault):
     """An island: all links from and to one server or client."""
 
     name = "isolate"
-    about = "cut or hold every link of one server, to it and from it"
+    about = "cut or hold every link to and from one server"
     params: type[BaseModel] = Island
 
     def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:

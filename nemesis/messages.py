@@ -106,7 +106,7 @@ class _Hold:
     """Messages that match are kept back; without a criterion the whole link is silent."""
 
     name = "hold"
-    about = "keep back messages of a link, or all of it, one way or both, until it is healed"
+    about = "hold back messages of a link, or all traffic, in one direction or both, until healed"
     params: type[BaseModel] = Held
     supersedes: frozenset[str] = frozenset()
 
@@ -176,9 +176,9 @@ def _proof(params: Criteria, name: str, states: Sequence[RuleState]) -> Proof:
     }
 
 
-register(_MessageFault(Action.DROP, "let messages of a link get lost"))
+register(_MessageFault(Action.DROP, "drop messages of a link"))
 register(_Hold())
-register(_MessageFault(Action.DELAY, "let messages of a link come later, those behind them pass", Delayed))
-register(_MessageFault(Action.DUPLICATE, "let messages of a link come twice"))
-register(_MessageFault(Action.FORGE, "answer in a bookie's place with an error", Forged))
-register(_MessageFault(Action.GARBLE, "turn a bit of entries over on their way to a bookie", Garbled))
+register(_MessageFault(Action.DELAY, "delay messages of a link, while later ones pass", Delayed))
+register(_MessageFault(Action.DUPLICATE, "deliver messages of a link twice"))
+register(_MessageFault(Action.FORGE, "answer requests with an error instead of the bookie", Forged))
+register(_MessageFault(Action.GARBLE, "flip a bit of entries on their way to a bookie", Garbled))

@@ -84,7 +84,7 @@ class _Exchange(Tampering):
 
 class _Wipe(_Exchange):
     name = "wipe_metadata"
-    about = "empty ZooKeeper while it is down: no ledger, no cookie, no bookie is known any more"
+    about = "empty the stopped ZooKeeper: all ledgers, cookies and registrations are gone"
     params: type[BaseModel] = Emptied
 
     def inject(self, params: Emptied, cluster: Cluster, context: FaultContext) -> Proof:
@@ -99,7 +99,7 @@ class _Wipe(_Exchange):
 
 class _Restore(_Exchange):
     name = "restore_metadata"
-    about = "bring a snapshot of ZooKeeper back while it is down: metadata goes back in time"
+    about = "restore a snapshot of the stopped ZooKeeper: metadata goes back in time"
     params: type[BaseModel] = Restored
 
 

@@ -63,7 +63,7 @@ class _Disconnect(_NetworkFault):
     """A server or client without its network."""
 
     name = "disconnect"
-    about = "take a server or client off its network, in silence (only with --backend docker)"
+    about = "take a server or client off its network without closing connections (only with --backend docker)"
     params: type[BaseModel] = Target
 
     def inject(self, params: Target, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
@@ -87,7 +87,7 @@ class _Blackhole(_NetworkFault):
     """Packets dropped in the kernel, behind or before a process."""
 
     name = "blackhole"
-    about = "drop a server's or client's packets, one way or both, in silence (only with --backend docker)"
+    about = "drop the packets of a server or client, in one direction or both (only with --backend docker)"
     params: type[BaseModel] = BlackholeTarget
 
     def available(self, params: Target, cluster: Cluster) -> str | None:

@@ -60,7 +60,7 @@ class _PowerLoss:
     """Pause, cut, shut down, kill, mount again; healed by the next boots."""
 
     name = "power_loss"
-    about = "let bookies lose power at one instant: what was never synced is gone"
+    about = "cut the power of bookies at one instant: everything that was never synced is lost"
     params: type[BaseModel] = PowerLoss
     supersedes = frozenset({"pause", "slow_disk"})
 

@@ -108,7 +108,7 @@ class _Kill(_Ending):
 
 class _Stop(_Ending):
     name = "stop"
-    about = "ask a process to end with SIGTERM and wait until it has"
+    about = "stop a process with SIGTERM and wait until it has ended"
     params: type[BaseModel] = StopTarget
     power = CanStop
 
@@ -126,7 +126,7 @@ class _Pause(_ProcessFault):
     """SIGSTOP: connections stay open, nothing is answered."""
 
     name = "pause"
-    about = "stop a process where it stands with SIGSTOP, until it is resumed"
+    about = "pause a process with SIGSTOP until it is resumed"
     params: type[BaseModel] = Target
     power = CanPause
 

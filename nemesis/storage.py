@@ -69,7 +69,7 @@ class _Wipe(Tampering):
     """Remove the content of the folders; the folders stay, like a newly mounted empty disk."""
 
     name = "wipe"
-    about = "remove what a bookie that is down has stored, with or without its cookie"
+    about = "remove the files of a stopped bookie, with or without its cookie"
     params: type[BaseModel] = Wipe
 
     def available(self, params: Wipe, cluster: Cluster) -> str | None:

@@ -43,7 +43,7 @@ class _SwapDisks:
     """Everything that is stored changes places, cookies included."""
 
     name = "swap_disks"
-    about = "exchange all that two bookies have stored while both are down; healing puts it back"
+    about = "exchange the files of two stopped bookies; healing exchanges them back"
     params: type[BaseModel] = SwapDisks
     supersedes: frozenset[str] = frozenset()
 

@@ -38,7 +38,7 @@ class AppendWriter(RollingWriter[AppendLoad]):
 
 class _Append(CrewLoad):
     name = "append"
-    about = "writers roll from ledger to ledger, readers tail them, a closer recovers what was left open"
+    about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
     params: type[BaseModel] = AppendLoad
     totals = TOTALS
 

@@ -172,7 +172,7 @@ class _Reader:
 
 class _Chain(CrewLoad):
     name = "chain"
-    about = "one client leads a log made of ledgers, another takes it over, others read all of it"
+    about = "one client leads a log of ledgers, another takes over, others read the whole log"
     params: type[BaseModel] = ChainLoad
     totals = _TOTALS
 

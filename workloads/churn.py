@@ -100,7 +100,7 @@ class _Deleter:
 
 class _Churn(CrewLoad):
     name = "churn"
-    about = "writers roll from ledger to ledger, a deleter removes the older ones, bookies collect them"
+    about = "writers fill one ledger after the other, a deleter deletes the older ones, bookies collect them"
     params: type[BaseModel] = ChurnLoad
     totals = (*TOTALS, "deleted", "collected", "uncollected")
 

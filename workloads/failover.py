@@ -124,7 +124,7 @@ class _Member(Leader[FailoverLoad]):
 
 class _Failover(CrewLoad):
     name = "failover"
-    about = "one client writes; when it hangs another takes over, and the first goes on in its old ledger"
+    about = "one client writes; when it hangs, another takes over, and the first continues in its old ledger"
     params: type[BaseModel] = FailoverLoad
     totals = _TOTALS
 

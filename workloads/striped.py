@@ -82,7 +82,7 @@ class _Writer(RollingWriter[StripedLoad]):
 
 class _Striped(CrewLoad):
     name = "striped"
-    about = "ledgers wider than their write quorum, each kept until bookies were replaced in it"
+    about = "ledgers with larger ensembles than write quorums, each used until bookies were replaced in it"
     params: type[BaseModel] = StripedLoad
     totals = (*TOTALS, "changes")
 

@@ -33,7 +33,11 @@ def write_index(results: Path) -> Path:
 def index(runs: Sequence[Run], pool: Pool) -> str:
     """The whole document."""
     body = join(
-        el("header", el("h1", "Runs"), el("p", f"{counted(len(runs), 'run')}, the newest first", class_="muted")),
+        el(
+            "header",
+            el("h1", "Runs"),
+            el("p", f"{counted(len(runs), 'run')}, the newest first", class_="muted"),
+        ),
         _controls(runs),
         el("section", id="comparison", hidden=True, aria_live="polite"),
         el("p", id="shown", class_="muted", aria_live="polite"),

@@ -56,7 +56,8 @@ def compared(
 def test_a_stored_run_counts_in_a_series_as_the_run_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.run.write_page", lambda run: run.path)  # it needs more of a run than there is
+    # The page needs more of a run than there is here.
+    monkeypatch.setattr("harness.run.write_page", lambda run: run.path)
     story = Story(LOST.ledgers, lost=LOST.lost, refused=(MAIN,))
     for number, one in enumerate((LOST, story)):
         folder = make(tmp_path / str(number), one, required=("durability",), plan=PLAN)
