@@ -95,6 +95,7 @@ class Worker:
             return answer
         process.kill()
         code = process.wait()
+        process.stdout.close()
         if line is None:
             raise HungError(f"no end after {timeout_s or 0:g} s; the worker and its servers were ended")
         where = f"; its last words are in {self._log.name}" if self._log else ""
@@ -118,6 +119,8 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def _ready(self) -> subprocess.Popen[bytes]:
         with self._starting:
