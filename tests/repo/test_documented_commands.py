@@ -60,7 +60,7 @@ EXECUTED = {
         "fencepost campaign FILE --bookkeeper 4.16.4 --for 8h --parallel auto",
         "fencepost campaign FILE --jars DIR --junit FILE",
         "fencepost trackrecord protection-ignored",
-        "scripts/bench scenarios --only fencing/figure --quick",
+        "scripts/bench scenarios --only fencing/figure --quick --parallel auto",
         "scripts/bench calm --times 1 --agent",
         "scripts/bench judge --shape many --operations N --rounds 1 --census --frames --no-duckdb --no-log",
         "scripts/bench log --transactions 1000",

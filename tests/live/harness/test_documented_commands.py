@@ -24,7 +24,7 @@ name: short
 runs: [{scenarios: [fencing/figure], modes: [unprotected], rounds: 1}]
 """
 BENCHES = (
-    "scenarios --only fencing/figure --quick",
+    "scenarios --only fencing/figure --quick --parallel auto",
     "calm --times 1 --for-s 5 --agent",
     "judge --operations 10000 --census --frames --shape many --rounds 1 --no-duckdb --no-log",
     "log --transactions 1000",
