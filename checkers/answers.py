@@ -23,18 +23,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
-from checkers.facts.damage import damage_to, shortcomings
 from checkers.facts.disks import altered, copied_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import Version
-from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries, source_name
-from checkers.facts.wording import bookie_name, entries_text, ledger_text, time_text
-from checkers.found import Row, first_rows, kept
-from checkers.ledger_facts import Columns
-from checkers.rows import Rows
+from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
+from checkers.facts.wording import entries_text
+from checkers.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
@@ -101,7 +98,7 @@ class Answers:
         judged = {kind for kind, rule in RULES.items() if run.wire and not rule.doubts(run)}
         rows = {kind: found.firsts(kind, 1) if kind in judged else [] for kind in RULES}
         findings = tuple(_finding(kind, row, run) for kind in RULES for row in kept(rows[kind]))
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         read = found.count("read")
         verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
         if not (run.wire and (read or lacking)) and self.name not in run.required:
@@ -166,15 +163,8 @@ def _on_disk(denied: pa.Table, holdings: Rows, run: RunFacts) -> pa.Table:
         later = denied.filter(pc.and_(pc.greater(denied["life"], died), pc.less(denied["life"], after)))
         if later.num_rows and died not in run.once(_altered):
             mine = holdings.where(whose == died)
-            asked = Spans.of_entries(later["ledger"], later["entry"])
-            held = asked & Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
-            ledger = np.repeat(held.ledger, held.last - held.first + 1)
-            both = later.join(
-                pa.table({"ledger": ledger, "entry": held.entries()}),
-                ["ledger", "entry"],
-                join_type="left semi",
-                use_threads=False,
-            )
+            held = Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
+            both = later.filter(pa.array(held.has(*map(np.asarray, (later["ledger"], later["entry"])))))
             parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
     return pa.concat_tables(parts)
 
@@ -202,7 +192,7 @@ def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
 
 def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -> int:
     """When the bookie may have begun to forget the ledger; ``NEVER`` where it must know it to the end."""
-    metadata, name = facts.once(histories), bookie_name(run, bookie)
+    metadata, name = facts.once(histories), run.bookie_name(bookie)
     if metadata.gaps(ledger) or ledger in metadata.put_back:
         return 0
     dropped = [
@@ -217,7 +207,7 @@ def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -
 
 def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts) -> int:
     """Until when a mark that this boot set on the ledger had to stay; 0 where it set none."""
-    chain, name = facts.once(histories).of.get(ledger, ()), bookie_name(run, boot.bookie)
+    chain, name = facts.once(histories).of.get(ledger, ()), run.bookie_name(boot.bookie)
     if not chain or chain[0].latest_ns >= boot.started_ns:
         return 0
     ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
@@ -245,7 +235,7 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
     served = {*facts.columns(SERVED)["life"].tolist(), *run.once(_ready)}
     owing: dict[int, list[tuple[Boot, Boot]]] = {}
     for bookie, boots in boots_of(run).items():
-        if bookie_name(run, bookie) not in run.guarded:
+        if run.bookie_name(bookie) not in run.guarded:
             continue
         crashed = [_crashed(boots[:at], served) for at in range(len(boots))]
         for at, boot in enumerate(boots):
@@ -258,8 +248,8 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
 
 def _ready(run: RunFacts) -> frozenset[int]:
     """The lives that answered their readiness probe."""
-    told = ((run.bookies.get(row["server"]), row) for row in run.servers if row["event"] == "answering")
-    return frozenset(life_of(bookie, int(row["boot"])) for bookie, row in told if bookie is not None)
+    told = (event for event in run.events("answering") if event.server in run.bookies)
+    return frozenset(life_of(run.bookies[event.server], event.boot) for event in told)
 
 
 def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
@@ -279,27 +269,21 @@ def _altered_between(crashed: Boot, boot: Boot, run: RunFacts) -> bool:
 
 def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
     life, received_ns, asked_ns, asked, status, source, *why = row.proof
-    who = f"{bookie_name(run, bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
+    who = f"{run.bookie_name(bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
     denied = entries_text(row.first, row.last)
-    return Finding(
-        property=Answers.name,
-        kind=kind,
-        ledger=row.ledger,
-        first_entry=row.first,
-        last_entry=row.last,
-        count=row.last - row.first + 1,
-        text=f"{ledger_text(run, row.ledger)}: {who} denied {denied} {RULES[kind].text}",
-        proof=(
-            RULES[kind].why(row, why, run),
-            f"{who} answered {_WORDS[Status(status)]} to {source_name(run, source)}'s "
-            f"{_ASKED[Message(asked)]} of entry {row.first}: asked not before {time_text(run, asked_ns)}, "
-            f"received by {time_text(run, received_ns)}",
-        ),
+    return run.finding(
+        f"answers/{kind}",
+        row[:3],
+        f"{who} denied {denied} {RULES[kind].text}",
+        RULES[kind].why(row, why, run),
+        f"{who} answered {_WORDS[Status(status)]} to {run.source_name(source)}'s "
+        f"{_ASKED[Message(asked)]} of entry {row.first}: asked not before {run.time_text(asked_ns)}, "
+        f"received by {run.time_text(received_ns)}",
     )
 
 
 def _why_own(row: Row, why: Sequence[int], run: RunFacts) -> str:
-    word, by = "add" if why[0] == Message.ADD else "recovery add", time_text(run, why[1])
+    word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
     return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
 
 
@@ -309,8 +293,8 @@ def _why_held(row: Row, why: Sequence[int], run: RunFacts) -> str:
 
 def _why_limbo(row: Row, why: Sequence[int], run: RunFacts) -> str:
     return (
-        f"boot {why[1]} had not shut down cleanly; {ledger_text(run, row.ledger)} was not closed and had "
-        f"{bookie_name(run, bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
+        f"boot {why[1]} had not shut down cleanly; {run.ledger_text(row.ledger)} was not closed and had "
+        f"{run.bookie_name(bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
         "limbo was due"
     )
 
@@ -324,9 +308,9 @@ class Rule(NamedTuple):
 
 
 RULES: Mapping[str, Rule] = {
-    _OWN: Rule("that it had acknowledged", _why_own, lambda run: damage_to(run, ("ledgers", "servers"))),
+    _OWN: Rule("that it had acknowledged", _why_own, lambda run: run.damage_to(("ledgers", "servers"))),
     _HELD: Rule(
-        "that its disk had held", _why_held, lambda run: damage_to(run, ("ledgers", "servers", "faults"))
+        "that its disk had held", _why_held, lambda run: run.damage_to(("ledgers", "servers", "faults"))
     ),
-    _LIMBO: Rule("where limbo was due", _why_limbo, lambda run: shortcomings(run, ("ledgers", "servers"))),
+    _LIMBO: Rule("where limbo was due", _why_limbo, lambda run: run.shortcomings(("ledgers", "servers"))),
 }

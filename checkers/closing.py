@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
 from checkers.facts.parts import flagged
@@ -30,9 +29,9 @@ from checkers.facts.promises import (
 )
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
-from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
-from checkers.found import capped, ledger_rows, set_rows
-from checkers.rows import Rows
+from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.found import Found, capped, ledger_rows, set_rows
+from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
@@ -128,14 +127,14 @@ class Closing:
         entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
         below = list(_closed_below(entries, promises_found(found), facts, run))
         two = list(_two_ends(reports, metadata, run))
-        lacking = shortcomings(run, self.tables)
+        lacking = run.shortcomings(self.tables)
         unwritten = [] if lacking else list(_unwritten(reports, metadata, run))
         verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN
         notes = [*lacking]
         if still_open:
             notes.append(
                 f"{counted(len(still_open), 'promised ledger')} never seen CLOSED, "
-                f"first {ledger_text(run, still_open[0])}"
+                f"first {run.ledger_text(still_open[0])}"
             )
         promised = by_lac.count() + sum(row.number for row in beyond_lac)
         return Judgement(
@@ -162,11 +161,7 @@ def _is_open(ledger: int, metadata: Histories, facts: LedgerFacts) -> bool:
 
 def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
     """For each of these ledgers, the last entry of its lowest close; ``LAST_ENTRY`` where there is none."""
-    ledgers, ends = facts.once(_lowest_ends)
-    if not len(ledgers):
-        return np.full(len(ledger), LAST_ENTRY)
-    place = np.minimum(np.searchsorted(ledgers, ledger), len(ledgers) - 1)
-    return np.where(ledgers[place] == ledger, ends[place], LAST_ENTRY)
+    return value_at(*facts.once(_lowest_ends), ledger, missing=LAST_ENTRY)
 
 
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
@@ -178,9 +173,8 @@ def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
     plain = ~np.isin(ledger, np.array([*closes], dtype=np.int64))
     ledger = np.append(ledger[plain], [ledger for ledger, version in closes.items() if version])
     end = np.append(end[plain], [version.last_entry for version in closes.values() if version])
-    order = np.lexsort((end, ledger))
-    ledgers, first = np.unique(ledger[order], return_index=True)
-    return ledgers.astype(np.int64), end[order][first].astype(np.int64)
+    first = firsts(ledger, end)
+    return ledger[first].astype(np.int64), end[first].astype(np.int64)
 
 
 def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version | None]:
@@ -205,22 +199,13 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
     for ledger, first, last in entries:
         version = special.get(ledger) or _lowest_close(ledger, metadata.of[ledger], None, ())
         assert version is not None  # noqa: S101  # entries are above its last entry
-        yield Finding(
-            property=Closing.name,
-            kind="closed_below",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=(
-                f"{ledger_text(run, ledger)}: closed at {version.last_entry}, "
-                f"below {entries_text(first, last)} that had been promised"
-            ),
-            proof=(
-                f"metadata version {version.version}: CLOSED at {version.last_entry}",
-                *_highest(facts, ledger, run),
-                *promise_proof(promises, (ledger, first, last), facts, run),
-            ),
+        yield run.finding(
+            "closing/closed_below",
+            (ledger, first, last),
+            f"closed at {version.last_entry}, below {entries_text(first, last)} that had been promised",
+            version.closed_text,
+            *_highest(facts, ledger, run),
+            *promise_proof(promises, (ledger, first, last), facts, run),
         )
 
 
@@ -251,15 +236,15 @@ def _lowest_close(
 
 def _highest(facts: LedgerFacts, ledger: int, run: RunFacts) -> Iterator[str]:
     for _, entry, client, seq in facts.of(HIGHEST_ACKED, ledger):
-        to = f"{client_name(run, client)} ({operation_text(seq)})"
+        to = f"{run.client_name(client)} ({operation_text(seq)})"
         yield f"the highest entry acknowledged is {entry}, to {to}"
 
 
 def _at_odds(reports: Reports, metadata: Histories) -> Iterator[int]:
     """Ledgers that are not odd, for which metadata and clients have more than one last entry."""
-    columns, closed = metadata.plain.columns, metadata.plain.closed
-    ledger = np.concatenate([columns["ledger"][closed], reports.ledger])
-    end = np.concatenate([columns["last_entry"][closed], reports.end])
+    closes = metadata.all_closes
+    ledger = np.concatenate([closes["ledger"], reports.ledger])
+    end = np.concatenate([closes["last_entry"], reports.end])
     numbers, counts = np.unique(np.unique(np.stack([ledger, end], axis=1), axis=0)[:, 0], return_counts=True)
     yield from (number for number in numbers[counts > 1].tolist() if number not in metadata.odd_of)
 
@@ -271,7 +256,7 @@ def _two_ends(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[
     for ledger in suspects:
         for version in _of_bookkeeper(ledger, metadata):
             if version.closed:
-                said = f"metadata version {version.version}: CLOSED at {version.last_entry}"
+                said = version.closed_text
                 sources.setdefault(ledger, {}).setdefault(version.last_entry, said)
     for report in reports.of(suspects):
         if report.ledger in metadata.put_back:
@@ -281,20 +266,16 @@ def _two_ends(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[
     for ledger, ends in sorted(sources.items()):
         if len(ends) > 1:
             where = sorted(ends)
-            yield Finding(
-                property=Closing.name,
-                kind="two_ends",
-                ledger=ledger,
-                first_entry=where[0] + 1,
-                last_entry=where[-1],
-                count=1,
-                text=f"{ledger_text(run, ledger)}: ends at {' and at '.join(map(str, where))}",
-                proof=tuple(ends[end] for end in where),
+            yield run.finding(
+                "closing/two_ends",
+                (ledger, where[0] + 1, where[-1], 1),
+                f"ends at {' and at '.join(map(str, where))}",
+                *(ends[end] for end in where),
             )
 
 
 def _received(report: Report, run: RunFacts) -> str:
-    return f"{client_name(run, report.client)} {report.how} {report.end}"
+    return f"{run.client_name(report.client)} {report.how} {report.end}"
 
 
 def _perhaps_unwritten(reports: Reports, metadata: Histories) -> set[int]:
@@ -321,17 +302,12 @@ def _unwritten(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator
         if early:
             report = min(early, key=lambda one: (one.completed_ns, one.seq))
             said = _received(report, run)
-            yield Finding(
-                property=Closing.name,
-                kind="closed_unwritten",
-                ledger=ledger,
-                count=1,
-                text=f"{ledger_text(run, ledger)}: {said} before CLOSED was written",
-                proof=(
-                    f"{said} by {time_text(run, report.completed_ns)} ({operation_text(report.seq)})",
-                    f"metadata version {first.version}: CLOSED at {first.last_entry}, not in force before "
-                    f"{time_text(run, first.earliest_ns)}"
-                    if first
-                    else "no version of the metadata is CLOSED",
-                ),
+            yield run.finding(
+                "closing/closed_unwritten",
+                (ledger,),
+                f"{said} before CLOSED was written",
+                f"{said} by {run.time_text(report.completed_ns)} ({operation_text(report.seq)})",
+                f"{first.closed_text}, not in force before {run.time_text(first.earliest_ns)}"
+                if first
+                else "no version of the metadata is CLOSED",
             )

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import damage_to, shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import LAST_PASS, histories, last_pass
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.putback import of_one_life
-from checkers.facts.wording import client_name, counted, entries_text, ledger_text
-from checkers.found import capped, ledger_rows, mark_rows, set_rows
+from checkers.facts.wording import counted, entries_text
+from checkers.found import Found, capped, ledger_rows, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Holding, Kind, Proof
@@ -70,7 +69,7 @@ class Content:
         two = _written_twice(found, facts.once(histories), run)
         findings = [*_bad(bad, run), *_two_writings(two, found.marks("writing"), run)]
         delivered, unrecorded, damaged = map(found.count, ("delivered", "unrecorded", "census_damaged"))
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         enough = delivered > 0 and not lacking
         notes = [*lacking]
         if unrecorded:
@@ -91,7 +90,7 @@ class Content:
 
 def _written_twice(found: Found, histories: Histories, run: RunFacts) -> Spans:
     """Entries that clients know with different bytes, or, up to the end of a closed ledger, bookies hold."""
-    ends = {} if damage_to(run, ("ledgers",)) else histories.ends
+    ends = {} if run.damage_to(("ledgers",)) else histories.ends
     two = found.spans("known_twice") | (found.spans("written_twice") & Spans.up_to(ends))
     return of_one_life(two, histories, run)
 
@@ -100,15 +99,11 @@ def _bad(bad: Mapping[str, Spans], run: RunFacts) -> Iterator[Finding]:
     for kind, (_, why, how) in _BAD.items():
         for ledger, first, last in bad[kind]:
             entries = entries_text(first, last)
-            yield Finding(
-                property=Content.name,
-                kind=kind,
-                ledger=ledger,
-                first_entry=first,
-                last_entry=last,
-                count=last - first + 1,
-                text=f"{ledger_text(run, ledger)}: {entries} read back {how}",
-                proof=(f"{entries}: {why}",),
+            yield run.finding(
+                f"content/{kind}",
+                (ledger, first, last),
+                f"{entries} read back {how}",
+                f"{entries}: {why}",
             )
 
 
@@ -116,16 +111,12 @@ def _two_writings(two: Spans, writings: Marks, run: RunFacts) -> Iterator[Findin
     for ledger, first, last in two:
         marks = {mark for mark, *_ in writings.within(ledger, first, last)}
         entries = entries_text(first, last)
-        yield Finding(
-            property=Content.name,
-            kind="two_writings",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: {entries} known with different bytes",
-            proof=tuple(
-                f"{entries}: written by {client_name(run, writer)} with {size} bytes"
+        yield run.finding(
+            "content/two_writings",
+            (ledger, first, last),
+            f"{entries} known with different bytes",
+            *(
+                f"{entries}: written by {run.client_name(writer)} with {size} bytes"
                 for writer, size in sorted(map(unmarked, marks))
             ),
         )

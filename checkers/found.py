@@ -15,9 +15,10 @@ for a rule over the rows of many ledgers: only the conclusion has them all.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from checkers.sets.marks import Marks
+from checkers.sets.ordering import begins, changes
 from checkers.sets.spans import Ints, Spans, ints, runs, sweep
 from evidence.findings import Finding
 from protocol.addresses import MAX_BOOKIES
@@ -43,6 +45,7 @@ KEPT = 100
 """Findings kept for each kind, class and ledger; the counts beside them stay exact."""
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
 Columns = Sequence[NDArray[Any]]
+Of = TypeVar("Of")
 
 
 class Row(NamedTuple):
@@ -225,10 +228,8 @@ def _firsts(
     order = np.lexsort((*reversed(proof), first, *reversed(like), ledger))
     columns = (column[order] for column in (ledger, first, last, count, *like, *proof))
     ledger, first, last, count, *proofs = columns
-    new = np.ones(len(ledger), dtype=np.bool_)
-    new[1:] = first[1:] > last[:-1] + 1
-    for column in (ledger, *proofs[: len(like)]):
-        new[1:] |= column[1:] != column[:-1]
+    new = changes(ledger, *proofs[: len(like)])
+    new[1:] |= first[1:] > last[:-1] + 1
     begin = np.flatnonzero(new)
     end = np.append(begin[1:], len(new)) - 1
     count = np.add.reduceat(count, begin)
@@ -244,7 +245,7 @@ def _ledgers(
         order = np.argsort(ledger, kind="stable")
         ledger, first, last, count = (column[order] for column in (ledger, first, last, count))
         proof = tuple(column[order] for column in proof)
-    begin = np.flatnonzero(np.diff(ledger, prepend=ledger[0] - 1))
+    begin = begins(ledger)
     least = _least(begin, proof) if proof else begin
     return _table(
         kind,
@@ -305,23 +306,13 @@ def _as_rows(ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[In
 
 def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The first ``KEPT`` of each (kind, class, ledger), in the order given."""
-    seen: Counter[tuple[str, str, int]] = Counter()
-    kept = []
-    for finding in findings:
-        key = (finding.kind, finding.loss, finding.ledger)
-        seen[key] += 1
-        if seen[key] <= KEPT:
-            kept.append(finding)
-    return tuple(kept)
+    return tuple(kept(findings, lambda one: (one.kind, one.loss, one.ledger)))
 
 
-def room_for(kind_and_ledger: tuple[str, int], taken: Counter[tuple[str, int]]) -> bool:
-    """Whether one more of this (kind, ledger) would be kept; counts it. Spares making the others."""
-    taken[kind_and_ledger] += 1
-    return taken[kind_and_ledger] <= KEPT
-
-
-def kept(rows: Iterable[Row]) -> Iterator[Row]:
-    """The first ``KEPT`` rows of each ledger, for findings of one kind and class."""
-    taken: Counter[tuple[str, int]] = Counter()
-    return (row for row in rows if room_for(("", row.ledger), taken))
+def kept(rows: Iterable[Of], key: Callable[[Any], Any] = itemgetter(0)) -> Iterator[Of]:
+    """The first ``KEPT`` rows of each key: of each ledger, a row's first value, if no other is given."""
+    taken: Counter[Any] = Counter()
+    for row in rows:
+        taken[key(row)] += 1
+        if taken[key(row)] <= KEPT:
+            yield row

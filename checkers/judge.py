@@ -1,4 +1,4 @@
-"""Judging a run: every checker over every batch of blocks, in this process or spread over tasks.
+"""The checkers, and judging a run: each over every batch of blocks, in this process or spread over tasks.
 
 ``judge`` does it all here. A pipeline does the same in two rounds of tasks: ``facts_of`` each batch, joined
 by ``combined_facts``; then ``check_all`` of each batch, joined by ``join_all`` in any grouping;
@@ -15,13 +15,46 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from checkers.contract import Batch, Checker, Doubting, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.registry import CHECKERS
+from checkers.answers import Answers
+from checkers.availability.checker import Availability
+from checkers.closing import Closing
+from checkers.content import Content
+from checkers.contract import Batch, Checker, Doubting, LedgerFact, LedgerFacts, RunFacts
+from checkers.durability.checker import Durability
+from checkers.fencing.checker import Fencing
+from checkers.found import Found
+from checkers.lac.checker import Lac
+from checkers.log.checker import Log
+from checkers.metadata import Metadata
+from checkers.order import Order
+from checkers.placement import Placement
+from checkers.recovery.checker import Recovery
+from checkers.replicas.checker import Replicas
+from checkers.servers.checker import Servers
+from checkers.sufficiency import Sufficiency
 from checkers.verdict import run_verdict
 from evidence.findings import Judgement, RunVerdict, Verdict
 from evidence.schemas import LEDGERS
 
 Checkers = tuple[Checker, ...]
+CHECKERS: Checkers = (
+    Sufficiency(),
+    Durability(),
+    Closing(),
+    Fencing(),
+    Order(),
+    Lac(),
+    Content(),
+    Metadata(),
+    Recovery(),
+    Answers(),
+    Availability(),
+    Servers(),
+    Replicas(),
+    Placement(),
+    Log(),
+)
+"""In the order in which a verdict lists them: one property, one file or folder, one line here."""
 Answer = TypeVar("Answer")
 _NO_FACTS = LedgerFacts()
 

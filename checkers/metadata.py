@@ -13,14 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
-from checkers.facts.wording import counted, ledger_text
-from checkers.found import capped
+from checkers.facts.wording import counted
+from checkers.found import Found, capped
 from checkers.sets.spans import Bools, Ints
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import illegal_move, malformed
@@ -45,7 +44,7 @@ class Metadata:
         chains = [chain for ledger in suspects for chain in known.chains[ledger]]
         findings = [finding for chain in chains for finding in _judged(chain, run)]
         gaps = {ledger: unseen for ledger in sorted(known.odd_of) if (unseen := known.gaps(ledger))}
-        lacking = shortcomings(run, self.tables)
+        lacking = run.shortcomings(self.tables)
         enough = bool(known.of) and not lacking
         return Judgement(
             property=self.name,
@@ -137,7 +136,7 @@ def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], ru
         property=Metadata.name,
         kind=kind,
         ledger=version.ledger,
-        text=f"{ledger_text(run, version.ledger)}, version {version.version}: {wrong}",
+        text=f"{run.ledger_text(version.ledger)}, version {version.version}: {wrong}",
         proof=proof,
     )
 
@@ -145,6 +144,6 @@ def _finding(kind: str, version: Version, wrong: str, proof: tuple[str, ...], ru
 def _not_seen(gaps: dict[int, list[tuple[int, int]]], run: RunFacts) -> Iterator[str]:
     for ledger in list(gaps)[:20]:
         runs = ", ".join(str(a) if a == b else f"{a}..{b}" for a, b in gaps[ledger])
-        yield f"{ledger_text(run, ledger)}: metadata versions {runs} not seen"
+        yield f"{run.ledger_text(ledger)}: metadata versions {runs} not seen"
     if len(gaps) > 20:
         yield f"{counted(len(gaps) - 20, 'more ledger')} with metadata versions not seen"

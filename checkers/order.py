@@ -15,14 +15,13 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
 from checkers.facts.putback import of_one_life
-from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text
-from checkers.found import capped, ledger_rows, set_rows, span_rows
-from checkers.rows import Rows
+from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.found import Found, capped, ledger_rows, set_rows, span_rows
+from checkers.sets.ordering import changes
 from checkers.sets.spans import Spans
 from evidence.codes import Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
@@ -74,7 +73,7 @@ class Order:
         twice = of_one_life(found.spans("acked_twice"), facts.once(histories), run)
         findings = [*_rows(found, run), *_acked_twice(twice, run), *_short(found, run)]
         seen = {name: found.count(name) for name in ("adds", "delivered", "followed", "failed_reads")}
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         enough = seen["adds"] + seen["delivered"] > 0 and not lacking
         return Judgement(
             property=self.name,
@@ -110,41 +109,30 @@ def _out_of_order(kind: str, rows: Rows, column: str) -> pa.Table:
 
 def _twice(rows: Rows) -> Spans:
     """The entries that more than one row names; rows come sorted by ledger and entry."""
-    ledger, entry = rows["ledger"], rows["entry"]
-    again = (ledger[1:] == ledger[:-1]) & (entry[1:] == entry[:-1])
-    return Spans.of_entries(ledger[1:][again], entry[1:][again])
+    again = ~changes(rows["ledger"], rows["entry"])
+    return Spans.of_entries(rows["ledger"][again], rows["entry"][again])
 
 
 def _rows(found: Found, run: RunFacts) -> Iterator[Finding]:
     for kind, why in _SAID.items():
         how = "acknowledged as" if kind == "added_out_of_order" else "delivered as"
         for ledger, first, last, number, (client, seq, entry, due) in found.by_ledger(kind):
-            yield Finding(
-                property=Order.name,
-                kind=kind,
-                ledger=ledger,
-                first_entry=first,
-                last_entry=last,
-                count=number,
-                text=f"{ledger_text(run, ledger)}: {why} ({counted(number, 'time')})",
-                proof=(
-                    f"{client_name(run, client)}, {operation_text(seq)}: "
-                    f"{how} entry {entry} where entry {due} was due",
-                ),
+            yield run.finding(
+                f"order/{kind}",
+                (ledger, first, last, number),
+                f"{why} ({counted(number, 'time')})",
+                f"{run.client_name(client)}, {operation_text(seq)}: "
+                f"{how} entry {entry} where entry {due} was due",
             )
 
 
 def _acked_twice(twice: Spans, run: RunFacts) -> Iterator[Finding]:
     for ledger, first, last in twice:
-        yield Finding(
-            property=Order.name,
-            kind="acked_twice",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: two adds were acknowledged under one id",
-            proof=(f"more than one add got ok for {entries_text(first, last)}",),
+        yield run.finding(
+            "order/acked_twice",
+            (ledger, first, last),
+            "two adds were acknowledged under one id",
+            f"more than one add got ok for {entries_text(first, last)}",
         )
 
 
@@ -153,16 +141,10 @@ def _short(found: Found, run: RunFacts) -> Iterator[Finding]:
     reads = {row.ledger: row.proof for row in found.by_ledger("short_read")}
     for ledger, first, last in found.spans("ended_short"):
         client, seq, begin, end, number = reads[ledger]
-        yield Finding(
-            property=Order.name,
-            kind="ended_short",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: a read ended ok without {entries_text(first, last)}",
-            proof=(
-                f"{client_name(run, client)}, {operation_text(seq)}: a read of {entries_text(begin, end)} "
-                f"ended ok with {counted(number, 'entry', 'entries')}",
-            ),
+        yield run.finding(
+            "order/ended_short",
+            (ledger, first, last),
+            f"a read ended ok without {entries_text(first, last)}",
+            f"{run.client_name(client)}, {operation_text(seq)}: a read of {entries_text(begin, end)} "
+            f"ended ok with {counted(number, 'entry', 'entries')}",
         )

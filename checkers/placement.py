@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
-from checkers.facts.wording import counted, entries_text, ledger_text, listed, some_notes
-from checkers.found import capped
+from checkers.facts.wording import counted, entries_text, listed, some_notes
+from checkers.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
 from protocol.quorums import Quorums
@@ -50,7 +49,7 @@ class Placement:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs the bookies' racks, and a ledger whose metadata was seen and can be understood."""
-        lacking = shortcomings(run, self.tables)
+        lacking = run.shortcomings(self.tables)
         if not run.racks:
             lacking.append("the plan gives no racks")
         fragments = [] if lacking else list(_fragments(facts.once(histories)))
@@ -92,7 +91,7 @@ def _fragments(known: Histories) -> Iterator[Placed]:
 
 def _doubt(one: Placed, run: RunFacts) -> str:
     """Why a fragment cannot be judged; empty when it can."""
-    where = f"{ledger_text(run, one.ledger)}: the fragment from entry {one.first} on"
+    where = f"{run.ledger_text(one.ledger)}: the fragment from entry {one.first} on"
     unknown = [name for name in one.bookies if name not in run.racks]
     if unknown:
         return f"{where} names {listed(unknown)}, of which no rack is known"
@@ -115,17 +114,12 @@ def _finding(one: Placed, narrow: Names, run: RunFacts) -> Finding:
     racks = sorted({run.racks[bookie] for bookie in narrow})
     wanted = min(one.version.shape[1], run.min_racks)
     which = entries_text(one.first, one.last) if one.last >= 0 else f"the fragment from entry {one.first} on"
-    return Finding(
-        property=Placement.name,
-        kind="too_few_racks",
-        ledger=one.ledger,
-        first_entry=one.first,
-        last_entry=one.last,
-        text=f"{ledger_text(run, one.ledger)}: {which}: a write set in {len(racks)} of {wanted} racks",
-        proof=(
-            f"metadata version {one.version.version}: from entry {one.first} on {_racked(one.bookies, run)}",
-            f"write set {_racked(narrow, run)}: only {listed(racks)}",
-        ),
+    return run.finding(
+        "placement/too_few_racks",
+        (one.ledger, one.first, one.last, 1),
+        f"{which}: a write set in {len(racks)} of {wanted} racks",
+        f"metadata version {one.version.version}: from entry {one.first} on {_racked(one.bookies, run)}",
+        f"write set {_racked(narrow, run)}: only {listed(racks)}",
     )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import recorded, shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.parts import final
-from checkers.facts.wording import counted
+from checkers.facts.wording import counted, fault_text
+from checkers.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
 from protocol.addresses import OBSERVER, PROXY
@@ -56,7 +56,7 @@ class Sufficiency:
             "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
             "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
         }
-        lacking = [*shortcomings(run, recorded(run)), *_left_out(run), *_too_little(seen), *_faults(run)]
+        lacking = [*run.shortcomings(run.recorded()), *_left_out(run), *_too_little(seen), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
@@ -86,7 +86,7 @@ def _too_little(seen: Mapping[str, int]) -> Iterator[str]:
 def _faults(run: RunFacts) -> Iterator[str]:
     """Faults without effect or without end, and deaths that blind the run."""
     for fault in run.faults:
-        name = f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
+        name = fault_text(fault)
         if fault["kind"] == UNPLANNED:
             if fault["target"] in (PROXY, OBSERVER):
                 yield f"the {fault['target']} died without a fault of the run"

@@ -11,10 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 
 from checkers.contract import RunFacts
 from checkers.facts.wording import counted
-from checkers.registry import SAFETY
 from evidence.findings import Judgement, RunVerdict, Verdict
 
 EVIDENCE, DURABILITY = "evidence", "durability"
+SAFETY = (
+    *("durability", "closing", "fencing", "recovery", "content", "order", "lac", "metadata"),
+    "answers",
+    "availability",  # it reports only what stays out of reach permanently
+)
+"""Properties that count whenever they are violated, required by the plan or not; the severest first."""
 _SAID: Mapping[str, tuple[str, str]] = {
     "added_after_close": ("add acknowledged after the close", "adds acknowledged after the close"),
     "accepted_when_fenced": ("add accepted by a fenced bookie", "adds accepted by fenced bookies"),
@@ -23,6 +28,11 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "unreadable": ("entry there and not readable", "entries there and not readable"),
 }
 """A kind of finding in words, for one and for many; others are said by their names."""
+
+
+def severity(name: str) -> int:
+    """The place of a property when the severest come first; other properties share the last one."""
+    return SAFETY.index(name) if name in SAFETY else len(SAFETY)
 
 
 def run_verdict(judgements: Mapping[str, Judgement], run: RunFacts) -> RunVerdict:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from checkers.contract import Batch, LedgerFacts
 from checkers.judge import combined_facts, facts_of
-from checkers.sets.ordering import in_order, is_sorted
+from checkers.sets.ordering import begins, in_order, is_sorted
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.tables import write_facts, write_sorted
 from protocol.buckets import ENTRIES_PER_BLOCK, block_of, bucket_of
@@ -127,9 +127,7 @@ def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sorted(path, rows)
     ledger, block = np.asarray(rows["ledger"]), block_of(np.asarray(rows["entry"]))
-    new = np.ones(len(ledger), dtype=np.bool_)
-    new[1:] = (ledger[1:] != ledger[:-1]) | (block[1:] != block[:-1])
-    begin = np.flatnonzero(new)
+    begin = begins(ledger, block)
     sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}
     sizes[name] = np.diff(np.append(begin, len(ledger)))
     ends = np.cumsum(sizes[name])

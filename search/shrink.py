@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checkers.facts.wording import counted
-from checkers.registry import severity
+from checkers.verdict import severity
 from evidence.folder import remove_run
 from harness.judging import Judge, judging
 from harness.vocabulary import loads, words

@@ -16,14 +16,12 @@ import pyarrow as pa
 
 from checkers.availability.stuck import Refused, refusals_of, refused
 from checkers.availability.unreadable import READING, Reading, findings, is_denied, served, unsuccessful
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.boots import life_of
-from checkers.facts.damage import shortcomings
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
-from checkers.facts.wording import entries_text, ledger_text, some_notes
-from checkers.found import FOUND, capped, set_rows, span_rows
-from checkers.rows import Rows
+from checkers.facts.wording import entries_text, some_notes
+from checkers.found import Found, capped, set_rows, span_rows
 from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
@@ -54,7 +52,7 @@ class Availability:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs final opens, and that whatever they and the reads did not get is accounted for."""
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         told = {} if lacking else dict(_recoveries(facts, run))
         stalled = [one.text for one in told.values() if one.stalled]
         doubtful = [(ledger, one.text) for ledger, one in told.items() if not one.stalled and not one.finding]
@@ -89,16 +87,10 @@ class Availability:
 
 def _shown(census: Rows, denied: Spans) -> pa.Table:
     """The copies that bookies showed of denied entries, by bookie and pass of the census as one number."""
-    if not len(denied):
-        return FOUND.empty_table()
-    present = census.of(holding=Holding.PRESENT)
-    present = present.where(np.isin(present["ledger"], denied.ledger))
-    copies = pa.table({name: ints(present[name]) for name in ("ledger", "entry", "bookie", "pass_number")})
-    ledger = np.repeat(denied.ledger, denied.last - denied.first + 1)
-    wanted = pa.table({"ledger": ledger, "entry": denied.entries()})
-    rows = copies.join(wanted, ["ledger", "entry"], join_type="left semi", use_threads=False)
-    bookie, number = (rows[name].to_numpy() for name in ("bookie", "pass_number"))
-    return span_rows("shown", rows["ledger"], rows["entry"], proof=[life_of(bookie, number)])
+    copies = census.of(holding=Holding.PRESENT)
+    copies = copies.where(denied.has(copies["ledger"], copies["entry"]))
+    mark = life_of(ints(copies["bookie"]), ints(copies["pass_number"]))
+    return span_rows("shown", copies["ledger"], copies["entry"], proof=[mark])
 
 
 def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, Refused]]:
@@ -136,5 +128,5 @@ def _each(entries: Spans, what: str, run: RunFacts) -> list[tuple[int, str]]:
         mine = entries.of(ledger)
         first, number = int(mine.first[0]), mine.count()
         which = entries_text(first, first) if number == 1 else f"{number:,} entries from {first} on"
-        notes.append((ledger, f"{ledger_text(run, ledger)}: {which} {what}"))
+        notes.append((ledger, f"{run.ledger_text(ledger)}: {which} {what}"))
     return notes

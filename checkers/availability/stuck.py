@@ -6,17 +6,16 @@ as fewer than AQ bookies of a write set are unknown, and a bookie that kept its 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from checkers.contract import LedgerFacts, RunFacts
-from checkers.facts.health import Health
+from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import REFUSED
 from checkers.facts.versions import Version
-from checkers.facts.wording import bookie_name, counted, ledger_text, listed, time_text
+from checkers.facts.wording import counted, listed
 from evidence.codes import NEVER, ErrorCode
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding
@@ -54,7 +53,7 @@ def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts
     """Judge a ledger that no final open could recover; None when there is no ledger any more."""
     if ledger in histories.gone or ErrorCode.NO_SUCH_LEDGER_ON_METADATA in refusals.errors:
         return None
-    name = ledger_text(run, ledger)
+    name = run.ledger_text(ledger)
     health = Health(run, refusals.began_ns, refusals.ended_ns)
     version = histories.of.get(ledger, (None,))[-1]
     doubt = _doubt(refusals, version, health)
@@ -65,7 +64,7 @@ def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts
     lossy = health.lossy()
     worst = max(_write_sets(version, run), key=lambda bookies: len(lossy.keys() & set(bookies)))
     lost = [lossy[bookie] for bookie in worst if bookie in lossy]
-    duty = f"write set {listed(bookie_name(run, bookie) for bookie in worst)}, AQ {version.shape[2]}"
+    duty = f"write set {listed(run.bookie_name(bookie) for bookie in worst)}, AQ {version.shape[2]}"
     if len(lost) >= version.shape[2]:
         text = f"{name}: stalled as promised {_errors(refusals)}: {'; '.join(lost)} ({duty})"
         return Refused(text, stalled=True)
@@ -111,11 +110,8 @@ def _boot_number(health: Health, bookie: int) -> int:
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int, int]]:
     """Ledger, bookie and boot wherever a bookie reported that it keeps another key than the ledger's."""
-    told = (row for row in run.servers if row["event"] == KEY_REFUSED and row["server"] in run.bookies)
-    return frozenset(
-        (int(json.loads(row["detail"]).get("ledgerId", -1)), run.bookies[row["server"]], int(row["boot"]))
-        for row in told
-    )
+    told = (event for event in run.events(KEY_REFUSED) if event.server in run.bookies)
+    return frozenset((event.ledger, run.bookies[event.server], event.boot) for event in told)
 
 
 def _errors(refusals: Refusals) -> str:
@@ -130,19 +126,16 @@ def _stuck(
     run: RunFacts,
 ) -> Finding:
     lost, duty, keyless = why
-    names = listed(bookie_name(run, bookie) for bookie in keyless)
+    names = listed(run.bookie_name(bookie) for bookie in keyless)
     state = version.metadata().state.name
-    return Finding(
-        property="availability",
-        kind="key_lost" if keyless else "stuck",
-        ledger=ledger,
-        text=f"{ledger_text(run, ledger)}: recovery is stuck with every bookie up and no fault in force",
-        proof=(
-            f"metadata version {version.version}: {state}",
-            f"opens with recovery between {time_text(run, refusals.began_ns)} and "
-            f"{time_text(run, refusals.ended_ns)} were refused {_errors(refusals)}",
-            f"every bookie was up all the while; of {duty}, "
-            f"{'none had lost state' if not lost else 'only these had lost state: ' + '; '.join(lost)}",
-            *([f"{names} refused the ledger's key, by its log"] if keyless else []),
-        ),
+    return run.finding(
+        "availability/key_lost" if keyless else "availability/stuck",
+        (ledger,),
+        "recovery is stuck with every bookie up and no fault in force",
+        f"metadata version {version.version}: {state}",
+        f"opens with recovery between {run.time_text(refusals.began_ns)} and "
+        f"{run.time_text(refusals.ended_ns)} were refused {_errors(refusals)}",
+        f"every bookie was up all the while; of {duty}, "
+        f"{'none had lost state' if not lost else 'only these had lost state: ' + '; '.join(lost)}",
+        *([f"{names} refused the ledger's key, by its log"] if keyless else []),
     )

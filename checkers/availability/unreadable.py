@@ -12,16 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, RunFacts
-from checkers.facts.boots import life_of
-from checkers.facts.health import Health
+from checkers.contract import Batch, Columns, LedgerFact, Rows, RunFacts
+from checkers.facts.boots import Health, life_of
 from checkers.facts.ledgers import Passes
 from checkers.facts.parts import final
-from checkers.facts.versions import Version
-from checkers.facts.wording import bookie_name, entries_text, ledger_text, listed, time_text
-from checkers.facts.write_sets import holders
-from checkers.ledger_facts import Columns
-from checkers.rows import Rows
+from checkers.facts.versions import Version, lasting_duties
+from checkers.facts.wording import entries_text, listed
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER, ErrorCode, Kind, Outcome
@@ -112,7 +108,8 @@ def served(
     last = max(passes, default=0)
     before = max((number for number, one in passes.items() if one.ended_ns < reading.began_ns), default=0)
     throughout, at_the_end = {}, np.zeros(len(entries), dtype=np.bool_)
-    for bookie, duty in _duties(chain, entries, run).items():
+    since = next((at for at, version in enumerate(chain) if version.closed), len(chain))
+    for bookie, duty in lasting_duties(chain[since:], entries, run.bookies).items():
         late = duty & _showed(shown, ledger, bookie, last, entries)
         at_the_end |= late
         if before and passes[last].began_ns > reading.ended_ns:
@@ -122,21 +119,6 @@ def served(
     return Served(entries, throughout, at_the_end, (before, last))
 
 
-def _duties(chain: tuple[Version, ...], entries: Ints, run: RunFacts) -> dict[int, Bools]:
-    """Bookie -> the entries that were in its write set in every version since the close."""
-    since = [at for at, version in enumerate(chain) if version.closed]
-    versions = chain[since[0] :] if since else ()
-    found: dict[int, Bools] = {}
-    for at, version in enumerate(versions):
-        now: dict[int, Bools] = {}
-        for bookie, duty in holders((version,), entries, run.bookies):
-            now[bookie] = now.get(bookie, np.zeros(len(entries), dtype=np.bool_)) | duty
-        found = (
-            now if not at else {bookie: found[bookie] & now[bookie] for bookie in found.keys() & now.keys()}
-        )
-    return found
-
-
 def findings(ledger: int, case: Served, reading: Reading, run: RunFacts) -> Iterator[Finding]:
     """One for each span of entries that were served and denied."""
     proven = Spans.of_entries(ledger, case.entries[case.proven()])
@@ -144,21 +126,15 @@ def findings(ledger: int, case: Served, reading: Reading, run: RunFacts) -> Iter
         inside = (case.entries >= first) & (case.entries <= last)
         whole = [bookie for bookie, mask in case.throughout.items() if mask[inside].all()]
         some = [bookie for bookie, mask in case.throughout.items() if mask[inside].any()]
-        names = listed(bookie_name(run, bookie) for bookie in sorted(whole or some))
+        names = listed(run.bookie_name(bookie) for bookie in sorted(whole or some))
         which, (before, after) = entries_text(first, last), case.passes
-        yield Finding(
-            property="availability",
-            kind="unreadable",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: {which} denied to the final read, yet there on {names}",
-            proof=(
-                f"final reads between {time_text(run, reading.began_ns)} and "
-                f"{time_text(run, reading.ended_ns)}: each ended with an explicit negative, so every bookie "
-                "asked gave one",
-                f"census pass {before} before them and {after} after them: {names} showed {which}",
-                f"{names} lived from the one pass to the other and had that duty ever since the close",
-            ),
+        yield run.finding(
+            "availability/unreadable",
+            (ledger, first, last),
+            f"{which} denied to the final read, yet there on {names}",
+            f"final reads between {run.time_text(reading.began_ns)} and "
+            f"{run.time_text(reading.ended_ns)}: each ended with an explicit negative, so every bookie "
+            "asked gave one",
+            f"census pass {before} before them and {after} after them: {names} showed {which}",
+            f"{names} lived from the one pass to the other and had that duty ever since the close",
         )

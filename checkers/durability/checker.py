@@ -8,13 +8,12 @@ without one, every loss is ``undetermined``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import EVERY_LEDGER, Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, RunFacts, value_at
 from checkers.durability.classes import (
     CLASSES,
     EXPLAINED,
@@ -23,15 +22,14 @@ from checkers.durability.classes import (
     PUT_BACK,
     UNDETERMINED,
     classified,
+    counted_rows,
     forgery_proof,
     had_rows,
     holder_proof,
     undetermined_because,
 )
 from checkers.durability.fates import FACTS, LOST, beyond_end, fates_of, promised_up_to
-from checkers.durability.holders import By, Holders, by, holders_of, inside
-from checkers.durability.known import knowledge
-from checkers.facts.damage import damage_to, shortcomings
+from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
 from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
 from checkers.facts.promises import (
@@ -43,12 +41,9 @@ from checkers.facts.promises import (
     promises_found,
 )
 from checkers.facts.putback import put_back_notes, put_back_text
-from checkers.facts.versions import DELETED
-from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed
-from checkers.facts.write_sets import holders
-from checkers.found import room_for, set_rows, whole_rows
-from checkers.ledger_facts import value_at
-from checkers.rows import Rows
+from checkers.facts.versions import DELETED, duties
+from checkers.facts.wording import counted, entries_text, listed
+from checkers.found import Found, kept, set_rows
 from checkers.sets.spans import Ints, Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
@@ -90,7 +85,7 @@ class Durability:
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
         case = _Conclusion(found, facts, run)
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         findings = tuple(case.findings())
         if findings:
             verdict = Verdict.ANOMALY
@@ -116,22 +111,12 @@ def _beyond_whole(promised: Spans, facts: LedgerFacts) -> Spans:
 
 
 def _denied_rows(spans: Spans, batch: Batch, last: int) -> pa.Table:
-    """How many entries of each span each bookie denied in the last census pass, and showed as other bytes.
-
-    Columns: ledger, first, last, bookie, denied, other bytes.
-    """
+    """How many entries of each span each bookie denied in the last census pass, and showed as other bytes."""
     rows = inside(batch.census.of(pass_number=last), spans)
-    absent, damaged = (_by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
-    found = [np.empty((6, 0), dtype=np.int64)]
-    for bookie in sorted({*absent, *damaged}):
-        numbers = [said.get(bookie, Spans.empty()).counted_in(spans) for said in (absent, damaged)]
-        found.append(np.stack([*spans.columns, np.full(len(spans), bookie), *numbers]))
-    columns = np.concatenate(found, axis=1)
-    return whole_rows("denied", columns[0], [*columns])
-
-
-def _by_bookie(rows: Rows) -> By:
-    return by(rows, rows["bookie"])
+    absent, damaged = (by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
+    none = Spans.empty()
+    said = {who: (absent.get(who, none), damaged.get(who, none)) for who in {*absent, *damaged}}
+    return counted_rows("denied", spans, said)
 
 
 def _union(sets: Iterable[Spans]) -> Spans:
@@ -140,7 +125,7 @@ def _union(sets: Iterable[Spans]) -> Spans:
 
 
 class _Numbers:
-    """The rows of :func:`had_rows` or :func:`_denied_rows`; a finding's span may be several of theirs."""
+    """Rows of :func:`counted_rows`; a finding's span may be several of theirs."""
 
     def __init__(self, columns: tuple[Ints, ...]) -> None:
         order = np.argsort(columns[0], kind="stable") if columns else None
@@ -178,7 +163,7 @@ class _Conclusion:
 
     def _part(self) -> None:
         """Part the promised entries; what the last census pass says counts only where that is undamaged."""
-        spans, believed = self.found.spans, not damage_to(self.run, ("ledgers", "census"))
+        spans, believed = self.found.spans, not self.run.damage_to(("ledgers", "census"))
         lost = {(name, loss): spans(name, loss) for name in LOST for loss in CLASSES}
         later = [lost["absent_later", loss] for loss in CLASSES]
         read = _union((spans("kept"), spans("unsure"), spans("corrupt_later"), *later))
@@ -204,7 +189,7 @@ class _Conclusion:
 
         A ledger that a fault of the run removed counts as vanished while its metadata is missing.
         """
-        if not self.run.complete or damage_to(self.run, ("operations",)):
+        if not self.run.complete or self.run.damage_to(("operations",)):
             return set()
         by_others = {row.ledger for row in self.histories.odd if row.state == DELETED and not row.put_back}
         return (by_others | set(self.histories.gone)) - self.released
@@ -257,29 +242,22 @@ class _Conclusion:
 
     def findings(self) -> Iterator[Finding]:
         """One for each span of entries that shared a fate."""
-        taken: Counter[tuple[str, int]] = Counter()
         for ledger in sorted(self.vanished_ledgers):
             if not self._by_fault(ledger) or self.vanished.of(ledger):
                 yield self._vanished_finding(ledger)
         kinds = [("lost", name, self.lost_by_class[name]) for name in CLASSES]
         for kind, loss, spans in (*kinds, ("corrupt", "", self.corrupt)):
-            for span in spans:
-                if room_for((f"{kind} {loss}", span[0]), taken):
-                    yield self._finding(kind, loss, span)
+            yield from (self._finding(kind, loss, span) for span in kept(spans))
 
     def _finding(self, kind: str, loss: str, span: tuple[int, int, int]) -> Finding:
         ledger, first, last = span
         what = "lost" if kind == "lost" else "readable only as other bytes"
-        return Finding(
-            property=Durability.name,
-            kind=kind,
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
+        return self.run.finding(
+            f"durability/{kind}",
+            (ledger, first, last),
+            f"{entries_text(first, last)} {what}",
+            *self._proof(loss, span),
             loss=loss,
-            text=f"{ledger_text(self.run, ledger)}: {entries_text(first, last)} {what}",
-            proof=tuple(self._proof(loss, span)),
         )
 
     def _proof(self, loss: str, span: tuple[int, int, int]) -> Iterator[str]:
@@ -287,9 +265,9 @@ class _Conclusion:
         yield from promise_proof(self.promises, span, self.facts, self.run)
         close = self.histories.closes.get(ledger)
         if close and close.last_entry >= first:
-            yield f"metadata version {close.version}: CLOSED at {close.last_entry}"
+            yield close.closed_text
         if close and last > close.last_entry:
-            yield f"metadata version {close.version}: CLOSED at {close.last_entry}, below entry {last}"
+            yield f"{close.closed_text}, below entry {last}"
         yield from self._answers(span)
         if loss and self.known:
             yield from holder_proof(span, self.had.of(span), self.known, self.run)
@@ -300,12 +278,12 @@ class _Conclusion:
         """What the bookies that were to store a span answered in the last pass, where it is one answer."""
         ledger, first, last = span
         denied = self.denied.of(span)
-        duties = holders(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
-        asked = sorted({bookie for bookie, _ in duties} & denied.keys())
+        due = duties(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
+        asked = sorted(due.keys() & denied.keys())
         for which, said in enumerate(("answered no such entry for", "answered with other bytes for")):
             agreed = [bookie for bookie in asked if denied[bookie][which] == last - first + 1]
             if agreed:
-                names = listed(bookie_name(self.run, bookie) for bookie in agreed)
+                names = listed(self.run.bookie_name(bookie) for bookie in agreed)
                 number = max(self.facts.once(passes))
                 yield f"census pass {number}: {names} {said} {entries_text(first, last)}"
 
@@ -314,19 +292,13 @@ class _Conclusion:
         ours = self._by_fault(ledger)
         row = self.histories.gone[ledger] if ours else self.histories.deleted[ledger]
         how = put_back_text(row, self.histories, self.run)
-        return Finding(
-            property=Durability.name,
-            kind="vanished",
-            ledger=ledger,
-            first_entry=int(gone.first[0]) if gone else -1,
-            last_entry=int(gone.last[-1]) if gone else -1,
-            count=gone.count(),
+        return self.run.finding(
+            "durability/vanished",
+            (ledger, int(gone.first[0]) if gone else -1, int(gone.last[-1]) if gone else -1, gone.count()),
+            "the metadata vanished and no client invoked a delete",
+            how if ours else f"the metadata was removed by transaction 0x{row.zxid:x}",
+            "the histories of all clients are whole and hold no delete of this ledger that was sent",
             loss=EXPLAINED if ours else "",
-            text=f"{ledger_text(self.run, ledger)}: the metadata vanished and no client invoked a delete",
-            proof=(
-                how if ours else f"the metadata was removed by transaction 0x{row.zxid:x}",
-                "the histories of all clients are whole and hold no delete of this ledger that was sent",
-            ),
         )
 
     def notes(self, convicted: bool) -> Iterator[str]:
@@ -354,6 +326,6 @@ class _Conclusion:
         if spans & self.unsure:
             why = "read back, then denied by every bookie while the ledger's metadata may have changed"
         return (
-            f"{ledger_text(self.run, ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "
+            f"{self.run.ledger_text(ledger)}: {counted(spans.count(), 'entry', 'entries')} unavailable "
             f"(first {int(spans.first[0])}): {why}, with no proof of loss"
         )

@@ -16,23 +16,21 @@ Source: the rules in ``docs/verdicts.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
-from checkers.durability.holders import Holders
-from checkers.durability.known import HolderFacts, why_not
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.durability.holders import HolderFacts, Holders, why_not
 from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
+from checkers.facts.versions import gathered
 from checkers.facts.wire import answers, denies, rule_text
-from checkers.facts.wording import bookie_name, counted, entries_text, time_text
-from checkers.facts.write_sets import gathered
+from checkers.facts.wording import counted, entries_text
 from checkers.found import whole_rows
-from checkers.ledger_facts import Columns
 from checkers.sets.spans import Ints, Spans
 from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses
@@ -71,8 +69,8 @@ def forgery_proof(ledger: int, facts: LedgerFacts, run: RunFacts) -> Iterator[st
     for forwarded_ns, _, source, bookie, rule, status in facts.once(_decisive).get(ledger, ()):
         yield (
             f"{rule_text(run, source, bookie, rule)} answered {Status(status).name} in the name of "
-            f"{bookie_name(run, bookie)} to the recovery read of entry {entry}, "
-            f"passed on at {time_text(run, forwarded_ns)}"
+            f"{run.bookie_name(bookie)} to the recovery read of entry {entry}, "
+            f"passed on at {run.time_text(forwarded_ns)}"
         )
 
 
@@ -120,18 +118,26 @@ def _forged(lost: Spans, facts: LedgerFacts) -> Spans:
 def had_rows(spans: Spans, holders: Holders) -> pa.Table:
     """For each span and life: the number of entries that the life had acknowledged, and how many of these
     the last census and the life's disk showed.
-
-    Columns: ledger, first, last, life, had, shown, on disk.
     """
-    found = [np.empty((7, 0), dtype=np.int64)]
+    none, had = Spans.empty(), {}
     for life, held in holders.held.items():
-        shown = holders.shown.get(bookie_of(life), Spans.empty())
-        parts = (held, held & shown, held & holders.on_disk.get(life, Spans.empty()))
+        shown, on_disk = holders.shown.get(bookie_of(life), none), holders.on_disk.get(life, none)
+        had[life] = held, held & shown, held & on_disk
+    return counted_rows("had", spans, had)
+
+
+def counted_rows(kind: str, spans: Spans, sets: Mapping[int, Sequence[Spans]]) -> pa.Table:
+    """For each span and each life or bookie with an entry of it in one of its sets: how many are in each set.
+
+    Columns: ledger, first, last, the life or bookie, and a number for each set.
+    """
+    found = []
+    for who, parts in sets.items():
         numbers = [part.counted_in(spans) for part in parts]
-        rows = np.stack([*spans.columns, np.full(len(spans), life), *numbers])
-        found.append(rows[:, numbers[0] > 0])
-    columns = np.concatenate(found, axis=1)
-    return whole_rows("had", columns[0], [*columns])
+        rows = np.stack([*spans.columns, np.full(len(spans), who), *numbers])
+        found.append(rows[:, np.any(numbers, axis=0)])
+    columns = np.concatenate(found, axis=1) if sets else np.empty((1, 0), dtype=np.int64)
+    return whole_rows(kind, columns[0], [*columns])
 
 
 def holder_proof(
@@ -139,7 +145,7 @@ def holder_proof(
 ) -> Iterator[str]:
     """Sentences that name the lives which had acknowledged entries of a span, and what became of them.
 
-    ``lives`` has the last three columns of :func:`had_rows` for each life.
+    ``lives`` has the numbers of :func:`had_rows` for each life: had, shown, on disk.
     """
     _, first, last = span
     what, size = entries_text(first, last), last - first + 1
@@ -157,7 +163,7 @@ def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: Ru
     boot = known.boots.get(life)
     if shown:
         copies = counted(shown, "copy", "copies")
-        yield f"the last census pass found {copies} on {bookie_name(run, bookie_of(life))}"
+        yield f"the last census pass found {copies} on {run.bookie_name(bookie_of(life))}"
     if shown == had:
         return
     lasting = boot is not None and boot.unclean and boot.least_loss not in (None, Loses.MEMORY)
@@ -167,8 +173,8 @@ def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: Ru
         journaled = ", which takes no journaled add" if life in known.steady else ""
         disk = _disk(life, had, on_disk, known)
         wiped_ns = known.emptied.get(life)
-        wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {time_text(run, wiped_ns)}"
-        ended = f"{boot.how} at {time_text(run, boot.ended_ns)}{journaled}"
+        wiped = "" if wiped_ns is None else f"; a fault took all of its disk at {run.time_text(wiped_ns)}"
+        ended = f"{boot.how} at {run.time_text(boot.ended_ns)}{journaled}"
         yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
 
 

@@ -14,17 +14,16 @@ from dataclasses import dataclass, fields
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
-from checkers.durability.holders import acknowledged, by, inside, on_disks, outside
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.durability.holders import acknowledged, by_bookie, inside, on_disks, outside
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
-from checkers.facts.write_sets import gathered, holders
+from checkers.facts.versions import duties, gathered
 from checkers.found import set_rows
-from checkers.ledger_facts import value_at
-from checkers.rows import Rows
 from checkers.sets.marks import Marks
+from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER, Holding
 
@@ -80,9 +79,8 @@ def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
 def _promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
     told, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
     ledger, up_to = np.concatenate([told["ledger"], closed]), np.concatenate([told["lac"], ends])
-    order = np.lexsort((-up_to, ledger))
-    ledgers, first = np.unique(ledger[order], return_index=True)
-    return ledgers, up_to[order][first]
+    first = firsts(ledger, -up_to)
+    return ledger[first], up_to[first]
 
 
 def _last_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
@@ -204,20 +202,20 @@ class _Answers:
     @classmethod
     def of(cls, census: Rows, marks: Marks) -> _Answers:
         """Of the rows of that pass."""
-        good, bad = Spans.empty(), by(*_by_bookie(census.of(holding=Holding.DAMAGED)))
+        good, bad = Spans.empty(), by_bookie(census.of(holding=Holding.DAMAGED))
         copies = census.of(holding=Holding.PRESENT)
         for bookie in np.unique(copies["bookie"]).tolist():
             mine = signed(copies.of(bookie=bookie))
             right = _with_bytes(mine, marks)
             good |= right
             bad[bookie] = bad.get(bookie, Spans.empty()) | (mine.spans() - right)
-        return cls(by(*_by_bookie(census.of(holding=Holding.ABSENT))), bad, good)
+        return cls(by_bookie(census.of(holding=Holding.ABSENT)), bad, good)
 
     def verdicts(self, ledger: int, entries: Ints, metadata: Histories, run: RunFacts) -> tuple[Bools, Bools]:
         """(lost, corrupt) of each entry of a ledger."""
         due, spoiled = np.zeros((2, len(entries)), dtype=np.bool_)
         all_absent, all_without = np.ones((2, len(entries)), dtype=np.bool_)
-        for bookie, duty in holders(metadata.of[ledger], entries, run.bookies):
+        for bookie, duty in duties(metadata.of[ledger], entries, run.bookies).items():
             absent = self.absent.get(bookie, Spans.empty()).holds(ledger, entries)
             bad = self.bad.get(bookie, Spans.empty()).holds(ledger, entries)
             due |= duty
@@ -227,7 +225,3 @@ class _Answers:
             spoiled |= wrong.holds(ledger, entries)
         good = self.good.holds(ledger, entries)
         return due & all_absent & ~good & ~spoiled, due & all_without & spoiled & ~good
-
-
-def _by_bookie(rows: Rows) -> tuple[Rows, Ints]:
-    return rows, rows["bookie"]

@@ -15,11 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.durability.holders import Holders, having
-from checkers.durability.known import HolderFacts, Repair
+from checkers.durability.holders import HolderFacts, Holders, Repair, having
 from checkers.facts.boots import bookie_of
-from checkers.facts.versions import Version
-from checkers.facts.write_sets import holders as write_sets
+from checkers.facts.versions import Version, duties
 from checkers.sets.spans import Bools, Ints, Spans
 from evidence.codes import NEVER
 from protocol.addresses import name_of_id
@@ -68,7 +66,7 @@ def _to_the_end(ledger: int, entries: Ints, known: HolderFacts) -> dict[int, Boo
     chain = known.histories.of[ledger]
     named = [{name_of_id(name) for _, bookies in one.fragments for name in bookies} for one in chain]
     ceased = {known.bookies.get(name) for old, new in pairwise(named) for name in old - new}
-    due = _duties(chain[-1:], entries, known)
+    due = duties(chain[-1:], entries, known.bookies)
     return {bookie: mask for bookie, mask in due.items() if bookie not in ceased}
 
 
@@ -131,7 +129,7 @@ class _Overlap:
 
     def _repairs(self) -> Iterator[tuple[Repair, Bools]]:
         """Each check of this ledger that can have found it, and the entries that it was due to bring."""
-        due = _duties(self._chain, self._entries, self._known)
+        due = duties(self._chain, self._entries, self._known.bookies)
         for repair in self._known.repairs:
             young = repair.latest_ns < self._chain[0].earliest_ns
             if repair.concerns(self._ledger) and not young and bookie_of(repair.life) in due:
@@ -139,14 +137,6 @@ class _Overlap:
 
     def _began_by_then(self, life: int) -> Bools:
         return np.asarray(self._known.boots[life].started_ns <= self.last)
-
-
-def _duties(chain: tuple[Version, ...], entries: Ints, known: HolderFacts) -> dict[int, Bools]:
-    """Bookie -> the entries that it should hold by some of these versions."""
-    due: dict[int, Bools] = {}
-    for bookie, mask in write_sets(chain, entries, known.bookies):
-        due[bookie] = due[bookie] | mask if bookie in due else mask
-    return due
 
 
 def _moved(old: Version, new: Version) -> bool:

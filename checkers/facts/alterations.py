@@ -65,14 +65,12 @@ def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
 
 def by_commands(run: RunFacts) -> Iterator[Alteration]:
     """The changes by operators; an unknown command may change files, one without an end goes on."""
-    told = [row for row in run.servers if row["server"] == ADMIN]
-    ended = {row["boot"]: row["latest_ns"] for row in told if row["event"] == "exit"}
-    for row in told:
-        detail = json.loads(row["detail"]) if row["event"] == "command" else {}
-        name = detail.get("command")
+    ended = {event.boot: event.latest_ns for event in run.events("exit") if event.server == ADMIN}
+    for event in run.events("command"):
+        name = event.detail.get("command") if event.server == ADMIN else None
         if name and (name not in COMMANDS or COMMANDS[name].local):
-            bookies, over_ns = _named([detail.get("target", "")], run), ended.get(row["boot"], NEVER)
-            yield Alteration(bookies, row["earliest_ns"], over_ns, over_ns, f"an operator's {name}")
+            bookies, over_ns = _named([event.detail.get("target", "")], run), ended.get(event.boot, NEVER)
+            yield Alteration(bookies, event.earliest_ns, over_ns, over_ns, f"an operator's {name}")
 
 
 def hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:

@@ -1,25 +1,28 @@
-"""The lives of bookies: when each boot began and ended, and by what.
+"""The lives of bookies: when each boot began and ended, and by what; and the state of all servers in a time.
 
-Read from the ``servers`` table of :class:`checkers.contract.RunFacts`; independent of faults, operations and
+Read from the ``servers`` and ``faults`` of :class:`checkers.contract.RunFacts`; independent of operations and
 frames. Times are the run's nanoseconds, ``NEVER`` for a boot that lived to the end.
 A *life* is a bookie and its boot as one number, as in the tables.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checkers.contract import RunFacts
-from checkers.facts.wording import bookie_name
+from checkers.contract import Event, RunFacts
+from checkers.facts.alterations import alterations
+from checkers.facts.wording import fault_text
 from evidence.codes import NEVER
+from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
 from protocol.exits import unclean
-from protocol.faults import Loses
+from protocol.faults import UNPLANNED, Loses
 from protocol.modes import least_loss
 
 _BOOT_BITS = 16
+_SIGKILL = 9
+_NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +59,33 @@ def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
 
 def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
     started: dict[tuple[int, int], int] = {}
-    ended: dict[tuple[int, int], Mapping[str, Any]] = {}
+    ended: dict[tuple[int, int], Event] = {}
     configured: dict[tuple[int, int], Loses] = {}
-    for row in run.servers:
-        bookie = run.bookies.get(row["server"])
-        if bookie is None:
+    for event in run.events("started", "exit", "configured"):
+        key = run.bookies.get(event.server, 0), event.boot
+        if event.server not in run.bookies:
             continue
-        key = bookie, int(row["boot"])
-        if row["event"] == "started":
-            started[key] = int(row["earliest_ns"])
-        elif row["event"] == "exit":
-            ended[key] = row
-        elif row["event"] == "configured":
-            configured[key] = least_loss(json.loads(row["detail"])["conf"])
+        if event.name == "started":
+            started[key] = event.earliest_ns
+        elif event.name == "exit":
+            ended[key] = event
+        else:
+            configured[key] = least_loss(event.detail["conf"])
     found: dict[int, list[Boot]] = {}
     for key, at_ns in sorted(started.items()):
-        known = configured.get(key, run.least_loss.get(bookie_name(run, key[0])))
+        known = configured.get(key, run.least_loss.get(run.bookie_name(key[0])))
         found.setdefault(key[0], []).append(replace(_boot(key, at_ns, ended.get(key)), least_loss=known))
     return {bookie: tuple(boots) for bookie, boots in found.items()}
 
 
-def _boot(key: tuple[int, int], at_ns: int, end: Mapping[str, Any] | None) -> Boot:
+def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     if end is None:
         return Boot(*key, at_ns)
-    detail = json.loads(end["detail"])
-    number, code = detail.get("signal"), detail.get("code")
+    number, code = end.detail.get("signal"), end.detail.get("code")
     died = unclean(signal=number, code=code)
     how = f"ended with code {code}" if number is None else f"was ended by signal {number}"
     how = "was killed" if number == _SIGKILL else how if died else "was stopped"
-    return Boot(*key, at_ns, int(end["latest_ns"]), died, int(end["earliest_ns"]), how)
+    return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how)
 
 
 def life_of(bookie: Any, boot: Any) -> Any:
@@ -99,7 +100,51 @@ def bookie_of(life: int) -> int:
 
 def life_name(run: RunFacts, life: int) -> str:
     """``b1 boot 2``."""
-    return f"{bookie_name(run, bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"
+    return f"{run.bookie_name(bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"
 
 
-_SIGKILL = 9
+@dataclass(frozen=True)
+class Health:
+    """The state of a run's servers over one stretch of time (ns)."""
+
+    run: RunFacts
+    began_ns: int
+    ended_ns: int
+
+    def ailing(self) -> list[str]:
+        """Why progress was not promised all the while, as short sentences; empty when all was well."""
+        return [*self._down(), *self._faults()]
+
+    def _down(self) -> Iterator[str]:
+        for bookie in sorted(self.run.bookies.values()):
+            if self.boot(bookie) is None:
+                yield f"{self.run.bookie_name(bookie)} was not up"
+
+    def _faults(self) -> Iterator[str]:
+        for fault in self.run.faults:
+            name = fault_text(fault)
+            if fault["kind"] == UNPLANNED:
+                if fault["target"] in _NEEDED and fault["confirmed_ns"] <= self.ended_ns:
+                    yield f"{fault['target']} had died"
+            elif fault["injected_ns"] != NEVER and fault["healed_ns"] > self.began_ns:
+                yield f"{name} was not healed"
+
+    def boot(self, bookie: int) -> Boot | None:
+        """The boot of a bookie that lived all the while, or None."""
+        for boot in boots_of(self.run).get(bookie, ()):
+            if boot.started_ns < self.began_ns and boot.dying_ns > self.ended_ns:
+                return boot
+        return None
+
+    def lossy(self) -> dict[int, str]:
+        """Bookies that may have lost what they had by then -> why."""
+        found = {
+            bookie: f"what {self.run.bookie_name(bookie)}'s disk holds was changed by {change.by}"
+            for change in reversed(alterations(self.run))
+            for bookie in change.bookies
+        }
+        for bookie, boots in boots_of(self.run).items():
+            for boot in boots:
+                if boot.unclean and boot.dying_ns <= self.ended_ns:
+                    found.setdefault(bookie, f"{self.run.bookie_name(bookie)} boot {boot.number} {boot.how}")
+        return found

@@ -6,7 +6,6 @@ faults; no frame, no census.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,12 +31,11 @@ class Copied:
 def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
     """Life -> its copy, of every life whose disk was copied."""
     found = {}
-    for row in run.servers:
-        bookie = run.bookies.get(row["server"])
-        if bookie is not None and row["event"] in (_READ, _UNREADABLE):
-            why = json.loads(row["detail"]).get("why", "") if row["event"] == _UNREADABLE else ""
-            copied = Copied(int(row["earliest_ns"]), int(row["latest_ns"]), str(why))
-            found[int(life_of(bookie, int(row["boot"])))] = copied
+    for event in run.events(_READ, _UNREADABLE):
+        bookie = run.bookies.get(event.server)
+        if bookie is not None:
+            why = event.detail.get("why", "") if event.name == _UNREADABLE else ""
+            found[int(life_of(bookie, event.boot))] = Copied(event.earliest_ns, event.latest_ns, str(why))
     return found
 
 

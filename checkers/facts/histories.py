@@ -1,7 +1,9 @@
 """The versions of each ledger's metadata in their order, as several properties ask for them.
 
-Most ledgers are plain (:mod:`checkers.facts.plain`): they stay columns, and a version of theirs becomes an
-object when it is asked for.
+A ledger is plain if every version from the first on was seen once, and if it was neither removed nor put
+back by a fault of the run. Most are: they stay columns and are judged together, and a version of theirs
+becomes an object when it is asked for. The state, quorums and fragments of a version are its *kind*; a run
+has few kinds, whatever its number of ledgers.
 
 A fault of the run may put the store's content back in time. A ledger whose metadata this changed then has
 more than one chain of versions: each begins with the row that was put back, and version numbers may
@@ -11,6 +13,7 @@ repeat. The step from one chain to the next is not judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
 from operator import attrgetter
@@ -18,15 +21,87 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from checkers.facts.plain import NUMBERS, Plain
-from checkers.facts.versions import DELETED, Version, version_of
-from checkers.sets.spans import Bools, Ints
+from checkers.facts.versions import DELETED, Fragments, Version, fragments_of, version_of
+from checkers.sets.ordering import begins
+from checkers.sets.spans import Bools, Ints, ints
+from protocol.metadata import LedgerState
+
+NUMBERS = (
+    *("ledger", "version", "zxid", "state", "last_entry", "length_bytes"),
+    *("ensemble", "write_quorum", "ack_quorum", "earliest_ns", "latest_ns"),
+)
+"""The columns of ``ledgers`` that are whole numbers."""
+_KIND = ("state", "ensemble", "write_quorum", "ack_quorum", "fragments")
+
 
 _ALL = attrgetter(
     *("ledger", "version", "zxid", "state", "last_entry", "length_bytes", "shape", "fragments"),
     *("earliest_ns", "latest_ns", "put_back"),
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """The versions of plain ledgers, sorted by ledger and version.
+
+    ``columns`` has those of ``NUMBERS``, and ``fragments`` and ``kind`` as numbers that are equal where what
+    they stand for is; ``named`` are the fragments by their number. ``begin`` is the first row of each ledger.
+    """
+
+    columns: Mapping[str, Ints]
+    named: tuple[Fragments, ...]
+    begin: Ints
+
+    @classmethod
+    def of(cls, numbers: Mapping[str, Ints], fragments: pa.ListArray) -> Plain:
+        """Of sorted rows of ``ledgers``, all of plain ledgers."""
+        codes, named = _numbered(fragments)
+        columns = {**numbers, "fragments": codes}
+        keys = np.stack([columns[name] for name in _KIND], axis=1)
+        kinds = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        return cls({**columns, "kind": kinds}, named, begins(numbers["ledger"]))
+
+    @property
+    def ledgers(self) -> Ints:
+        """The ledgers of the rows, each once and ascending."""
+        return self.columns["ledger"][self.begin]
+
+    @property
+    def follows(self) -> Bools:
+        """Which rows follow another version of their ledger."""
+        follows = np.ones(len(self.columns["ledger"]), dtype=np.bool_)
+        follows[self.begin] = False
+        return follows
+
+    @property
+    def closed(self) -> Ints:
+        """The rows that say CLOSED."""
+        return np.flatnonzero(self.columns["state"] == LedgerState.CLOSED)
+
+    @property
+    def last_closes(self) -> Ints:
+        """The last CLOSED row of each ledger that has one."""
+        rows = self.closed
+        ledger = self.columns["ledger"][rows]
+        return rows[np.append(ledger[1:] != ledger[:-1], True)] if len(rows) else rows
+
+    def having(self, rows: Bools | Ints) -> Iterator[int]:
+        """The ledgers of some rows, each once, ascending."""
+        yield from np.unique(self.columns["ledger"][rows]).tolist()
+
+
+def _numbered(column: pa.ListArray) -> tuple[Ints, tuple[Fragments, ...]]:
+    """The number of each row's fragments, equal where the fragments are, and the fragments by number."""
+    parts = column.values
+    ensembles = pc.binary_join(parts.field("bookies"), "\x1f")
+    firsts = pc.cast(parts.field("first_entry"), pa.string())
+    texts = pc.binary_join_element_wise(firsts, ensembles, "\x1e")
+    rows = pc.binary_join(pa.ListArray.from_arrays(column.offsets, texts), "\x1d").dictionary_encode()
+    _, sample = np.unique(np.asarray(rows.indices), return_index=True)
+    known = column.take(pa.array(sample)).to_pylist()
+    return np.asarray(rows.indices).astype(np.int64), tuple(map(fragments_of, known))
 
 
 class Histories:
@@ -149,6 +224,16 @@ class Histories:
         return _Each([*rows, *odd], lambda ledger: odd[ledger] if ledger in odd else self.at(rows[ledger]))
 
     @cached_property
+    def all_closes(self) -> Mapping[str, Ints]:
+        """Every CLOSED version: columns of whole numbers, those of plain ledgers first."""
+        plain, rows = self.plain.columns, self.plain.closed
+        odd = [version for chain in self.odd_of.values() for version in chain if version.closed]
+        return {
+            name: np.append(plain[name][rows], ints([getattr(version, name) for version in odd]))
+            for name in ("ledger", "version", "last_entry", "earliest_ns", "latest_ns")
+        }
+
+    @cached_property
     def ends(self) -> dict[int, int]:
         """Ledger -> last entry of its last CLOSED version (-1: closed empty)."""
         rows = self.plain.last_closes
@@ -201,7 +286,7 @@ def _odd(rows: Mapping[str, Ints], put_back: Bools) -> Bools:
     ledger, version = rows["ledger"], rows["version"]
     if not len(ledger):
         return put_back
-    begin = np.flatnonzero(np.diff(ledger, prepend=ledger[0] - 1))
+    begin = begins(ledger)
     sizes = np.diff(np.append(begin, len(ledger)))
     wrong = version != np.arange(len(ledger)) - np.repeat(begin, sizes)
     wrong |= put_back | (rows["state"] == DELETED)

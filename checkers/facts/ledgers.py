@@ -1,4 +1,4 @@
-"""Facts of ledgers that several properties ask for (:mod:`checkers.ledger_facts`)."""
+"""Facts of ledgers that several properties ask for (:class:`checkers.contract.LedgerFact`)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows
 from checkers.facts.histories import Histories
 from checkers.facts.parts import acked, deleted, final, identified, told_lac
-from checkers.ledger_facts import Columns
-from checkers.rows import Bools, Rows
+from checkers.sets.ordering import begins, changes
 from evidence.codes import Kind, Outcome
 
 
@@ -31,7 +30,7 @@ def highest(parts: Callable[[Rows], tuple[Rows, ...]], column: str) -> Callable[
 
 def highest_of(rows: Rows, column: str) -> Columns:
     """The highest value of each ledger in one column of rows that are sorted by ledger."""
-    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=-1))
+    begin = begins(rows["ledger"])
     tops = np.maximum.reduceat(rows[column], begin) if len(begin) else rows[column]
     return {"ledger": rows["ledger"][begin], column: tops}
 
@@ -40,7 +39,7 @@ def _tops(rows: Rows, column: str) -> Rows:
     """The rows with the highest value of their ledger; operations come sorted by ledger."""
     if not rows.number:
         return rows
-    begin = np.flatnonzero(np.diff(rows["ledger"], prepend=rows["ledger"][0] - 1))
+    begin = begins(rows["ledger"])
     tops = np.maximum.reduceat(rows[column], begin)
     return rows.where(rows[column] == np.repeat(tops, np.diff(np.append(begin, rows.number))))
 
@@ -58,19 +57,10 @@ def operations_fact(
     def rows(batch: Batch) -> Columns:
         picked = pick(batch.operations)
         if not values:
-            picked = picked.where(_new(picked, key))
+            picked = picked.where(changes(*(picked[name] for name in key)))
         return {column: picked[column] for column in names}
 
     return LedgerFact(name, "operations", rows, key=key, values=values)
-
-
-def _new(rows: Rows, names: tuple[str, ...]) -> Bools:
-    """Which rows are not like the row before: of many adds of one client to one ledger the first."""
-    new = np.zeros(rows.number, dtype=np.bool_)
-    new[:1] = True
-    for name in names:
-        new[1:] |= rows[name][1:] != rows[name][:-1]
-    return new
 
 
 LAST_PASS = LedgerFact(

@@ -5,9 +5,9 @@ Ask for them by ``rows.once``: then each is worked out once for all checkers.
 
 from __future__ import annotations
 
-from checkers.rows import Bools, Rows
+from checkers.contract import Rows
 from checkers.sets.marks import Marks
-from checkers.sets.spans import Spans
+from checkers.sets.spans import Bools, Spans
 from evidence.codes import Flag, Kind, Outcome, Proof
 
 TELLING = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)

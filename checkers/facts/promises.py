@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from checkers.contract import Batch, Found, LedgerFacts, RunFacts
+from checkers.contract import Batch, LedgerFacts, RunFacts
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_FORCED, HIGHEST_LAC, RELEASED
 from checkers.facts.parts import acked, delivered, entries_of, flagged, written
-from checkers.facts.wording import client_name, entries_text, operation_text
-from checkers.found import mark_rows, set_rows
+from checkers.facts.wording import entries_text, operation_text
+from checkers.found import Found, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked
 from checkers.sets.spans import Spans
 from evidence.codes import Flag
@@ -93,15 +93,15 @@ def promise_proof(
     """Sentences that say who was promised the entries of a (ledger, first, last)."""
     ledger, first, last = span
     for mark, begin, end in promises.acked.within(ledger, first, last):
-        yield f"{client_name(run, unmarked(mark)[0])} got ok for {entries_text(begin, end)}"
+        yield f"{run.client_name(unmarked(mark)[0])} got ok for {entries_text(begin, end)}"
     for _, highest, _, seq in facts.of(HIGHEST_FORCED, ledger):
         for mark, begin, end in promises.deferred.within(ledger, first, min(last, highest)):
             yield (
-                f"{client_name(run, unmarked(mark)[0])} got ok for {entries_text(begin, end)}, "
+                f"{run.client_name(unmarked(mark)[0])} got ok for {entries_text(begin, end)}, "
                 f"and then ok for a force ({operation_text(seq)})"
             )
     for _, lac, client, seq in facts.of(HIGHEST_LAC, ledger):
         if lac >= first:
-            yield f"{client_name(run, client)} received LAC {lac} ({operation_text(seq)})"
+            yield f"{run.client_name(client)} received LAC {lac} ({operation_text(seq)})"
     for _, begin, end in promises.read.of(ledger) & Spans.of_ranges(ledger, first, last):
         yield f"a confirmed read had returned {entries_text(begin, end)}"

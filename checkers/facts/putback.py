@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from checkers.contract import RunFacts
 from checkers.facts.alterations import injected
-from checkers.facts.damage import damage_to
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
-from checkers.facts.wording import counted, ledger_text
+from checkers.facts.wording import counted, fault_text
 from checkers.sets.spans import Spans
 from protocol.faults import PUTS_BACK
 
@@ -25,7 +24,7 @@ def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
 
     None is left where damage hides which those are.
     """
-    if damage_to(run, ("ledgers",)) and any(fault["kind"] in PUTS_BACK for fault in injected(run)):
+    if run.damage_to(("ledgers",)) and any(fault["kind"] in PUTS_BACK for fault in injected(run)):
         return Spans.empty()
     return spans.without(set(histories.put_back))
 
@@ -34,11 +33,11 @@ def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     """What a row that was put back says: ``ledger main: removed from the metadata by fault 3 (...)``."""
     by = _fault(version.zxid, run)
     if version.state == DELETED:
-        return f"{ledger_text(run, version.ledger)}: removed from the metadata by {by}"
+        return f"{run.ledger_text(version.ledger)}: removed from the metadata by {by}"
     before = [one for one in histories.odd if one.ledger == version.ledger and one.zxid < version.zxid]
     last = max(before, key=lambda one: (one.zxid, one.version), default=None)
     was = "nothing" if last is None or last.state == DELETED else f"version {last.version}"
-    name = ledger_text(run, version.ledger)
+    name = run.ledger_text(version.ledger)
     return f"{name}: metadata put back from {was} to version {version.version} by {by}"
 
 
@@ -55,5 +54,5 @@ def _fault(zxid: int, run: RunFacts) -> str:
     for fault in run.faults:
         injected = json.loads(fault["proof"] or "{}").get("injected") or {}
         if injected.get("zxid") == hex(zxid):
-            return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
+            return fault_text(fault)
     return f"a fault of the run (transaction 0x{zxid:x})"

@@ -1,21 +1,26 @@
-"""One version of a ledger's metadata, as an object; judges nothing.
+"""One version of a ledger's metadata as an object, and which bookies were to store an entry by it.
 
-Of most ledgers nothing is to be said: they stay columns (:mod:`checkers.facts.plain`).
+Judges nothing. Of most ledgers nothing is to be said: they stay columns (:mod:`checkers.facts.histories`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from checkers.facts.plain import Fragments, fragments_of
+import numpy as np
+
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from protocol.addresses import name_of_id
 from protocol.metadata import LedgerMetadata, LedgerState
 from protocol.quorums import Fragment, Quorums
 
-Found = TypeVar("Found")
+Fragments = tuple[tuple[int, tuple[str, ...]], ...]
 DELETED = 0
 """State code of a row that says the ledger's metadata was removed."""
+NOBODY = -1
+"""Stands for a bookie that the run does not know: it can have answered nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class Version:
     def closed(self) -> bool:
         """Whether this version says CLOSED."""
         return self.state == LedgerState.CLOSED
+
+    @property
+    def closed_text(self) -> str:
+        """What a CLOSED version says, for a proof."""
+        return f"metadata version {self.version}: CLOSED at {self.last_entry}"
 
     @property
     def what(self) -> tuple[Any, ...]:
@@ -76,3 +86,52 @@ def version_of(row: Mapping[str, Any]) -> Version:
         latest_ns=row["latest_ns"],
         put_back=bool(row.get("put_back")),
     )
+
+
+def fragments_of(row: list[dict[str, object]]) -> Fragments:
+    """One row's fragments as Arrow gives them, as a value."""
+    return tuple((part["first_entry"], tuple(part["bookies"])) for part in row)  # type: ignore[misc, arg-type]
+
+
+def duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str, int]) -> dict[int, Bools]:
+    """Bookie number -> mask of ``entries``, for every bookie whose duty one of them was in any version.
+
+    The write set is the version's fragment's. All bookies that are not of the run are ``NOBODY``.
+    """
+    due: dict[int, Bools] = {}
+    for first, last, bookies, (ensemble, write, _) in sorted(_fragments(chain)):
+        inside = (entries >= first) & (entries <= last)
+        for position, bookie in enumerate(bookies):
+            duty = inside & ((position - entries) % ensemble < write)
+            if duty.any():
+                number = numbers.get(name_of_id(bookie), NOBODY)
+                due[number] = due[number] | duty if number in due else duty
+    return due
+
+
+def lasting_duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str, int]) -> dict[int, Bools]:
+    """Bookie number -> the entries that were its duty in each of these versions."""
+    each = [duties((version,), entries, numbers) for version in chain]
+    shared = set.intersection(*map(set, each)) if each else ()
+    return {bookie: np.logical_and.reduce([due[bookie] for due in each]) for bookie in shared}
+
+
+def _fragments(
+    chain: Sequence[Version],
+) -> set[tuple[int, int, tuple[str, ...], tuple[int, int, int]]]:
+    """The distinct (first, last, bookies, (E, WQ, AQ)) that any version names."""
+    found = set()
+    for version in chain:
+        firsts = [first for first, _ in version.fragments]
+        lasts = [first - 1 for first in firsts[1:]] + [LAST_ENTRY]
+        for (first, bookies), last in zip(version.fragments, lasts, strict=True):
+            found.add((first, last, bookies, version.shape))
+    return found
+
+
+def gathered(parts: list[tuple[int, Ints]]) -> Spans:
+    """(ledger, its entries) pairs as one set."""
+    if not parts:
+        return Spans.empty()
+    ledgers = np.repeat([ledger for ledger, _ in parts], [len(entries) for _, entries in parts])
+    return Spans.of_entries(ledgers, np.concatenate([entries for _, entries in parts]))

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.contract import RunFacts
+from checkers.contract import Rows, RunFacts
 from checkers.facts.boots import life_of
-from checkers.facts.wording import bookie_name, client_name
-from checkers.rows import Bools, Rows
-from checkers.sets.spans import Ints
+from checkers.sets.spans import Bools, Ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
-from protocol.addresses import MAX_BOOKIES, link_name
+from protocol.addresses import link_name
 
 ADDS = (Message.ADD, Message.RECOVERY_ADD)
 UNPROVEN = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
@@ -83,11 +81,6 @@ def denies(status: NDArray[Any]) -> Bools:
     return np.isin(status, EXPLICIT_NEGATIVES)
 
 
-def source_name(run: RunFacts, number: int) -> str:
-    """The name of a link's source: a bookie that asks other bookies, or a client."""
-    return bookie_name(run, number) if number <= MAX_BOOKIES else client_name(run, number)
-
-
 def lives(rows: Rows) -> Ints:
     """The life of each frame's bookie; meaningless where the boot is not known."""
     return np.asarray(life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64)))
@@ -95,7 +88,7 @@ def lives(rows: Rows) -> Ints:
 
 def link_text(run: RunFacts, source: int, bookie: int) -> str:
     """``writer-b2``."""
-    return link_name(source_name(run, source), bookie_name(run, bookie))
+    return link_name(run.source_name(source), run.bookie_name(bookie))
 
 
 def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from checkers.contract import RunFacts
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 _NOTES = 20
-
-
-def client_name(run: RunFacts, number: int) -> str:
-    """The plan's name of a client number, or ``client 107`` for one it does not know."""
-    for name, known in run.clients.items():
-        if known == number:
-            return name
-    return f"client {number}"
-
-
-def bookie_name(run: RunFacts, number: int) -> str:
-    """The plan's name of a bookie number, or ``bookie 7`` for one it does not know."""
-    for name, known in run.bookies.items():
-        if known == number:
-            return name
-    return f"bookie {number}"
-
-
-def ledger_text(run: RunFacts, ledger: int) -> str:
-    """``ledger 4 (main)``, or without a name when the plan gave none."""
-    name = run.ledger_names.get(ledger)
-    return f"ledger {ledger} ({name})" if name else f"ledger {ledger}"
 
 
 def entries_text(first: int, last: int) -> str:
@@ -47,15 +24,15 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 
-def time_text(run: RunFacts, at_ns: int) -> str:
-    """``3.104512345 s``: since the run began, as in its log and in ``fencepost explain``."""
-    return f"{(at_ns - run.began_ns) / 1e9:.9f} s"
-
-
 def operation_text(seq: int) -> str:
     """A client's operation by its sequence number: ``operation 12``, with its boot when not the first."""
     boot, number = seq >> 40, seq & (2**40 - 1)
     return f"operation {number}" if boot <= 1 else f"operation {number} of boot {boot}"
+
+
+def fault_text(fault: Mapping[str, Any]) -> str:
+    """``fault 3 (kill b1)``."""
+    return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
 
 
 def some_notes(notes: Sequence[str]) -> list[str]:

@@ -14,21 +14,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.boots import life_name
-from checkers.facts.damage import damage_to, shortcomings
 from checkers.facts.ledgers import RELEASED
 from checkers.facts.parts import acked
-from checkers.facts.wire import lives, proven_answers, source_name
-from checkers.facts.wording import (
-    client_name,
-    counted,
-    entries_text,
-    ledger_text,
-    operation_text,
-    some_notes,
-    time_text,
-)
+from checkers.facts.wire import lives, proven_answers
+from checkers.facts.wording import counted, entries_text, operation_text, some_notes
 from checkers.fencing.fences import (
     ANSWERED,
     RECOVERED,
@@ -39,10 +30,8 @@ from checkers.fencing.fences import (
     status_name,
     story,
 )
-from checkers.found import Row, first_rows, kept, span_rows
-from checkers.ledger_facts import value_at
-from checkers.rows import Bools, Rows
-from checkers.sets.spans import LAST_ENTRY, Ints, ints
+from checkers.found import Found, Row, first_rows, kept, span_rows
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 
@@ -66,7 +55,7 @@ class Fencing:
         after = _rows(_AFTER, late, "invoked_ns", "completed_ns", "client")
         return Found.of(
             after,
-            *([_took(after, taken)] if after.num_rows else ()),
+            _took(after, taken),
             *(
                 _rows(kind, rows, "asked_ns", "received_ns", "source", [lives(rows)])
                 for kind, status in ((_TAKEN, Status.EOK), *_DENIED.items())
@@ -79,9 +68,9 @@ class Fencing:
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a close or a fence to have been seen, and the wire log for the second rule."""
         after = list(_added_after_close(found, facts, run))
-        lives_known = not damage_to(run, ("servers",))
+        lives_known = not run.damage_to(("servers",))
         taken = list(_accepted_when_fenced(found, facts, run)) if lives_known else []
-        lacking = shortcomings(run, (*self.tables, "servers"))
+        lacking = run.shortcomings((*self.tables, "servers"))
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
         fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
@@ -146,13 +135,11 @@ def _rows(kind: str, late: Rows, began: str, ended: str, by: str, like: Sequence
 
 def _took(after: pa.Table, taken: Rows) -> pa.Table:
     """Who took the first of neighbouring adds that came after the close."""
-    columns = {name: ints(taken[name]) for name in ("ledger", "entry", "received_ns", "seq")}
-    rows = pa.table({name: pa.array(column) for name, column in (columns | {"life": lives(taken)}).items()})
-    first = after.select(["ledger", "first"]).rename_columns(["ledger", "entry"])
-    rows = rows.join(first, ["ledger", "entry"], join_type="left semi", use_threads=False)
-    names = ("ledger", "entry", "life", "received_ns", "seq")
-    ledger, entry, *proof = (np.asarray(rows.column(name)) for name in names)
-    return span_rows("took", ledger, entry, proof=proof)
+    first = Spans.of_entries(after["ledger"], after["first"])
+    rows = taken.where(first.has(taken["ledger"], taken["entry"]))
+    return span_rows(
+        "took", rows["ledger"], rows["entry"], proof=[lives(rows), rows["received_ns"], rows["seq"]]
+    )
 
 
 def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -165,8 +152,8 @@ def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Itera
         ledger, entry = span.ledger, span.first
         closes = closes_of(ledger, facts, run)
         added = (
-            f"{client_name(run, client)} invoked the add of entry {entry} at {time_text(run, invoked_ns)} "
-            f"and got ok at {time_text(run, completed_ns)} ({operation_text(seq)})"
+            f"{run.client_name(client)} invoked the add of entry {entry} at {run.time_text(invoked_ns)} "
+            f"and got ok at {run.time_text(completed_ns)} ({operation_text(seq)})"
         )
         yield _finding(
             _AFTER,
@@ -185,8 +172,8 @@ def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> It
         [answer] = answers_of(facts, span.ledger, life, Status.EOK)
         name = life_name(run, life)
         taken = (
-            f"{name} answered EOK to the add of entry {span.first} by {source_name(run, source)}, asked at "
-            f"{time_text(run, asked_ns)} at the earliest and answered at {time_text(run, received_ns)} "
+            f"{name} answered EOK to the add of entry {span.first} by {run.source_name(source)}, asked at "
+            f"{run.time_text(asked_ns)} at the earliest and answered at {run.time_text(received_ns)} "
             f"(frame {seq})"
         )
         yield _finding(
@@ -203,20 +190,11 @@ def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> It
 def _released(ledger: int, by_ns: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
     for _, at_ns in facts.of(RELEASED, ledger):
         order = "before" if at_ns < by_ns else "after"
-        yield f"a delete of the ledger was invoked at {time_text(run, at_ns)}, {order} that answer"
+        yield f"a delete of the ledger was invoked at {run.time_text(at_ns)}, {order} that answer"
 
 
 def _finding(kind: str, span: Row, what: str, run: RunFacts, *proof: str) -> Finding:
-    return Finding(
-        property=Fencing.name,
-        kind=kind,
-        ledger=span.ledger,
-        first_entry=span.first,
-        last_entry=span.last,
-        count=span.number,
-        text=f"{ledger_text(run, span.ledger)}: {what}",
-        proof=proof,
-    )
+    return run.finding(f"fencing/{kind}", span, what, *proof)
 
 
 def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:
@@ -226,7 +204,7 @@ def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[st
         for row in found.firsts(kind, 1):
             numbers[row.ledger, row.proof[0], status] += row.number
     return [
-        f"{ledger_text(run, ledger)}: {life_name(run, life)} answered {status_name(status)} to a fencing "
+        f"{run.ledger_text(ledger)}: {life_name(run, life)} answered {status_name(status)} to a fencing "
         f"read and took {counted(number, 'add')} that were asked later; a client counts such an answer as a "
         "fence"
         for (ledger, life, status), number in sorted(numbers.items())

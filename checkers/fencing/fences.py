@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import flagged
-from checkers.facts.wire import is_sure, lives, source_name
-from checkers.facts.wording import bookie_name, client_name, operation_text, time_text
-from checkers.ledger_facts import Columns
+from checkers.facts.wire import is_sure, lives
+from checkers.facts.wording import operation_text
+from checkers.sets.ordering import changes
 from checkers.sets.spans import Ints
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
 
@@ -72,26 +72,18 @@ def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
     metadata, told = facts.once(histories), facts.columns(RECOVERED)
-    plain = metadata.plain
-    odd = [
-        (version.ledger, version.last_entry, version.latest_ns)
-        for chain in metadata.odd_of.values()
-        for version in chain
-        if version.closed
+    closes = metadata.all_closes
+    parts = [
+        [rows[name] for name in names]
+        for rows, names in (
+            (closes, ("ledger", "last_entry", "latest_ns")),
+            (told, ("ledger", "result", "completed_ns")),
+        )
     ]
-    rows = np.concatenate(
-        [
-            np.stack([plain.columns[name][plain.closed] for name in ("ledger", "last_entry", "latest_ns")]),
-            np.array(odd, dtype=np.int64).reshape(-1, 3).T,
-            np.stack([told[name] for name in ("ledger", "result", "completed_ns")]),
-        ],
-        axis=1,
-    )
-    rows = rows[:, (rows[2] != NEVER) & ~np.isin(rows[0], np.array([*metadata.put_back], dtype=np.int64))]
+    rows = np.concatenate(parts, axis=1)
+    rows = rows[:, (rows[2] != NEVER) & ~np.isin(rows[0], [*metadata.put_back])]
     rows = rows[:, np.lexsort(rows[::-1])]
-    new = np.ones(rows.shape[1], dtype=np.bool_)
-    new[1:] = np.any(rows[:2, 1:] != rows[:2, :-1], axis=0)
-    ledger, last_entry, at_ns = rows[:, new]
+    ledger, last_entry, at_ns = rows[:, changes(*rows[:2])]
     return ledger, last_entry, at_ns
 
 
@@ -101,15 +93,14 @@ def closes_of(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[Close]:
         Close(
             version.latest_ns,
             version.last_entry,
-            f"metadata version {version.version}: CLOSED at {version.last_entry}, "
-            f"in force by {time_text(run, version.latest_ns)}",
+            f"{version.closed_text}, in force by {run.time_text(version.latest_ns)}",
         )
         for version in facts.once(histories).of.get(ledger, ())
         if version.closed and version.latest_ns != NEVER
     ]
     for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
         told = f"received its end {last_entry} ({operation_text(seq)})"
-        text = f"{client_name(run, client)} had recovered it by {time_text(run, at_ns)} and {told}"
+        text = f"{run.client_name(client)} had recovered it by {run.time_text(at_ns)} and {told}"
         closes.append(Close(at_ns, last_entry, text))
     return sorted(closes)
 
@@ -130,7 +121,7 @@ class Answer(NamedTuple):
         what = "the LAC" if self.entry < 0 else f"entry {self.entry}"
         return (
             f"{life_name(run, self.life)} answered {status_name(self.status)} to the fencing read of {what} "
-            f"by {source_name(run, self.source)} at {time_text(run, self.received_ns)} (frame {self.seq})"
+            f"by {run.source_name(self.source)} at {run.time_text(self.received_ns)} (frame {self.seq})"
         )
 
 
@@ -168,16 +159,16 @@ def story(
     boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
     events: set[tuple[int, str]] = set()
     for life, at_ns, seq in taken:
-        when = f"at {time_text(run, at_ns)} (frame {seq})"
+        when = f"at {run.time_text(at_ns)} (frame {seq})"
         events.add((at_ns, f"{life_name(run, life)} acknowledged entry {entry} {when}"))
         before = [one for one in answers_of(facts, ledger) if bookie_of(one.life) == bookie_of(life)]
         if not before:
-            name = bookie_name(run, bookie_of(life))
+            name = run.bookie_name(bookie_of(life))
             events.add((at_ns, f"{name} answered no fencing read of this ledger"))
         for answer in before:
             events.add((answer.received_ns, answer.text(run)))
             boot = boots.get(answer.life)
             if boot is not None and answer.received_ns <= boot.ended_ns <= at_ns:
-                ended = f"{life_name(run, boot.life)} {boot.how} at {time_text(run, boot.ended_ns)}"
+                ended = f"{life_name(run, boot.life)} {boot.how} at {run.time_text(boot.ended_ns)}"
                 events.add((boot.ended_ns, ended))
     return [said for _, said in sorted(events)]

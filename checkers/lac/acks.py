@@ -25,25 +25,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
 from checkers.facts.versions import DELETED
 from checkers.facts.wire import answers
-from checkers.facts.wording import (
-    bookie_name,
-    client_name,
-    counted,
-    entries_text,
-    ledger_text,
-    operation_text,
-    time_text,
-)
-from checkers.found import Row, first_rows, kept, span_rows
-from checkers.ledger_facts import Columns, value_at
-from checkers.rows import Rows
-from checkers.sets.spans import Bools, Ints, ints
+from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.found import Found, Row, first_rows, kept, span_rows
+from checkers.sets.ordering import changes, firsts
+from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
 from protocol.metadata import LedgerState
@@ -95,7 +85,7 @@ FACTS = (WRITERS, LOGGED, FIRST_TOLD)
 def unjudged(run: RunFacts) -> list[str]:
     """Why this rule cannot be judged in the run; empty where it can."""
     lacking = [] if run.wire else ["no wire log was kept"]
-    return lacking + shortcomings(run, TABLES)
+    return lacking + run.shortcomings(TABLES)
 
 
 def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -112,10 +102,11 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
     too_soon = first_rows(TOO_SOON, ledger, entry, like=[client], proof=proof)
     ledger, entry, *proof = _columns(covered.filter(pa.array(late)), "ledger", "entry", *_UNACKED)
     unacked = span_rows(UNACKED, ledger, entry, proof=proof)
-    shown = pa.concat_tables([rows.select(["ledger", "first"]) for rows in (too_soon, unacked)])
-    shown = shown.rename_columns(["ledger", "entry"])
-    shown = votes.join(shown, ["ledger", "entry"], join_type="left semi", use_threads=False)
-    ledger, entry, *proof = _columns(shown, "ledger", "entry", "at_ns", "bookie", "client")
+    rows = pa.concat_tables([too_soon, unacked])
+    shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
+    ledger, entry, *proof = _columns(
+        votes.filter(pa.array(shown)), "ledger", "entry", "at_ns", "bookie", "client"
+    )
     vote = span_rows("vote", ledger, entry, proof=proof)
     return Found.of(too_soon, unacked, vote, acked_in_time=int(in_time.sum()))
 
@@ -150,9 +141,7 @@ def _last_told_ok(adds: Rows) -> pa.Table:
     names = ("client", "ledger", "entry")
     order = np.lexsort((adds["seq"], adds["completed_ns"], *(adds[name] for name in reversed(names))))
     keys = [adds[name][order] for name in names]
-    last = np.ones(adds.number, dtype=np.bool_)
-    last[:-1] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-    at = order[last]
+    at = order[np.append(changes(*keys)[1:], True)] if len(order) else order
     return _table(due_ns=adds["completed_ns"][at], **{name: adds[name][at] for name in (*names, "seq")})
 
 
@@ -168,8 +157,7 @@ def _voters(due: pa.Table, votes: pa.Table) -> Ints:
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     """The entries of adds that a LAC covers, each once, with the LAC that was received first and when."""
     ledger, entry = adds["ledger"], adds["entry"]
-    once = np.ones(adds.number, dtype=np.bool_)
-    once[1:] = (ledger[1:] != ledger[:-1]) | (entry[1:] != entry[:-1])
+    once = changes(ledger, entry)
     ledger, entry = ledger[once], entry[once]
     told = facts.once(_tellings)
     at = told.covering(ledger, entry)
@@ -250,9 +238,8 @@ def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
 
 def _least(ledger: Ints, value: Ints) -> tuple[Ints, Ints]:
     """The ledgers, ascending, and the least value of each."""
-    order = np.lexsort((value, ledger))
-    ledgers, first = np.unique(ledger[order], return_index=True)
-    return ledgers, value[order][first]
+    first = firsts(ledger, value)
+    return ledger[first], value[first]
 
 
 def _known(facts: LedgerFacts, ledger: Ints) -> Bools:
@@ -299,7 +286,7 @@ def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged
         counts={TOO_SOON: sum(row.number for row in early), UNACKED: sum(row.number for row in unacked)},
         in_time=found.count("acked_in_time"),
         notes=tuple(
-            f"{client_name(run, client)}: no frame of its links is in the wire log, so whether AQ bookies "
+            f"{run.client_name(client)}: no frame of its links is in the wire log, so whether AQ bookies "
             "had acknowledged what it got ok for was not judged"
             for client in unlogged
         ),
@@ -318,13 +305,13 @@ class _Acknowledgements:
 
     def too_soon(self, row: Row) -> Finding:
         (client, due_ns, seq), run = row.proof, self._run
-        who, number = client_name(run, client), self._quorum(row.ledger)
+        who, number = run.client_name(client), self._quorum(row.ledger)
         return self._finding(
             TOO_SOON,
             row,
             f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
             f"had acknowledged {'it' if row.first == row.last else 'them'}",
-            f"{who} got ok for entry {row.first} at {time_text(run, due_ns)} ({operation_text(seq)})",
+            f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
             *self._answers(row.ledger, row.first, client, due_ns),
         )
 
@@ -338,19 +325,19 @@ class _Acknowledgements:
         for at_ns, bookie in votes:
             when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
             yield (
-                f"{bookie_name(self._run, bookie)}'s acknowledgement was passed on to it {when} "
-                f"{time_text(self._run, at_ns)}{late}"
+                f"{self._run.bookie_name(bookie)}'s acknowledgement was passed on to it {when} "
+                f"{self._run.time_text(at_ns)}{late}"
             )
 
     def unacked(self, row: Row) -> Finding:
         (lac, due_ns, client, seq), run = row.proof, self._run
-        what = f"{client_name(run, client)} received LAC {lac}"
+        what = f"{run.client_name(client)} received LAC {lac}"
         return self._finding(
             UNACKED,
             row,
             f"{what} before {counted(self._quorum(row.ledger), 'bookie')} had acknowledged "
             f"{entries_text(row.first, row.last)}",
-            f"{what} by {time_text(run, due_ns)} ({operation_text(seq)})",
+            f"{what} by {run.time_text(due_ns)} ({operation_text(seq)})",
             *self._acknowledged(row.ledger, row.first, due_ns),
         )
 
@@ -362,8 +349,8 @@ class _Acknowledgements:
         for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
             late = ", too late" if at_ns > due_ns else ""
             yield (
-                f"{bookie_name(self._run, bookie)}'s acknowledgement of entry {entry} was passed on not "
-                f"before {time_text(self._run, at_ns)}{late}"
+                f"{self._run.bookie_name(bookie)}'s acknowledgement of entry {entry} was passed on not "
+                f"before {self._run.time_text(at_ns)}{late}"
             )
         if not first:
             yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
@@ -372,13 +359,10 @@ class _Acknowledgements:
         return int(value_at(*self._facts.once(_quorums), ints(ledger), missing=0)[0])
 
     def _finding(self, kind: str, row: Row, text: str, *proof: str) -> Finding:
-        return Finding(
-            property="lac",
-            kind=kind,
-            ledger=row.ledger,
-            first_entry=row.first,
-            last_entry=row.last,
-            count=row.number,
-            text=f"{ledger_text(self._run, row.ledger)}: {text}",
-            proof=(f"metadata: the ack quorum is {self._quorum(row.ledger)}", *proof),
+        return self._run.finding(
+            f"lac/{kind}",
+            row,
+            text,
+            f"metadata: the ack quorum is {self._quorum(row.ledger)}",
+            *proof,
         )

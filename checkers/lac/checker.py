@@ -8,6 +8,11 @@ acknowledged by then (both :mod:`checkers.lac.acks`).
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
 and it may lie below what the handle knows: that is a note, not an anomaly.
+
+A writer sends its LAC along with its adds. Every add up to it has ended ok by then: for one add after the
+other the client moves the LAC and calls the application back (``LedgerHandle#sendAddSuccessCallbacks``).
+So a LAC that was sent while an add below it is not ok in any history shows that outcomes are missing. The
+add of the LAC itself may lack its outcome where the writer's process was ended in between.
 """
 
 from __future__ import annotations
@@ -17,19 +22,17 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
-from checkers.facts.parts import entries_of, identified, told_lac
-from checkers.facts.unrecorded import SENT_LAC, acked_below_sent, unrecorded
-from checkers.facts.wording import client_name, counted, entries_text, ledger_text, operation_text, time_text
-from checkers.found import capped, ledger_rows, set_rows
+from checkers.facts.parts import acked, entries_of, identified, told_lac
+from checkers.facts.wire import UNPROVEN, requests
+from checkers.facts.wording import counted, entries_text, operation_text
+from checkers.found import Found, capped, ledger_rows, set_rows
 from checkers.lac.acks import FACTS, TABLES, TOO_SOON, UNACKED, check_acks, conclude_acks, tried, unjudged
 from checkers.lac.strays import OUTSIDE, check_strays, stray_findings
-from checkers.ledger_facts import value_at
-from checkers.rows import Rows
+from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
-from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import LedgerState
 
@@ -47,6 +50,27 @@ ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identi
 """The ledgers with an add in a history, sent or not."""
 OPENED_TO_RECOVER = operations_fact("opened_to_recover", _recovering)
 """The ledgers that a client of the plan tried to open with recovery."""
+
+_UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
+
+
+def _sent(batch: Batch) -> Columns:
+    kinds = (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
+    parts = [
+        rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
+        for rows in kinds
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in _SENT}
+
+
+_SENT = ("ledger", "lac", "source", "seq")
+SENT_LAC = LedgerFact(
+    "sent_lac",
+    "frames",
+    _sent,
+    first_by=(("lac", "descending"),),
+)
+"""The highest LAC that was sent for each ledger, with the source and the frame's number."""
 
 
 class Lac:
@@ -79,7 +103,7 @@ class Lac:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs at least one LAC that a client received."""
-        lacking = shortcomings(run, _TOLD)
+        lacking = run.shortcomings(_TOLD)
         back = list(_back_findings(found, run))
         beyond = list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
@@ -123,36 +147,23 @@ def _went_back(rows: Rows) -> pa.Table:
 
 def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
     for ledger, first, last, number, (client, seq, lac, before) in found.by_ledger("went_back"):
-        yield Finding(
-            property=Lac.name,
-            kind="went_back",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=number,
-            text=f"{ledger_text(run, ledger)}: a handle's LAC went back ({counted(number, 'time')})",
-            proof=(
-                f"{client_name(run, client)}, {operation_text(seq)}: received LAC {lac} "
-                f"on a handle that had received {before} before it asked",
-            ),
+        yield run.finding(
+            "lac/went_back",
+            (ledger, first, last, number),
+            f"a handle's LAC went back ({counted(number, 'time')})",
+            f"{run.client_name(client)}, {operation_text(seq)}: received LAC {lac} "
+            f"on a handle that had received {before} before it asked",
         )
 
 
 def _first_closes(facts: LedgerFacts) -> dict[str, Ints]:
     """Each ledger's first CLOSED version, by when it was in force; put back ones may have been open again."""
     metadata = facts.once(histories)
-    names = ("ledger", "latest_ns", "version", "last_entry")
-    plain = np.stack([metadata.plain.columns[name][metadata.plain.closed] for name in names])
-    odd = [
-        [getattr(version, name) for name in names]
-        for ledger, chain in metadata.odd_of.items()
-        for version in chain
-        if version.closed and ledger not in metadata.put_back
-    ]
-    rows = np.concatenate([plain, np.array(odd, dtype=np.int64).reshape(-1, len(names)).T], axis=1)
-    rows = rows[:, np.lexsort(rows[2::-1])]
-    first = np.unique(rows[0], return_index=True)[1]
-    return dict(zip(names, rows[:, first], strict=True))
+    closes = metadata.all_closes
+    kept = ~np.isin(closes["ledger"], [*metadata.put_back])
+    rows = {name: column[kept] for name, column in closes.items()}
+    first = firsts(rows["ledger"], rows["latest_ns"], rows["version"])
+    return {name: column[first] for name, column in rows.items()}
 
 
 def _beyond_close(told: Rows, facts: LedgerFacts) -> pa.Table:
@@ -172,18 +183,12 @@ def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterato
     for ledger, _, lac, _, (*_, client, seq) in found.by_ledger("beyond_close"):
         at = int(np.searchsorted(closes["ledger"], ledger))
         end, version, at_ns = (int(closes[name][at]) for name in ("last_entry", "version", "latest_ns"))
-        yield Finding(
-            property=Lac.name,
-            kind="beyond_close",
-            ledger=ledger,
-            first_entry=end + 1,
-            last_entry=lac,
-            count=lac - end,
-            text=f"{ledger_text(run, ledger)}: LAC {lac} received after the close at {end}",
-            proof=(
-                f"metadata version {version}: CLOSED at {end}, in force by {time_text(run, at_ns)}",
-                f"{client_name(run, client)}, {operation_text(seq)}, invoked later: received LAC {lac}",
-            ),
+        yield run.finding(
+            "lac/beyond_close",
+            (ledger, end + 1, lac, lac - end),
+            f"LAC {lac} received after the close at {end}",
+            f"metadata version {version}: CLOSED at {end}, in force by {run.time_text(at_ns)}",
+            f"{run.client_name(client)}, {operation_text(seq)}, invoked later: received LAC {lac}",
         )
 
 
@@ -196,16 +201,40 @@ def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[
         if not metadata.seen_whole(ledger) or any(v.state == LedgerState.IN_RECOVERY for v in chain):
             continue
         [(_, lac, client, seq)] = facts.of(HIGHEST_LAC, ledger)
-        yield Finding(
-            property=Lac.name,
-            kind="covers_unsent",
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(run, ledger)}: the LAC covers {entries_text(first, last)}, never sent",
-            proof=(
-                f"no add of {entries_text(first, last)} left its client",
-                f"{client_name(run, client)}, {operation_text(seq)}: received LAC {lac}",
-            ),
+        yield run.finding(
+            "lac/covers_unsent",
+            (ledger, first, last),
+            f"the LAC covers {entries_text(first, last)}, never sent",
+            f"no add of {entries_text(first, last)} left its client",
+            f"{run.client_name(client)}, {operation_text(seq)}: received LAC {lac}",
         )
+
+
+def acked_below_sent(batch: Batch, facts: LedgerFacts) -> pa.Table:
+    """The ok adds up to the highest LAC that was sent, for :func:`unrecorded`."""
+    ok = batch.operations.once(acked).once(entries_of)
+    return set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1)))
+
+
+def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
+    """A sentence of damage to ``operations`` where a LAC was sent beyond what the histories have as ok."""
+    if not run.wire or run.shortcomings(("operations", "frames")):
+        return
+    ended, clients = set(_ended_early(run)), set(run.clients.values())
+    sent = {ledger: row for ledger, *row in facts.of(SENT_LAC) if row[1] in clients}
+    due = {ledger: lac - (source in ended) for ledger, (lac, source, _) in sent.items()}
+    missing = Spans.up_to(due) - found.spans("acked")
+    for ledger, first, last in list(missing)[:1]:
+        lac, source, frame = sent[ledger]
+        yield (
+            f"operations: {run.client_name(source)} sent LAC {lac} of {run.ledger_text(ledger)} "
+            f"(frame {frame}), and no history has an ok add of {entries_text(first, last)} "
+            f"({missing.count():,} in all)"
+        )
+
+
+def _ended_early(run: RunFacts) -> Iterator[int]:
+    """The clients of which a process did not exit with 0."""
+    for event in run.events("exit"):
+        if event.server in run.clients and event.detail.get("code") != 0:
+            yield run.clients[event.server]

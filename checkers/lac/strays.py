@@ -12,15 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFacts, RunFacts
+from checkers.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
-from checkers.facts.versions import Version
+from checkers.facts.versions import Version, duties
 from checkers.facts.wire import proven_answers_about_entries
-from checkers.facts.wording import bookie_name, client_name, entries_text, ledger_text, listed, time_text
-from checkers.facts.write_sets import holders
-from checkers.found import Row, first_rows, kept
-from checkers.rows import Rows
+from checkers.facts.wording import entries_text, listed
+from checkers.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import Message, Status
 from evidence.findings import Finding
@@ -44,8 +42,9 @@ def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
     for ledgers, chain in _alike(metadata, np.unique(took["ledger"])):
         mine = np.flatnonzero(np.isin(took["ledger"], ledgers))
         entry, bookie = took["entry"][mine], took["bookie"][mine]
-        duties = [duty & (bookie == number) for number, duty in holders(chain, entry, run.bookies)]
-        given[mine] = np.logical_or.reduce([np.zeros(len(mine), dtype=np.bool_), *duties])
+        given[mine] = False
+        for number, duty in duties(chain, entry, run.bookies).items():
+            given[mine] |= duty & (bookie == number)
     return given
 
 
@@ -68,24 +67,16 @@ def stray_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[lis
 
 def _finding(row: Row, facts: LedgerFacts, run: RunFacts) -> Finding:
     bookie, received_ns, seq, source = row.proof
-    name = bookie_name(run, bookie)
+    name = run.bookie_name(bookie)
     chain = facts.once(histories).of[row.ledger]
-    return Finding(
-        property="lac",
-        kind=OUTSIDE,
-        ledger=row.ledger,
-        first_entry=row.first,
-        last_entry=row.last,
-        count=row.number,
-        text=(
-            f"{ledger_text(run, row.ledger)}: {name} acknowledged {entries_text(row.first, row.last)}, which "
-            "no version of the metadata gives to it"
-        ),
-        proof=(
-            f"{name} answered EOK to the add of entry {row.first} by {client_name(run, source)} at "
-            f"{time_text(run, received_ns)} (frame {seq})",
-            *_ensembles(chain),
-        ),
+    return run.finding(
+        f"lac/{OUTSIDE}",
+        row,
+        f"{name} acknowledged {entries_text(row.first, row.last)}, which "
+        "no version of the metadata gives to it",
+        f"{name} answered EOK to the add of entry {row.first} by {run.client_name(source)} at "
+        f"{run.time_text(received_ns)} (frame {seq})",
+        *_ensembles(chain),
     )
 
 

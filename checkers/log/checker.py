@@ -3,17 +3,23 @@
 Elle's analysis for list-append (Kingsbury and Alvaro, VLDB 2020), in linear work for all but the
 witnesses of cycles. Reads of transactions that did not commit prove nothing, nor does an element that several
 transactions appended. A search that reaches its limit of work is ``unknown``, never ``valid``.
+
+The one property of a whole run and not of single ledgers: cycles go through any rows, so a check gives the
+rows themselves, those of the workload ``chain`` only. They become transactions. Source:
+*Fencing* ("The scenario that violates persistence"), for what a log of several ledgers is to its readers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.wording import counted, listed
-from checkers.found import capped
+from checkers.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
 from checkers.log.edges import Edge, Edges, all_edges
 from checkers.log.findings import PROPERTY, cycle_findings
@@ -21,12 +27,19 @@ from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
 from checkers.log.reads import read_findings
 from checkers.log.versions import Versions, version_orders
 from checkers.log.within import Groups, update_findings, within_findings
-from evidence.codes import Outcome
+from evidence.codes import Kind, Outcome
+from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.exchange.transactions import Micro, Transactions
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import UsageError
 
-__all__ = ("Limits", "judge_log")
+__all__ = ("Limits", "Log", "judge_log")
+
+_RESTS_ON = ("operations", "ledgers", "chains")
+_NEEDS = (
+    "whole evidence, a log of ledgers, an acknowledged append, a pass that showed an entry, "
+    "and final reads of the whole log"
+)
 
 
 def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | None = None) -> Judgement:
@@ -119,3 +132,53 @@ def _notes(
         )
     for kind in result.undecided:
         yield f"{kind}: undecided, the search reached its limit of {limits.edges:,} edges"
+
+
+class Log:
+    """Finds what no strictly serializable log shows its readers."""
+
+    name = PROPERTY
+    tables: tuple[str, ...] = ("operations",)
+    facts: tuple[LedgerFact, ...] = ()
+    kinds: tuple[str, ...] = (
+        *("duplicate-elements", "garbage-read", "G1a", "incompatible-order", "dirty-update"),
+        *("G0-realtime", "G1c-realtime", "G-single-realtime"),
+    )
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
+        """The rows of a run's logs; nothing of a run without one."""
+        if not run.chains:
+            return Found()
+        rows = batch.operations.where(of_chains(batch.operations, run.chains))
+        return Found.of(whole_rows("operation", rows["ledger"], [rows[name] for name in NEEDED]))
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
+        """Needs, beside what the log checker needs, a read of each log as a whole at the end."""
+        required = self.name in run.required
+        columns = dict(zip(NEEDED, found.columns("operation"), strict=False))
+        if not run.chains or not columns:
+            missing = "no log of ledgers" if not run.chains else "no client appended to a log or read it"
+            judged = required or bool(run.chains)
+            return Judgement(
+                property=self.name,
+                verdict=Verdict.UNKNOWN if judged else Verdict.NOT_JUDGED,
+                needed=_NEEDS,
+                notes=(missing,) if judged else (),
+            )
+        given, unread = chain_transactions(columns, run.chains)
+        known = {number: name for name, number in run.clients.items()}
+        given = replace(given, caller_names={**given.caller_names, **known}, began_ns=run.began_ns)
+        judged_log = judge_log(given)
+        lacking = [*run.shortcomings(_RESTS_ON), *unread]
+        passes = int((columns["kind"] == Kind.PASS).sum())
+        verdict = judged_log.verdict
+        if verdict is Verdict.VALID and lacking:
+            verdict = Verdict.UNKNOWN
+        return replace(
+            judged_log,
+            verdict=verdict,
+            needed=_NEEDS,
+            seen={**judged_log.seen, "passes": passes},
+            counts={**dict.fromkeys(self.kinds, 0), **judged_log.counts},
+            notes=(*lacking, *judged_log.notes),
+        )

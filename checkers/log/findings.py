@@ -6,10 +6,9 @@ columns. Knows the names of transactions and micro-operations as a reader knows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checkers.facts.wording import counted, operation_text
 from checkers.log.cycles import Found, Result
@@ -22,6 +21,8 @@ from evidence.findings import Finding
 
 PROPERTY = "log"
 _SHOWN_MICROS, _SHOWN_ELEMENTS = 6, 8
+FoundClass = tuple[str, int, Iterator[Finding]]
+"""A class of findings, the exact number of its events, and the findings."""
 _ENDED = {Outcome.OK: "", Outcome.FAIL: ", failed"}
 
 
@@ -31,28 +32,24 @@ def finding(kind: str, text: str, proof: Sequence[str], *, count: int = 1) -> Fi
 
 
 def per_log(
-    given: Transactions, kind: str, said: str, keys: Ints, proofs: Iterator[Sequence[str]]
-) -> tuple[int, Iterator[Finding]]:
-    """One finding for each log of ``keys`` (one row an event), in the order of their first events.
+    given: Transactions, kind: str, said: str, keys: Ints, proof: Callable[[int], Sequence[str]]
+) -> Iterator[FoundClass]:
+    """One finding for each log of ``keys`` (one row an event); nothing where there is no event.
 
-    ``proofs`` is asked once for each log, for its first event.
+    ``proof`` is asked for the place of each log's first event, of those findings that are looked at.
     """
-    logs, counts = np.unique(keys, return_counts=True)
-    made = (
-        finding(
-            kind,
-            f"log {given.key_names[int(log)]}: {said} ({counted(int(count), 'time')})",
-            proof,
-            count=int(count),
+    if len(keys):
+        logs, firsts, counts = np.unique(keys, return_index=True, return_counts=True)
+        made = (
+            finding(
+                kind,
+                f"log {given.key_names[log]}: {said} ({counted(count, 'time')})",
+                proof(first),
+                count=count,
+            )
+            for log, first, count in zip(logs.tolist(), firsts.tolist(), counts.tolist(), strict=True)
         )
-        for log, count, proof in zip(logs, counts, proofs, strict=False)
-    )
-    return len(keys), made
-
-
-def firsts(keys: Ints) -> NDArray[np.intp]:
-    """Where each log first occurs in ``keys``, logs ascending."""
-    return np.unique(keys, return_index=True)[1]
+        yield kind, len(keys), made
 
 
 def transaction_text(given: Transactions, row: int) -> str:

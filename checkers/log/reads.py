@@ -14,11 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.log.findings import firsts, list_text, micro_text, name, per_log, transaction_text
+from checkers.log.findings import FoundClass, list_text, micro_text, name, per_log, transaction_text
 from checkers.log.versions import NOBODY, Versions, flat
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Transactions
-from evidence.findings import Finding
 
 _FAR = np.iinfo(np.int64).max
 
@@ -31,7 +30,7 @@ class Offences:
     element: Ints
 
 
-def read_findings(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def read_findings(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
     """(class, exact number of reads, findings) for each class of single reads that occurs."""
     aborted = _touching(given, versions, lambda append, _: _failed(given, append))
     yield from _findings(
@@ -99,7 +98,7 @@ def _failed(given: Transactions, append: Ints) -> NDArray[np.bool_]:
     return failed
 
 
-def _intermediate(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def _intermediate(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
     """G1b: the last element of a read is one after which its transaction appended another."""
     some = given.length[versions.reads] > 0
     reads = versions.reads[some]
@@ -127,26 +126,23 @@ def _not_last(given: Transactions) -> NDArray[np.bool_]:
     return not_last
 
 
-def _incompatible(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def _incompatible(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
     reads = versions.reads[~versions.prefix]
-    if not len(reads):
-        return
     keys = given.key[reads]
 
-    def proofs() -> Iterator[Sequence[str]]:
-        for at in firsts(keys):
-            read, key = int(reads[at]), int(keys[at])
-            order = versions.element[versions.base[key] : versions.base[key + 1]]
-            own = given.list_of(read)
-            where = int(np.flatnonzero(own != order[: len(own)])[0])
-            yield (
-                transaction_text(given, int(given.owner[read])),
-                f"its element {where} is {given.element_text(own[where])}, in the longest read of the log, "
-                f"{list_text(given, order)}, it is {given.element_text(order[where])}",
-            )
+    def proof(at: int) -> Sequence[str]:
+        read, key = int(reads[at]), int(keys[at])
+        order = versions.element[versions.base[key] : versions.base[key + 1]]
+        own = given.list_of(read)
+        where = int(np.flatnonzero(own != order[: len(own)])[0])
+        return (
+            transaction_text(given, int(given.owner[read])),
+            f"its element {where} is {given.element_text(own[where])}, in the longest read of the log, "
+            f"{list_text(given, order)}, it is {given.element_text(order[where])}",
+        )
 
     said = "reads are no prefix of the log's longest read"
-    yield ("incompatible-order", *per_log(given, "incompatible-order", said, keys, proofs()))
+    yield from per_log(given, "incompatible-order", said, keys, proof)
 
 
 def _findings(
@@ -155,23 +151,19 @@ def _findings(
     said: str,
     offences: Offences,
     more: Callable[[Transactions, int, int], Sequence[str]],
-) -> Iterator[tuple[str, int, Iterator[Finding]]]:
-    if not len(offences.read):
-        return
+) -> Iterator[FoundClass]:
     order = np.argsort(offences.read, kind="stable")
     reads, elements = offences.read[order], offences.element[order]
-    keys = given.key[reads]
 
-    def proofs() -> Iterator[Sequence[str]]:
-        for at in firsts(keys):
-            read, element = int(reads[at]), int(elements[at])
-            yield (
-                f"{name(given, int(given.owner[read]))}: {micro_text(given, read)}, "
-                f"with element {given.element_text(element)}",
-                *more(given, read, element),
-            )
+    def proof(at: int) -> Sequence[str]:
+        read, element = int(reads[at]), int(elements[at])
+        return (
+            f"{name(given, int(given.owner[read]))}: {micro_text(given, read)}, "
+            f"with element {given.element_text(element)}",
+            *more(given, read, element),
+        )
 
-    yield (kind, *per_log(given, kind, said, keys, proofs()))
+    yield from per_log(given, kind, said, given.key[reads], proof)
 
 
 def _writer_proof(versions: Versions) -> Callable[[Transactions, int, int], Sequence[str]]:

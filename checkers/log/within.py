@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.log.findings import firsts, per_log, transaction_text
+from checkers.log.findings import FoundClass, per_log, transaction_text
 from checkers.log.versions import Versions
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
-from evidence.findings import Finding
 
 _NONE = -1
 
@@ -78,9 +77,7 @@ class Groups:
         )
 
 
-def within_findings(
-    given: Transactions, versions: Versions, groups: Groups
-) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def within_findings(given: Transactions, versions: Versions, groups: Groups) -> Iterator[FoundClass]:
     """(class, exact number, findings) of ``internal`` and ``future-read`` where they occur."""
     said = "a transaction's read contradicts its own reads and appends before it"
     yield from _findings(given, "internal", said, groups.micro[_internal(given, groups)])
@@ -147,29 +144,20 @@ def _shown_before(given: Transactions, versions: Versions, groups: Groups, appen
     return False
 
 
-def _findings(
-    given: Transactions, kind: str, said: str, micros: Ints
-) -> Iterator[tuple[str, int, Iterator[Finding]]]:
-    if not len(micros):
-        return
-    keys = given.key[micros]
-
-    def proofs() -> Iterator[Sequence[str]]:
-        for at in firsts(keys):
-            yield (transaction_text(given, int(given.owner[micros[at]])),)
-
-    yield (kind, *per_log(given, kind, said, keys, proofs()))
+def _findings(given: Transactions, kind: str, said: str, micros: Ints) -> Iterator[FoundClass]:
+    owners = given.owner[micros]
+    yield from per_log(
+        given, kind, said, given.key[micros], lambda at: (transaction_text(given, int(owners[at])),)
+    )
 
 
-def update_findings(
-    given: Transactions, versions: Versions, groups: Groups
-) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def update_findings(given: Transactions, versions: Versions, groups: Groups) -> Iterator[FoundClass]:
     """(class, exact number, findings) of ``dirty-update`` and ``lost-update`` where they occur."""
     yield from _dirty(given, versions)
     yield from _lost(given, groups)
 
 
-def _dirty(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def _dirty(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
     """Failed appends with a committed one behind them in the order."""
     rows = np.flatnonzero((versions.append >= 0) & ~versions.repeated)
     ended = given.outcome[given.owner[versions.append[rows]]]
@@ -181,22 +169,19 @@ def _dirty(given: Transactions, versions: Versions) -> Iterator[tuple[str, int, 
     failed, behind = failed[has], committed[behind[has]]
     keys = versions.key_of(failed)
     same = versions.key_of(behind) == keys
-    failed, behind, keys = failed[same], behind[same], keys[same]
-    if not len(failed):
-        return
-
-    def proofs() -> Iterator[Sequence[str]]:
-        for at in firsts(keys):
-            yield tuple(
-                transaction_text(given, int(given.owner[versions.append[row]]))
-                for row in (failed[at], behind[at])
-            )
-
     said = "an append of a failed transaction lies before a committed one"
-    yield ("dirty-update", *per_log(given, "dirty-update", said, keys, proofs()))
+    both = np.stack([failed[same], behind[same]], axis=1)
+    yield from per_log(
+        given, "dirty-update", said, keys[same], lambda at: _of_appends(given, versions, both[at])
+    )
 
 
-def _lost(given: Transactions, groups: Groups) -> Iterator[tuple[str, int, Iterator[Finding]]]:
+def _of_appends(given: Transactions, versions: Versions, rows: Ints) -> Sequence[str]:
+    """The transactions that made some versions."""
+    return [transaction_text(given, int(owner)) for owner in given.owner[versions.append[rows]]]
+
+
+def _lost(given: Transactions, groups: Groups) -> Iterator[FoundClass]:
     """Versions that several transactions read first, before appending to the same log."""
     at = np.arange(len(groups.micro))
     reads = np.flatnonzero((groups.begin == at) & groups.is_read)
@@ -211,21 +196,15 @@ def _lost(given: Transactions, groups: Groups) -> Iterator[tuple[str, int, Itera
     keys, value = given.key[micro], _values(given, groups, reads)
     order = np.lexsort((value, keys))
     again = (keys[order][1:] == keys[order][:-1]) & (value[order][1:] == value[order][:-1])
-    if not again.any():
-        return
-    events = order[1:][again]
-    earlier = order[:-1][again]
-    of_key = keys[events]
-
-    def proofs() -> Iterator[Sequence[str]]:
-        for position in firsts(of_key):
-            yield tuple(
-                transaction_text(given, int(given.owner[micro[one]]))
-                for one in (earlier[position], events[position])
-            )
-
+    both = np.stack([order[:-1][again], order[1:][again]], axis=1)
     said = "a transaction appended after reading a version on which another one appended too"
-    yield ("lost-update", *per_log(given, "lost-update", said, of_key, proofs()))
+    yield from per_log(
+        given,
+        "lost-update",
+        said,
+        keys[both[:, 1]],
+        lambda at: [transaction_text(given, int(owner)) for owner in given.owner[micro[both[at]]]],
+    )
 
 
 def _values(given: Transactions, groups: Groups, reads: Ints) -> Ints:

@@ -14,12 +14,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
-from checkers.facts.wire import source_name
-from checkers.facts.wording import bookie_name, counted, entries_text, ledger_text, listed, time_text
-from checkers.found import BOOKIE_WORDS, Row, bookies_in, capped, set_rows
+from checkers.facts.wording import counted, entries_text, listed
+from checkers.found import BOOKIE_WORDS, Found, Row, bookies_in, capped, set_rows
 from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
 from checkers.recovery.decisions import AssessedClose, Assessment, Grounds, decided
 from checkers.recovery.differences import Difference, differences
@@ -72,7 +70,7 @@ class Recovery:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
         recoveries = _Recoveries(found, facts, run)
         assessments = Counter(case.assessment for case in recoveries.cases)
-        lacking = shortcomings(run, self.tables)
+        lacking = run.shortcomings(self.tables)
         findings = [] if lacking or not run.wire else list(recoveries.findings())
         beside = differences(recoveries.cases, found, facts.once(histories), run) if run.wire else []
         return Judgement(
@@ -152,7 +150,7 @@ class _Recoveries:
         close, entry = case.close, case.close.beyond
         ensemble = close.ensembles[-1]
         quorums = ensemble.quorums
-        where = listed(bookie_name(self.run, bookie) for bookie in ensemble.write_set(entry))
+        where = listed(self.run.bookie_name(bookie) for bookie in ensemble.write_set(entry))
         proof = [
             *_closed(case, self.run),
             f"entry {entry} would be on {where}: {quorums.coverage} of them must deny it "
@@ -162,17 +160,11 @@ class _Recoveries:
         top = self.writers.last_acknowledged(close.ledger)
         if top >= 0:
             proof.append(f"the last entry acknowledged to the writer is {top}")
-        return Finding(
-            property=Recovery.name,
-            kind=ENDED_TOO_SOON,
-            ledger=close.ledger,
-            first_entry=entry,
-            last_entry=entry,
-            text=(
-                f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry} "
-                f"while entry {entry} was not denied by enough bookies"
-            ),
-            proof=tuple(proof),
+        return self.run.finding(
+            f"recovery/{ENDED_TOO_SOON}",
+            (close.ledger, entry, entry),
+            f"closed at {close.version.last_entry} while entry {entry} was not denied by enough bookies",
+            *(proof),
         )
 
     def _answers(self, grounds: Grounds, ensemble: Ensemble, entry: int) -> str:
@@ -185,32 +177,29 @@ class _Recoveries:
             ("nothing", silent),
         )
         said = [
-            f"{what} from {listed(bookie_name(self.run, bookie) for bookie in duty if bookie in bookies)}"
+            f"{what} from {listed(self.run.bookie_name(bookie) for bookie in duty if bookie in bookies)}"
             for what, bookies in parts
             if bookies.intersection(duty)
         ]
-        return f"to {source_name(self.run, grounds.source)} about entry {entry}: {'; '.join(said)}"
+        return f"to {self.run.source_name(grounds.source)} about entry {entry}: {'; '.join(said)}"
 
     def _fenced_too_few(self, case: AssessedClose) -> Finding:
         close = case.close
         ensemble = close.ensembles[-1]
         ended = [grounds for grounds in case.recoverers if grounds.ends(close)]
-        return Finding(
-            property=Recovery.name,
-            kind=FENCED_TOO_FEW,
-            ledger=close.ledger,
-            text=(
-                f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry} "
-                "while an ack quorum was not known to be fenced"
-            ),
-            proof=(*_closed(case, self.run), *(self._fencing(grounds, ensemble) for grounds in ended)),
+        return self.run.finding(
+            f"recovery/{FENCED_TOO_FEW}",
+            (close.ledger,),
+            f"closed at {close.version.last_entry} while an ack quorum was not known to be fenced",
+            *_closed(case, self.run),
+            *(self._fencing(grounds, ensemble) for grounds in ended),
         )
 
     def _fencing(self, grounds: Grounds, ensemble: Ensemble) -> str:
-        known = [bookie_name(self.run, bookie) for bookie in sorted(grounds.known)]
-        unknown = [bookie_name(self.run, bookie) for bookie in sorted(ensemble.unknown(grounds.known))]
+        known = [self.run.bookie_name(bookie) for bookie in sorted(grounds.known)]
+        unknown = [self.run.bookie_name(bookie) for bookie in sorted(ensemble.unknown(grounds.known))]
         return (
-            f"{source_name(self.run, grounds.source)} went on by {time_text(self.run, grounds.went_on_ns)} "
+            f"{self.run.source_name(grounds.source)} went on by {self.run.time_text(grounds.went_on_ns)} "
             f"with answers to fencing from {listed(known) or 'no bookie'}; unknown in one write set: "
             f"{listed(unknown)} (AQ {ensemble.quorums.ack})"
         )
@@ -218,71 +207,46 @@ class _Recoveries:
     def _not_written_back(self, case: AssessedClose) -> Iterator[Finding]:
         close, ack = case.close, case.close.version.shape[2]
         closer = _closer(case)
-        source = source_name(self.run, closer.source)
+        source = self.run.source_name(closer.source)
         for row in closer.unstored:
             ledger, first, last, count, (_, _, *words) = row
             given, stored = bookies_in(words[:BOOKIE_WORDS]), bookies_in(words[BOOKIE_WORDS:])
-            yield Finding(
-                property=Recovery.name,
-                kind=NOT_WRITTEN_BACK,
-                ledger=ledger,
-                first_entry=first,
-                last_entry=last,
-                count=count,
-                text=(
-                    f"{ledger_text(self.run, ledger)}: closed at {close.version.last_entry} before "
-                    f"{entries_text(first, last)} had been written back to an ack quorum"
-                ),
-                proof=(
-                    *_closed(case, self.run),
-                    f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
-                    f"recovery adds of entry {first} were acknowledged to {source} by "
-                    f"{self._bookies(stored)} (AQ {ack})",
-                ),
+            yield self.run.finding(
+                f"recovery/{NOT_WRITTEN_BACK}",
+                (ledger, first, last, count),
+                f"closed at {close.version.last_entry} before "
+                f"{entries_text(first, last)} had been written back to an ack quorum",
+                *_closed(case, self.run),
+                f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
+                f"recovery adds of entry {first} were acknowledged to {source} by "
+                f"{self._bookies(stored)} (AQ {ack})",
             )
 
     def _not_read(self, case: AssessedClose) -> Iterator[Finding]:
         close, closer = case.close, _closer(case)
-        source = source_name(self.run, closer.source)
-        closed = f"{ledger_text(self.run, close.ledger)}: closed at {close.version.last_entry}"
+        source = self.run.source_name(closer.source)
         for first, last in closer.skipped:
-            yield Finding(
-                property=Recovery.name,
-                kind=NOT_READ,
-                ledger=close.ledger,
-                first_entry=first,
-                last_entry=last,
-                count=last - first + 1,
-                text=f"{closed} without a read of {entries_text(first, last)}",
-                proof=(
-                    *_closed(case, self.run),
-                    f"the highest LAC that an answer to fencing brought {source} is {closer.lac}",
-                    f"no positive answer to a recovery read of entry {first} had reached {source} by then",
-                ),
+            yield self.run.finding(
+                f"recovery/{NOT_READ}",
+                (close.ledger, first, last),
+                f"closed at {close.version.last_entry} without a read of {entries_text(first, last)}",
+                *_closed(case, self.run),
+                f"the highest LAC that an answer to fencing brought {source} is {closer.lac}",
+                f"no positive answer to a recovery read of entry {first} had reached {source} by then",
             )
 
     def _bookies(self, numbers: Iterable[int]) -> str:
-        return listed(bookie_name(self.run, number) for number in numbers) or "no bookie"
+        return listed(self.run.bookie_name(number) for number in numbers) or "no bookie"
 
     def _unread(self, row: Row) -> Finding:
         ledger, first, last, count, (number, sent_ns) = row
-        source = source_name(self.run, number)
-        return Finding(
-            property=Recovery.name,
-            kind=WROTE_BACK_UNREAD,
-            ledger=ledger,
-            first_entry=first,
-            last_entry=last,
-            count=count,
-            text=(
-                f"{ledger_text(self.run, ledger)}: {source} wrote back {entries_text(first, last)} "
-                "that no bookie had given it"
-            ),
-            proof=(
-                f"{source} sent a recovery add of entry {first}, at the proxy by "
-                f"{time_text(self.run, sent_ns)}",
-                f"no positive answer to a read of entry {first} had been passed on to {source} by then",
-            ),
+        source = self.run.source_name(number)
+        return self.run.finding(
+            f"recovery/{WROTE_BACK_UNREAD}",
+            (ledger, first, last, count),
+            f"{source} wrote back {entries_text(first, last)} that no bookie had given it",
+            f"{source} sent a recovery add of entry {first}, at the proxy by {self.run.time_text(sent_ns)}",
+            f"no positive answer to a read of entry {first} had been passed on to {source} by then",
         )
 
 
@@ -301,8 +265,8 @@ def _by_source(rows: Iterable[Row]) -> dict[int, dict[int, list[Row]]]:
 
 def _closed(case: AssessedClose, run: RunFacts) -> Iterator[str]:
     version = case.close.version
-    when = "" if version.latest_ns == NEVER else f", in force by {time_text(run, version.latest_ns)}"
-    yield f"metadata version {version.version}: CLOSED at {version.last_entry} after IN_RECOVERY{when}"
+    when = "" if version.latest_ns == NEVER else f", in force by {run.time_text(version.latest_ns)}"
+    yield f"{version.closed_text} after IN_RECOVERY{when}"
 
 
 def _notes(recoveries: _Recoveries, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
@@ -313,7 +277,7 @@ def _notes(recoveries: _Recoveries, beside: Iterable[Difference], run: RunFacts)
     if unseen:
         yield (
             f"{counted(len(unseen), 'close')} after a recovery of which no frame or not every version was "
-            f"seen, first {ledger_text(run, unseen[0])}"
+            f"seen, first {run.ledger_text(unseen[0])}"
         )
     for difference in beside:
         if difference.number:

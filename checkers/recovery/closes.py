@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.facts.histories import Histories
-from checkers.facts.plain import Plain
+from checkers.facts.histories import Histories, Plain
 from checkers.facts.versions import Version
 from protocol.addresses import name_of_id
 from protocol.metadata import LedgerState

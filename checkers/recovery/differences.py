@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from checkers.contract import Found, RunFacts
+from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
-from checkers.facts.wording import bookie_name, counted, ledger_text, listed
-from checkers.found import Row
-from checkers.recovery.closes import Ensemble
+from checkers.facts.wording import counted, listed
+from checkers.found import Found, Row
 from checkers.recovery.decisions import AssessedClose, Grounds
 from protocol.quorums import Quorums
 
@@ -58,48 +57,43 @@ def differences(
 def _of_entries(
     name: str, rows: list[Row], said: Callable[[Row, Quorums], str], metadata: Histories, run: RunFacts
 ) -> Difference:
-    if not rows:
-        return Difference(name, 0, "")
-    first, number = rows[0], sum(row.number for row in rows)
-    quorums = Quorums(*metadata.of[first.ledger][-1].shape)
-    text = f"entry {first.first} of {ledger_text(run, first.ledger)} {said(first, quorums)}"
-    return Difference(name, number, f"{text}{_more(number, 'entry', 'entries')}")
+    def text() -> str:
+        quorums = Quorums(*metadata.of[rows[0].ledger][-1].shape)
+        return f"entry {rows[0].first} of {run.ledger_text(rows[0].ledger)} {said(rows[0], quorums)}"
+
+    return _difference(name, sum(row.number for row in rows), text, "entry", "entries")
 
 
 def _few_fenced(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
-    few = [
-        (case, grounds)
-        for case, grounds in closers
-        if len(grounds.known & set(_last(case).last)) < _last(case).quorums.ensemble_coverage
+    """The last version of a close is the one in recovery; the closing version comes first."""
+    lasts = [(case.close, case.close.ensembles[-1], grounds.known) for case, grounds in closers]
+    answers = [
+        (close, last.quorums.ensemble_coverage, len(known & {*last.last})) for close, last, known in lasts
     ]
-    if not few:
-        return Difference("fenced_by_fewer_than_EC", 0, "")
-    case, grounds = few[0]
-    answers = counted(len(grounds.known & set(_last(case).last)), "answer")
-    text = (
-        f"{ledger_text(run, case.close.ledger)} was fenced on {answers}; "
-        f"BP-46 asks for {_last(case).quorums.ensemble_coverage} (EC)"
-    )
-    return Difference("fenced_by_fewer_than_EC", len(few), f"{text}{_more(len(few), 'ledger')}")
+    few = [(close, wanted, number) for close, wanted, number in answers if number < wanted]
+
+    def text() -> str:
+        close, wanted, number = few[0]
+        said = f"{run.ledger_text(close.ledger)} was fenced on {counted(number, 'answer')}"
+        return f"{said}; BP-46 asks for {wanted} (EC)"
+
+    return _difference("fenced_by_fewer_than_EC", len(few), text, "ledger")
 
 
 def _denied_fencing(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
-    denied = [(case, grounds) for case, grounds in closers if grounds.fenced_empty]
-    if not denied:
-        return Difference("fencing_denied", 0, "")
-    case, grounds = denied[0]
-    who = listed(bookie_name(run, bookie) for bookie in sorted(grounds.fenced_empty))
-    text = (
-        f"{ledger_text(run, case.close.ledger)}: {who} answered a fencing read with an explicit negative, "
-        "which counted; BP-46 says that there is none"
-    )
-    return Difference("fencing_denied", len(denied), f"{text}{_more(len(denied), 'ledger')}")
+    denied = [(case.close.ledger, grounds.fenced_empty) for case, grounds in closers if grounds.fenced_empty]
+
+    def text() -> str:
+        who = listed(run.bookie_name(bookie) for bookie in sorted(denied[0][1]))
+        return (
+            f"{run.ledger_text(denied[0][0])}: {who} answered a fencing read with an explicit negative, "
+            "which counted; BP-46 says that there is none"
+        )
+
+    return _difference("fencing_denied", len(denied), text, "ledger")
 
 
-def _last(case: AssessedClose) -> Ensemble:
-    """What the version in recovery names; the closing version comes first."""
-    return case.close.ensembles[-1]
-
-
-def _more(number: int, singular: str, plural: str = "") -> str:
-    return f" ({counted(number, singular, plural)} in all)" if number > 1 else ""
+def _difference(name: str, number: int, text: Callable[[], str], *noun: str) -> Difference:
+    """``text`` of the first example, where there is one, and how many there are."""
+    more = f" ({counted(number, *noun)} in all)" if number > 1 else ""
+    return Difference(name, number, f"{text()}{more}" if number else "")

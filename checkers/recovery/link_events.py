@@ -13,11 +13,10 @@ from enum import IntEnum
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Found
+from checkers.contract import Rows
 from checkers.facts.wire import delivered_answers, denies, requests
-from checkers.found import whole_rows
-from checkers.rows import Bools, Rows
-from checkers.sets.spans import Spans, ints
+from checkers.found import Found, whole_rows
+from checkers.sets.spans import Bools, Spans, ints
 from evidence.codes import FrameFlag, Message, Status
 
 

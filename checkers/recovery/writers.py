@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Found, RunFacts
+from checkers.contract import Batch, Rows, RunFacts
 from checkers.facts.parts import flagged
 from checkers.facts.wire import delivered_answers, requests
-from checkers.found import whole_rows
-from checkers.rows import Rows
+from checkers.found import Found, whole_rows
 from checkers.sets.spans import Ints, ints
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 
@@ -117,9 +116,9 @@ class Writers:
     def __init__(self, found: Found, run: RunFacts) -> None:
         numbers = run.clients
         self._ended = {
-            (numbers[row["server"]], int(row["boot"])): int(row["latest_ns"])
-            for row in run.servers
-            if row["event"] == "exit" and row["server"] in numbers
+            (numbers[event.server], event.boot): event.latest_ns
+            for event in run.events("exit")
+            if event.server in numbers
         }
         self._hands: dict[int, list[tuple[int, WriterHandle]]] = {}
         for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", 3):

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Found
+from checkers.contract import Batch
 from checkers.facts.histories import Histories
-from checkers.found import BOOKIE_WORDS, bookie_bits, first_rows
+from checkers.found import BOOKIE_WORDS, Found, bookie_bits, first_rows
 from checkers.recovery.closes import Close
 from checkers.recovery.link_events import LinkEvent, copied, only, picked
 from checkers.sets.spans import Bools, Ints

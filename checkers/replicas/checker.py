@@ -4,9 +4,9 @@ Judged where an auditor was running and idle: no ledger was marked under-replica
 audit had begun and ended after the last thing that it might find. Then the first of the two last census
 passes must show every entry of a closed ledger, and of others every entry up to the LAC that a client
 received, on each bookie of its write set. A repair that fails again and again though it has all it needs is a
-violation at any time (:mod:`checkers.replicas.unending`), and so is metadata that names a bookie in another's
-place before the bookie has the copies (:mod:`checkers.replicas.moved`), and a ledger that audits do not mark
-although a bookie of it is gone (:mod:`checkers.replicas.unmarked`). Sources: BP-31 (the durability
+violation at any time, and so is a ledger that audits do not mark although a bookie of it is gone
+(:mod:`checkers.replicas.marks`), and metadata that names a bookie in another's place before the bookie has
+the copies (:mod:`checkers.replicas.copies`). Sources: BP-31 (the durability
 contract, its SLA), BookKeeper's autorecovery.
 """
 
@@ -17,29 +17,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.boots import boots_of
-from checkers.facts.damage import shortcomings
-from checkers.facts.health import Health
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import flagged, told_lac
 from checkers.facts.versions import Version
-from checkers.facts.wording import (
-    bookie_name,
-    counted,
-    entries_text,
-    ledger_text,
-    listed,
-    some_notes,
-    time_text,
+from checkers.facts.wording import counted, entries_text, listed, some_notes
+from checkers.found import Found, capped, set_rows
+from checkers.replicas.copies import (
+    NOT_COPIED,
+    Move,
+    Short,
+    Shown,
+    copies,
+    due_entries,
+    in_force,
+    moves,
+    shorts,
 )
-from checkers.found import capped, set_rows
-from checkers.ledger_facts import Columns
-from checkers.replicas.copies import Short, Shown, copies, due_entries, in_force, shorts
-from checkers.replicas.moved import NOT_COPIED, Move, moves
+from checkers.replicas.marks import (
+    NOT_MARKED,
+    UNMARKED,
+    Absence,
+    Tries,
+    absences,
+    failed_tries,
+    owed,
+    promised,
+    removed_early,
+)
 from checkers.replicas.repair import Mark, Repair, repair_by
-from checkers.replicas.unending import Tries, failed_tries, promised
-from checkers.replicas.unmarked import NOT_MARKED, UNMARKED, Absence, absences, owed, removed_early
 from checkers.sets.spans import Spans
 from evidence.codes import Flag
 from evidence.findings import Finding, Judgement, Verdict
@@ -88,7 +95,7 @@ class Replicas:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs an auditor that was quiet before the last but one pass, and an answer of each bookie."""
-        lacking = shortcomings(run, _RESTS_ON)
+        lacking = run.shortcomings(_RESTS_ON)
         if len(facts.once(passes)) < 2 and not lacking:
             lacking.append("there were no two passes of the census at the end")
         repair = _repair(facts, run)
@@ -163,18 +170,15 @@ class CopiesDue:
 
     def never_repaired(self, tries: Tries) -> Finding:
         """The finding of a ledger that repair was due to mend and did not."""
-        between = f"between {time_text(self.run, tries.began_ns)} and {time_text(self.run, tries.ended_ns)}"
-        return Finding(
-            property=PROPERTY,
-            kind="never_repaired",
-            ledger=self.ledger,
-            text=f"{ledger_text(self.run, self.ledger)}: repair failed {tries.number} times in a row",
-            proof=(
-                self._demand(),
-                f"marked under-replicated, lacking {listed(tries.missing) or 'an unknown bookie'}",
-                f"a worker locked and unlocked the ledger {tries.number} times {between}; the mark stayed",
-                "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
-            ),
+        between = f"between {self.run.time_text(tries.began_ns)} and {self.run.time_text(tries.ended_ns)}"
+        return self.run.finding(
+            "replicas/never_repaired",
+            (self.ledger,),
+            f"repair failed {tries.number} times in a row",
+            self._demand(),
+            f"marked under-replicated, lacking {listed(tries.missing) or 'an unknown bookie'}",
+            f"a worker locked and unlocked the ledger {tries.number} times {between}; the mark stayed",
+            "nothing changed meanwhile, enough bookies with copies were up, and no fault hindered repair",
         )
 
     def not_copied(self) -> Iterator[Finding]:
@@ -190,13 +194,13 @@ class CopiesDue:
 
     def _not_copied(self, move: Move, short: Short, span: Sequence[int]) -> Finding:
         first, last = span
-        new, old = bookie_name(self.run, move.bookie), move.instead_of
+        new, old = self.run.bookie_name(move.bookie), move.instead_of
         return self._finding(
             NOT_COPIED,
             (first, last),
             f"{new} is named instead of {old} and lacks a copy",
             (
-                f"metadata version {move.version} of {time_text(self.run, move.at_ns)} names {new} for the "
+                f"metadata version {move.version} of {self.run.time_text(move.at_ns)} names {new} for the "
                 f"fragment from entry {move.first} on, where the version before names {old}",
                 f"census pass {self.number}: {new} showed none of {entries_text(first, last)}, "
                 f"{self._names(short.having)} a copy",
@@ -207,28 +211,24 @@ class CopiesDue:
     def doubts(self) -> Iterator[str]:
         """What cannot be decided: a metadata version that was not seen, bookies that gave no answer."""
         if self.unseen:
-            yield f"{ledger_text(self.run, self.ledger)}: a version of its metadata was not seen"
+            yield f"{self.run.ledger_text(self.ledger)}: a version of its metadata was not seen"
             return
         health = Health(self.run, self.during.began_ns, self.during.ended_ns)
         for short in self.short:
             for bookie in short.unsure:
-                name = bookie_name(self.run, bookie)
+                name = self.run.bookie_name(bookie)
                 why = "gave no answer" if health.boot(bookie) else "was down"
                 entries = counted(short.entries.count(), "entry", "entries")
                 first = int(short.entries.first[0])
-                yield f"{ledger_text(self.run, self.ledger)}: {name} {why} for {entries} from {first} on"
+                yield f"{self.run.ledger_text(self.ledger)}: {name} {why} for {entries} from {first} on"
 
     def _finding(self, kind: str, span: tuple[int, int], text: str, proof: tuple[str, ...]) -> Finding:
         first, last = span
-        return Finding(
-            property=PROPERTY,
-            kind=kind,
-            ledger=self.ledger,
-            first_entry=first,
-            last_entry=last,
-            count=last - first + 1,
-            text=f"{ledger_text(self.run, self.ledger)}: {entries_text(first, last)}: {text}",
-            proof=proof,
+        return self.run.finding(
+            f"replicas/{kind}",
+            (self.ledger, first, last),
+            f"{entries_text(first, last)}: {text}",
+            *proof,
         )
 
     def _proof(self, short: Short, span: tuple[int, int], repair: Repair) -> Iterator[str]:
@@ -251,16 +251,16 @@ class CopiesDue:
 
     def _since(self, bookie: int) -> str:
         """When the bookie may have lost its copy, or why it never had one."""
-        name = bookie_name(self.run, bookie)
+        name = self.run.bookie_name(bookie)
         ends = [boot for boot in boots_of(self.run).get(bookie, ()) if boot.ended_ns < self.during.began_ns]
         unclean = [boot for boot in ends if boot.unclean]
         if not unclean:
             return f"{name} had not ended uncleanly before: it never had the copy, or lost it while it ran"
         last = unclean[-1]
-        return f"{name} boot {last.number} {last.how} at {time_text(self.run, last.ended_ns)}"
+        return f"{name} boot {last.number} {last.how} at {self.run.time_text(last.ended_ns)}"
 
     def _names(self, bookies: tuple[int, ...]) -> str:
-        return listed(bookie_name(self.run, bookie) for bookie in bookies)
+        return listed(self.run.bookie_name(bookie) for bookie in bookies)
 
 
 def _judged_pass(facts: LedgerFacts) -> int:
@@ -354,32 +354,26 @@ def _not_marked(repair: Repair, facts: LedgerFacts, run: RunFacts) -> Iterator[F
 
 def _removed(ledger: int, bookie: str, end: Mark, repair: Repair) -> Finding:
     run = repair.run
-    return Finding(
-        property=PROPERTY,
-        kind=UNMARKED,
-        ledger=ledger,
-        text=f"{ledger_text(run, ledger)}: its mark was removed although {bookie} was gone and not replaced",
-        proof=(
-            f"the mark, lacking {bookie}, was removed at {time_text(run, end.latest_ns)}",
-            f"{bookie} had ended before the mark was made, and did not start until it was removed",
-            f"every version of the metadata in force then names {bookie}",
-            repair.told_of(ledger),
-        ),
+    return run.finding(
+        f"replicas/{UNMARKED}",
+        (ledger,),
+        f"its mark was removed although {bookie} was gone and not replaced",
+        f"the mark, lacking {bookie}, was removed at {run.time_text(end.latest_ns)}",
+        f"{bookie} had ended before the mark was made, and did not start until it was removed",
+        f"every version of the metadata in force then names {bookie}",
+        repair.told_of(ledger),
     )
 
 
 def _unmarked(ledger: int, absence: Absence, version: Version, run: RunFacts) -> Finding:
     gone, number = absence.bookie, absence.audits
-    between = f"between {time_text(run, absence.began_ns)} and {time_text(run, absence.ended_ns)}"
-    return Finding(
-        property=PROPERTY,
-        kind=NOT_MARKED,
-        ledger=ledger,
-        text=f"{ledger_text(run, ledger)}: {number} audits did not mark it, although {gone} was gone",
-        proof=(
-            f"metadata version {version.version} names {gone}",
-            f"{gone} had ended, and its registration had vanished",
-            f"{number} audits began and ended {between}; nothing else changed, and no fault was active",
-            repair_by(run, absence.ended_ns).told_of(ledger),
-        ),
+    between = f"between {run.time_text(absence.began_ns)} and {run.time_text(absence.ended_ns)}"
+    return run.finding(
+        f"replicas/{NOT_MARKED}",
+        (ledger,),
+        f"{number} audits did not mark it, although {gone} was gone",
+        f"metadata version {version.version} names {gone}",
+        f"{gone} had ended, and its registration had vanished",
+        f"{number} audits began and ended {between}; nothing else changed, and no fault was active",
+        repair_by(run, absence.ended_ns).told_of(ledger),
     )

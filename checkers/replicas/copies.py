@@ -3,6 +3,11 @@
 One pass of the census is held against the versions that were in force meanwhile: a bookie owes a copy only
 if every one of those versions names it for the entry. All answers about an entry are in one block; entries
 that no bookie was asked for are in none.
+
+A bookie may take another's place in a fragment whose entries were all written before. Repair copies the
+entries of such a fragment to the new bookie first, and names it in the metadata when every copy is confirmed
+(``LedgerFragmentReplicator``, ``UpdateEnsembleCb``). The last fragment of a ledger that is not closed is left
+out: there a writer or a recovery replaces a bookie that failed, and sends it only what was not acknowledged.
 """
 
 from __future__ import annotations
@@ -10,19 +15,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 
+from checkers.contract import Rows, RunFacts
 from checkers.facts.ledgers import Pass
 from checkers.facts.parts import entries_of, signed
-from checkers.facts.versions import Version
-from checkers.facts.write_sets import holders
+from checkers.facts.versions import Version, lasting_duties
 from checkers.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
-from checkers.rows import Rows
 from checkers.sets.marks import Marks
-from checkers.sets.spans import Bools, Ints, Spans
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import Holding
+from protocol.addresses import name_of_id
+
+NOT_COPIED = "not_copied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ def copies(
     ledger: int, versions: tuple[Version, ...], entries: Ints, shown: Shown, known: Mapping[str, int]
 ) -> Found:
     """Hold some entries of a ledger against the answers of one pass."""
-    duties = _duties(versions, entries, known)
+    duties = lasting_duties(versions, entries, known)
     there = {bookie: marks.spans().holds(ledger, entries) for bookie, marks in shown.copies.items()}
     none = np.zeros(len(entries), dtype=np.bool_)
     have, lack, owe = {}, {}, {}
@@ -124,18 +133,6 @@ def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
     return by_ledger
 
 
-def _duties(versions: tuple[Version, ...], entries: Ints, known: Mapping[str, int]) -> dict[int, Bools]:
-    """Bookie -> the entries for which every version names it."""
-    found: dict[int, Bools] = {}
-    for at, version in enumerate(versions):
-        now: dict[int, Bools] = {}
-        for bookie, duty in holders((version,), entries, known):
-            now[bookie] = now.get(bookie, np.zeros(len(entries), dtype=np.bool_)) | duty
-        shared = found.keys() & now.keys()
-        found = {bookie: found[bookie] & now[bookie] for bookie in shared} if at else now
-    return found
-
-
 def _differing(ledger: int, entries: Ints, shown: Shown, have: Mapping[int, Bools]) -> Spans:
     """Entries of which two bookies that owe a copy show different ones."""
     found = []
@@ -149,3 +146,41 @@ def _differing(ledger: int, entries: Ints, shown: Shown, have: Mapping[int, Bool
         }
         found += [entry] if len(seen) > 1 else []
     return Spans.of_entries(ledger, found) if found else Spans.empty()
+
+
+class Move(NamedTuple):
+    """``version`` (in force at ``at_ns``) names ``bookie`` for these entries ``instead_of`` another."""
+
+    bookie: int
+    instead_of: str
+    first: int
+    last: int
+    version: int
+    at_ns: int
+
+
+def moves(chain: tuple[Version, ...], run: RunFacts) -> tuple[Move, ...]:
+    """The first change to each bookie, of every fragment, between two consecutive versions of one ledger."""
+    every = (one for before, after in pairwise(chain) for one in _between(before, after, run))
+    first: dict[tuple[int, int], Move] = {}
+    for one in every:
+        first.setdefault((one.bookie, one.first), one)
+    return tuple(first.values())
+
+
+def _between(before: Version, after: Version, run: RunFacts) -> Iterator[Move]:
+    """Moves from one version to the next; none where a version in between was not seen."""
+    if after.version != before.version + 1:
+        return
+    earlier = dict(before.fragments)
+    last_begins = before.fragments[-1][0]
+    ends = [first - 1 for first, _ in after.fragments[1:]] + [
+        after.last_entry if after.closed else LAST_ENTRY
+    ]
+    for (first, bookies), last in zip(after.fragments, ends, strict=True):
+        if first not in earlier or (first == last_begins and not before.closed):
+            continue
+        for old, new in zip(earlier[first], bookies, strict=False):
+            number = run.bookies.get(name_of_id(new))
+            if new != old and number is not None and new not in earlier[first]:
+                yield Move(number, name_of_id(old), first, last, after.version, after.latest_ns)

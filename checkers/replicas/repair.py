@@ -6,14 +6,12 @@ ZooKeeper's order of transactions (zxid) decides which mark is the later one; ti
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.contract import Event, RunFacts
 from checkers.facts.alterations import by_commands
-from checkers.facts.wording import ledger_text, listed, time_text
+from checkers.facts.wording import fault_text, listed
 from evidence.codes import NEVER
 from protocol.faults import effects_of
 
@@ -47,17 +45,17 @@ class Repair:
         if not self.elected:
             yield "no auditor was elected: nothing was repaired"
             return
-        switches = in_order(row for row in self._rows() if row["event"] in _SWITCHES)
-        if switches and switches[-1]["event"] == "repair_disabled":
-            yield f"repair was switched off at {time_text(self.run, switches[-1]['latest_ns'])}"
+        switches = in_order(self._events(*_SWITCHES))
+        if switches and switches[-1].name == "repair_disabled":
+            yield f"repair was switched off at {self.run.time_text(switches[-1].latest_ns)}"
         for ledger, marks in sorted(self.marks.items()):
             if marks[-1].there:
                 yield (
-                    f"{ledger_text(self.run, ledger)} was still marked under-replicated, "
+                    f"{self.run.ledger_text(ledger)} was still marked under-replicated, "
                     f"lacking {listed(marks[-1].missing) or 'an unknown bookie'}"
                 )
             elif marks[-1].latest_ns >= self.by_ns:
-                yield f"{ledger_text(self.run, ledger)} was perhaps still marked under-replicated"
+                yield f"{self.run.ledger_text(ledger)} was perhaps still marked under-replicated"
         changed_ns, what = self._last_change()
         if not any(began_ns > changed_ns for began_ns, _ in self.audits()):
             yield f"no audit was begun and ended after {what}" if what else "no audit was begun and ended"
@@ -67,7 +65,7 @@ class Repair:
 
         BP-31's time to full replication. None where nothing was marked, or something still is.
         """
-        ends = [row for row in self.run.servers if row["event"] == "exit"]
+        ends = list(self.run.events("exit"))
         deaths = [self._death_before(marks[0], ends) for marks in self.marks.values()]
         known = [at_ns for at_ns in deaths if at_ns is not None]
         if not known or any(marks[-1].there for marks in self.marks.values()):
@@ -82,67 +80,68 @@ class Repair:
         before = [mark for mark in marks if mark.there]
         lacking = listed(before[-1].missing) if before else ""
         return (
-            f"the ledger was marked under-replicated at {time_text(self.run, marks[0].latest_ns)}"
+            f"the ledger was marked under-replicated at {self.run.time_text(marks[0].latest_ns)}"
             f"{f' (lacking {lacking})' if lacking else ''}, the mark vanished at "
-            f"{time_text(self.run, marks[-1].latest_ns)}"
+            f"{self.run.time_text(marks[-1].latest_ns)}"
         )
 
     def audits(self) -> Iterator[tuple[int, int]]:
         """When each audit that surely ended before began (ns, at the earliest) and ended (at the latest)."""
         begun: dict[tuple[str, int], int] = {}
-        for row in sorted(self._rows(), key=lambda row: (row["earliest_ns"], row["event"] != _AUDIT[0])):
-            key = row["server"], row["boot"]
-            if row["event"] == _AUDIT[0]:
-                begun.setdefault(key, row["earliest_ns"])
-            elif row["event"] == _AUDIT[1] and key in begun and row["latest_ns"] < self.by_ns:
-                yield begun.pop(key), row["latest_ns"]
+        for event in sorted(
+            self._events(*_AUDIT), key=lambda event: (event.earliest_ns, event.name != _AUDIT[0])
+        ):
+            key = event.server, event.boot
+            if event.name == _AUDIT[0]:
+                begun.setdefault(key, event.earliest_ns)
+            elif key in begun and event.latest_ns < self.by_ns:
+                yield begun.pop(key), event.latest_ns
 
-    def _rows(self) -> Iterator[Mapping[str, Any]]:
-        return (row for row in self.run.servers if row["earliest_ns"] < self.by_ns)
+    def _events(self, *names: str) -> Iterator[Event]:
+        return (event for event in self.run.events(*names) if event.earliest_ns < self.by_ns)
 
     def _last_change(self) -> tuple[int, str]:
         """When something last happened that an audit may find (ns, at the latest), and its words."""
         changes = [
-            (int(row["latest_ns"]), f"{row['server']} was lost")
-            for row in self._rows()
-            if row["server"] in self.run.bookies and row["event"] in ("exit", "znode_gone")
+            (event.latest_ns, f"{event.server} was lost")
+            for event in self._events("exit", "znode_gone")
+            if event.server in self.run.bookies
         ]
         for fault in self.run.faults:
             if fault["injected_ns"] < self.by_ns:
                 over_ns = fault["confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"]
-                changes.append((int(over_ns), f"fault {fault['fault']} ({fault['kind']} {fault['target']})"))
+                changes.append((int(over_ns), fault_text(fault)))
         commands = (change for change in by_commands(self.run) if change.began_ns < self.by_ns)
         changes += [(change.over_ns, change.by) for change in commands]
         return max(changes, default=(-1, ""))
 
-    def _death_before(self, mark: Mark, ends: Sequence[Mapping[str, Any]]) -> int | None:
+    def _death_before(self, mark: Mark, ends: Sequence[Event]) -> int | None:
         """When the bookies that a first mark names had died (ns, at the earliest); None: they had not."""
         deaths = [
-            int(row["earliest_ns"])
-            for row in ends
-            if row["server"] in (mark.missing or self.run.bookies) and row["earliest_ns"] <= mark.latest_ns
+            end.earliest_ns
+            for end in ends
+            if end.server in (mark.missing or self.run.bookies) and end.earliest_ns <= mark.latest_ns
         ]
         return max(deaths, default=None)
 
 
 def repair_by(run: RunFacts, by_ns: int) -> Repair:
     """What repair had done when something else began at ``by_ns``."""
-    rows = [row for row in run.servers if row["earliest_ns"] < by_ns]
+    before = [event for event in run.events(*_MARKS, "auditor_elected") if event.earliest_ns < by_ns]
     marks: dict[int, list[Mark]] = {}
-    for row in in_order(row for row in rows if row["event"] in _MARKS):
-        detail = json.loads(row["detail"])
-        ledger, there = int(detail["ledgerId"]), row["event"] == _MARKS[0]
-        times = int(row["earliest_ns"]), int(row["latest_ns"])
-        marks.setdefault(ledger, []).append(Mark(ledger, there, tuple(detail.get("missing", ())), *times))
-    elected = tuple(str(row["server"]) for row in rows if row["event"] == "auditor_elected")
+    for event in in_order(event for event in before if event.name in _MARKS):
+        missing = tuple(event.detail.get("missing", ()))
+        mark = Mark(event.ledger, event.name == _MARKS[0], missing, event.earliest_ns, event.latest_ns)
+        marks.setdefault(event.ledger, []).append(mark)
+    elected = tuple(event.server for event in before if event.name == "auditor_elected")
     return Repair(run, by_ns, elected, {ledger: tuple(found) for ledger, found in marks.items()})
 
 
-def in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """In the order of ZooKeeper's transactions; rows without a transaction by their time."""
-    return sorted(rows, key=lambda row: (_zxid(row), row["latest_ns"]))
+def in_order(events: Iterable[Event]) -> list[Event]:
+    """In the order of ZooKeeper's transactions; events without a transaction by their time."""
+    return sorted(events, key=lambda event: (_zxid(event), event.latest_ns))
 
 
-def _zxid(row: Mapping[str, Any]) -> int:
-    zxid = json.loads(row["detail"]).get("zxid")
+def _zxid(event: Event) -> int:
+    zxid = event.detail.get("zxid")
     return int(zxid, 16) if isinstance(zxid, str) else NEVER

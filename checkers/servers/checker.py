@@ -7,10 +7,9 @@ what a ledger was from the metadata store's. Each rule is one function with a li
 
 from __future__ import annotations
 
-from checkers.contract import Batch, Found, LedgerFact, LedgerFacts, RunFacts
-from checkers.facts.damage import shortcomings
+from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
-from checkers.found import capped
+from checkers.found import Found, capped
 from checkers.servers.differences import differences
 from checkers.servers.evidence import (
     LOG_READ,
@@ -45,7 +44,7 @@ class Servers:
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs the log of every boot, and a boot that could have broken one of the rules."""
         boots = logged_boots(run)
-        lacking = [*shortcomings(run, _RESTS_ON), *_unread(boots, run)]
+        lacking = [*run.shortcomings(_RESTS_ON), *_unread(boots, run)]
         evidence = Evidence(run, facts.once(histories), found)
         results = {
             kind: [] if lacking else [result for boot in boots for result in rule(evidence, boot)]

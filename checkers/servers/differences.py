@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from checkers.facts.wire import source_name
-from checkers.facts.wording import bookie_name, counted
-from checkers.servers.evidence import Answer, Event, Evidence, LoggedBoot
+from checkers.contract import Event
+from checkers.facts.wording import counted
+from checkers.servers.evidence import Answer, Evidence, LoggedBoot
 
 
 def differences(evidence: Evidence, boots: Iterable[LoggedBoot]) -> list[str]:
@@ -31,7 +31,7 @@ def _others_unmarked(evidence: Evidence, boot: LoggedBoot) -> Iterator[str]:
     """Open ledgers that got no mark, for the bookie is not in their last ensemble."""
     began, ended = boot.all("preboot_start")[0], boot.all("preboot_end")[-1]
     span = began.earliest_ns, ended.latest_ns
-    name = bookie_name(evidence.run, boot.record.bookie)
+    name = evidence.run.bookie_name(boot.record.bookie)
     for ledger in evidence.ledgers.known():
         unmarked = ledger not in boot.marks and evidence.ledgers.open_all_the_while(ledger, *span)
         if unmarked and evidence.ledgers.mine_at_no_time(ledger, name, *span):
@@ -64,7 +64,7 @@ def _cleared_before_repair(evidence: Evidence, boot: LoggedBoot) -> Iterator[str
             end = copies.get(ledger)
             until_ns = end.earliest_ns if end else boot.record.dying_ns
             if mark.latest_ns < answer.asked_ns and answer.received_ns < until_ns:
-                to = source_name(evidence.run, answer.source)
+                to = evidence.run.source_name(answer.source)
                 yield (
                     f"{boot.name} {how} entry {answer.entry} of {evidence.ledger_name(ledger)} to "
                     f"{to} at {evidence.at(answer.received_ns)}, out of limbo, "
@@ -74,7 +74,8 @@ def _cleared_before_repair(evidence: Evidence, boot: LoggedBoot) -> Iterator[str
 
 
 def _explicit(evidence: Evidence, boot: LoggedBoot, ledger: int) -> Iterator[tuple[Answer, str]]:
-    for answers, how in ((evidence.denials(boot), "denied"), (evidence.positives(boot), "showed")):
+    for how in ("denied", "showed"):
+        answers = evidence.answers(how, boot)
         if ledger in answers:
             yield answers[ledger], how
 

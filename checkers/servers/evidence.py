@@ -7,26 +7,22 @@ Judges nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Found, RunFacts
+from checkers.contract import Event, Rows, RunFacts
 from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of
 from checkers.facts.histories import Histories
-from checkers.facts.versions import Version
-from checkers.facts.wire import denies, proven_answers_about_entries, source_name
-from checkers.facts.wording import bookie_name, ledger_text, time_text
-from checkers.facts.write_sets import holders
-from checkers.found import ledger_rows
-from checkers.rows import Rows
+from checkers.facts.versions import Version, lasting_duties
+from checkers.facts.wire import denies, proven_answers_about_entries
+from checkers.found import Found, ledger_rows
 from checkers.sets.spans import Bools
 from evidence.codes import NEVER, Message, Status
 from protocol.addresses import name_of_id
@@ -82,8 +78,8 @@ def repaired_answers(frames: Rows, known: Histories, run: RunFacts) -> Iterator[
 
 def _cleared(run: RunFacts) -> dict[tuple[str, int], int]:
     """When each boot of a bookie had ended its full check and cleared the storage's flag (ns)."""
-    rows = [row for row in run.servers if row["event"] == "clear_integcheck_flag" and row["boot"]]
-    return {(row["server"], int(row["boot"])): int(row["latest_ns"]) for row in rows}
+    cleared = (event for event in run.events("clear_integcheck_flag") if event.boot)
+    return {(event.server, event.boot): event.latest_ns for event in cleared}
 
 
 def _owed(rows: Rows, bookie: int, known: Histories, run: RunFacts) -> Bools:
@@ -92,35 +88,14 @@ def _owed(rows: Rows, bookie: int, known: Histories, run: RunFacts) -> Bools:
     for ledger in np.unique(rows["ledger"]).tolist():
         closed = [version for version in known.of.get(ledger, ()) if version.closed]
         if closed and known.seen_whole(ledger):
-            duty = rows["ledger"] == ledger
-            for version in closed:
-                mine = [
-                    mask
-                    for number, mask in holders((version,), rows["entry"], run.bookies)
-                    if number == bookie
-                ]
-                duty &= np.logical_or.reduce([np.zeros_like(duty), *mine]) & (
-                    rows["entry"] <= version.last_entry
-                )
-            owed |= duty
+            there = rows["entry"] <= min(version.last_entry for version in closed)
+            duty = lasting_duties(closed, rows["entry"], run.bookies).get(bookie, False)
+            owed |= (rows["ledger"] == ledger) & there & duty
     return owed
 
 
 def _kind(what: str, bookie: int, boot: int) -> str:
     return f"{what} by {bookie} in boot {boot}"
-
-
-class Event(NamedTuple):
-    """One event; it happened between two times (ns)."""
-
-    earliest_ns: int
-    latest_ns: int
-    detail: Mapping[str, Any]
-
-    @property
-    def ledger(self) -> int:
-        """The ledger that it names, -1 for none."""
-        return int(self.detail.get("ledgerId", -1))
 
 
 @dataclass(frozen=True)
@@ -202,13 +177,11 @@ def logged_boots(run: RunFacts) -> list[LoggedBoot]:
     Rows of boot 0 (ZooKeeper's own order of registrations and cookies) belong to none.
     """
     events: dict[tuple[str, int], dict[str, list[Event]]] = {}
-    for row in run.servers:
-        of_boot = events.setdefault((row["server"], int(row["boot"])), {})
-        event = Event(int(row["earliest_ns"]), int(row["latest_ns"]), json.loads(row["detail"]))
-        of_boot.setdefault(row["event"], []).append(event)
+    for event in run.events():
+        events.setdefault((event.server, event.boot), {}).setdefault(event.name, []).append(event)
     found: list[LoggedBoot] = []
     for bookie, records in sorted(boots_of(run).items()):
-        name = bookie_name(run, bookie)
+        name = run.bookie_name(bookie)
         changes = tuple(
             (change.began_ns, change.done_ns) for change in alterations(run) if bookie in change.bookies
         )
@@ -291,21 +264,12 @@ class Evidence:
 
     def guarded(self, boot: LoggedBoot) -> bool:
         """Whether the bookie runs under BP-46's protection."""
-        return bookie_name(self.run, boot.record.bookie) in self.run.guarded
+        return self.run.bookie_name(boot.record.bookie) in self.run.guarded
 
-    def denials(self, boot: LoggedBoot) -> Mapping[int, Answer]:
-        """Ledger -> the first explicit negative of the boot, by ledger."""
-        return self._first("denied", boot)
-
-    def positives(self, boot: LoggedBoot) -> Mapping[int, Answer]:
-        """Ledger -> the first positive answer of the boot to a plain read, by ledger."""
-        return self._first("showed", boot)
-
-    def denials_after_check(self, boot: LoggedBoot) -> Mapping[int, Answer]:
-        """Ledger -> the first explicit negative about an entry that its full check should have copied."""
-        return self._first("repaired", boot)
-
-    def _first(self, what: str, boot: LoggedBoot) -> Mapping[int, Answer]:
+    def answers(self, what: str, boot: LoggedBoot) -> Mapping[int, Answer]:
+        """Ledger -> the boot's first answer of a kind: one that ``denied``, ``showed`` (to a plain read), or
+        denied what its full check should have copied (``repaired``).
+        """
         kind = _kind(what, boot.record.bookie, boot.record.number)
         if kind not in self._answers:
             self._answers[kind] = {row.ledger: Answer(*row.proof) for row in self._found.by_ledger(kind)}
@@ -313,11 +277,11 @@ class Evidence:
 
     def ledger_name(self, ledger: int) -> str:
         """``ledger 4 (main)``."""
-        return ledger_text(self.run, ledger)
+        return self.run.ledger_text(ledger)
 
     def at(self, at_ns: int) -> str:
         """A time in words."""
-        return time_text(self.run, at_ns)
+        return self.run.time_text(at_ns)
 
     def did(self, boot: LoggedBoot, event: Event, what: str) -> str:
         """``b1 boot 2 marked ledger 4 at 3.1 s``."""
@@ -327,7 +291,7 @@ class Evidence:
         """An explicit negative in words."""
         return (
             f"{boot.name} denied entry {answer.entry} of {self.ledger_name(ledger)} to "
-            f"{source_name(self.run, answer.source)}, received by {self.at(answer.received_ns)}"
+            f"{self.run.source_name(answer.source)}, received by {self.at(answer.received_ns)}"
         )
 
     def crash(self, boot: LoggedBoot) -> str:

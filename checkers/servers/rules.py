@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from checkers.facts.wording import bookie_name, counted
+from checkers.facts.wording import counted
 from checkers.servers.evidence import Evidence, LoggedBoot
 from evidence.codes import NEVER
 from evidence.findings import Finding
@@ -111,7 +111,7 @@ def denied_unchecked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """An explicit negative on the wire while the preboot check went on."""
     if not _suspects(evidence, boot) or not boot.has("preboot_start"):
         return
-    denials = evidence.denials(boot)
+    denials = evidence.answers("denied", boot)
     early = [(ledger, one) for ledger, one in denials.items() if one.received_ns < boot.checked_ns]
     if not early and denials:
         yield KEPT
@@ -197,7 +197,7 @@ def unmarked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     started, ended = boot.first("preboot_start"), boot.first("preboot_end")
     if started is None or ended is None or not evidence.guarded(boot):
         return
-    name = bookie_name(evidence.run, boot.record.bookie)
+    name = evidence.run.bookie_name(boot.record.bookie)
     span = started.earliest_ns, ended.latest_ns
     for ledger in evidence.ledgers.known():
         due = evidence.ledgers.open_all_the_while(ledger, *span)
@@ -222,7 +222,7 @@ def unmarked(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
 
 def cleared_unrecovered(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     """A marked ledger was treated as out of limbo before any close of it can have been in force."""
-    denials = evidence.denials(boot)
+    denials = evidence.answers("denied", boot)
     copied = boot.by_ledger("ledger_check_and_copy_start")
     for ledger, mark in boot.marks.items():
         signs = []
@@ -254,8 +254,8 @@ def protection_lost(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     last = boot.before[-1] if boot.before else None
     if last is None or not last.record.unclean or boot.altered_since(last) or not evidence.guarded(boot):
         return
-    denials = evidence.denials(boot)
-    name = bookie_name(evidence.run, boot.record.bookie)
+    denials = evidence.answers("denied", boot)
+    name = evidence.run.bookie_name(boot.record.bookie)
     for ledger, mark in last.marks.items():
         since, until = mark.latest_ns, boot.record.started_ns
         if boot.available_ns == NEVER or not evidence.ledgers.surely_open_at(ledger, until):
@@ -286,7 +286,7 @@ def denied_repaired(evidence: Evidence, boot: LoggedBoot) -> Iterator[Result]:
     if cleared is None:
         return
     closed_at = evidence.ledgers.surely_closed_at
-    for ledger, answer in evidence.denials_after_check(boot).items():
+    for ledger, answer in evidence.answers("repaired", boot).items():
         due = ledger in boot.marks or (began is not None and closed_at(ledger, began.earliest_ns))
         changed = any(
             first <= answer.received_ns and last >= cleared.earliest_ns for first, last in boot.alterations

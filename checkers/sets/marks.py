@@ -7,14 +7,13 @@ Built like :mod:`checkers.sets.spans`, with the mark as a second key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.sets.spans import Ints, Spans, ints, runs, sweep
+from checkers.sets.spans import Ints, Ranges, Spans, ints, runs, sweep
 
 _LOW = np.int64(0xFFFFFFFF)
 
@@ -30,7 +29,7 @@ def unmarked(mark: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marks:
+class Marks(Ranges):
     """A set of (ledger, entry, mark), immutable; an entry may carry several marks."""
 
     ledger: Ints
@@ -39,49 +38,12 @@ class Marks:
     last: Ints
 
     @classmethod
-    def empty(cls) -> Marks:
-        """The set of nothing."""
-        none = np.empty(0, dtype=np.int64)
-        return cls(none, none, none, none)
-
-    @classmethod
     def of_rows(
         cls, ledger: NDArray[Any], entry: NDArray[Any], writer: NDArray[Any], size_bytes: NDArray[Any]
     ) -> Marks:
         """The set of the rows given, in any order, with repeats."""
         (ledgers, marks), first, last = runs([ints(ledger), mark_of(writer, size_bytes)], ints(entry))
         return cls(ledgers, marks, first, last)
-
-    def __or__(self, other: Marks) -> Marks:
-        return self._with(other, lambda depth: depth > 0)
-
-    def __and__(self, other: Marks) -> Marks:
-        """Entries that carry one and the same mark in both sets."""
-        return self._with(other, lambda depth: depth == 2)
-
-    def _with(self, other: Marks, keep: Callable[[Ints], Any]) -> Marks:
-        columns = [
-            np.concatenate([mine, theirs])
-            for mine, theirs in (
-                (self.ledger, other.ledger),
-                (self.mark, other.mark),
-                (self.first, other.first),
-                (self.last, other.last),
-            )
-        ]
-        ledger, mark, first, last = columns
-        ones = np.ones(len(first), dtype=np.int64)
-        (ledgers, marks), begin, end = sweep([ledger, mark], first, last, ones, keep)
-        return Marks(ledgers, marks, begin, end)
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def __iter__(self) -> Iterator[tuple[int, int, int, int]]:
-        """(ledger, mark, first, last) of each span, as plain ints, in order."""
-        return zip(
-            self.ledger.tolist(), self.mark.tolist(), self.first.tolist(), self.last.tolist(), strict=True
-        )
 
     def spans(self) -> Spans:
         """The entries, whatever their marks."""

@@ -1,4 +1,4 @@
-"""Sorting by ledger and entry, quick where rows are nearly sorted already, as they are in the tables."""
+"""Sorting by ledger and entry, quick where rows are nearly sorted already, as in the tables; first rows."""
 
 from __future__ import annotations
 
@@ -38,3 +38,23 @@ def is_sorted(columns: Sequence[NDArray[Any]]) -> bool:
         if not tied.any():
             return True
     return True
+
+
+def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """True where a row differs from the row before it in any column; true for the first row."""
+    fresh = np.zeros(len(columns[0]), dtype=np.bool_)
+    fresh[:1] = True
+    for column in columns:
+        fresh[1:] |= column[1:] != column[:-1]
+    return fresh
+
+
+def begins(*columns: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each run of rows that are equal in all columns begins."""
+    return np.flatnonzero(changes(*columns))
+
+
+def firsts(ledger: NDArray[Any], *by: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of each ledger's first row by some columns, ledgers ascending."""
+    order = np.lexsort((*reversed(by), ledger))
+    return order[changes(ledger[order])]

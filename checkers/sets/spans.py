@@ -9,11 +9,13 @@ overlapping; equal sets are therefore equal arrays. Independent of operations an
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from checkers.sets.ordering import begins
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -43,7 +45,7 @@ def sweep(
     order = np.lexsort((position, *reversed(keys)))
     position, step = position[order], step[order]
     keys = [key[order] for key in keys]
-    events = np.flatnonzero(_changes([*keys, position]))
+    events = begins(*keys, position)
     inside = keep(np.cumsum(np.add.reduceat(step, events)))
     before = np.concatenate([[False], inside[:-1]])
     begin, end = events[inside & ~before], events[~inside & before]
@@ -65,15 +67,6 @@ def runs(groups: Sequence[Ints], entry: Ints) -> tuple[list[Ints], Ints, Ints]:
     return [key[begin] for key in keys], entry[begin], entry[end]
 
 
-def _changes(columns: Sequence[Ints]) -> Bools:
-    """True where a row differs from the row before it in any column; true for the first row."""
-    fresh = np.zeros(len(columns[0]), dtype=np.bool_)
-    fresh[0] = True
-    for column in columns:
-        fresh[1:] |= column[1:] != column[:-1]
-    return fresh
-
-
 def _run_begins(groups: Sequence[Ints], entry: Ints) -> Bools | None:
     """True for each row that goes on from no row before it; None when rows are not sorted."""
     tied = np.ones(len(entry) - 1, dtype=np.bool_)
@@ -87,19 +80,78 @@ def _run_begins(groups: Sequence[Ints], entry: Ints) -> Bools | None:
     return np.concatenate([[True], ~tied | (step > 1)])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Spans:
-    """A set of (ledger, entry), immutable. ``|``, ``&`` and ``-`` work as for sets."""
+class Ranges:
+    """Sorted disjoint ranges of entries by some keys; ``|``, ``&`` and ``-`` work as for sets.
 
-    ledger: Ints
+    A kind of them is a dataclass whose fields are the keys, the ledger first, then ``first`` and ``last``.
+    """
+
+    __slots__ = ()
     first: Ints
     last: Ints
 
     @classmethod
-    def empty(cls) -> Spans:
+    def empty(cls) -> Self:
         """The set of nothing."""
         none = np.empty(0, dtype=np.int64)
-        return cls(none, none, none)
+        return cls._of(*(none for _ in fields(cls)))  # type: ignore[arg-type]
+
+    @classmethod
+    def _of(cls, *columns: Ints) -> Self:
+        make: Any = cls
+        made: Self = make(*columns)
+        return made
+
+    @property
+    def columns(self) -> tuple[Ints, ...]:
+        """The keys, ``first`` and ``last`` of each range."""
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        """How many ranges there are (not entries)."""
+        return len(self.first)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The columns of each range, as plain ints, in order."""
+        return zip(*(column.tolist() for column in self.columns), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return all(map(np.array_equal, self.columns, other.columns))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by value, made of arrays
+
+    def __or__(self, other: Self) -> Self:
+        if not len(other):
+            return self
+        return self._with(other, 1, lambda depth: depth > 0) if len(self) else other
+
+    def __and__(self, other: Self) -> Self:
+        if not len(self) or not len(other):
+            return self.empty()
+        return self._with(other, 1, lambda depth: depth == 2)
+
+    def __sub__(self, other: Self) -> Self:
+        if not len(self) or not len(other):
+            return self
+        return self._with(other, 2, lambda depth: depth == 1)
+
+    def _with(self, other: Self, weight: int, keep: Callable[[Ints], Any]) -> Self:
+        *keys, first, last = map(np.concatenate, zip(self.columns, other.columns, strict=True))
+        weights = np.ones(len(first), dtype=np.int64)
+        weights[len(self) :] = weight
+        groups, begin, end = sweep(keys, first, last, weights, keep)
+        return self._of(*groups, begin, end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spans(Ranges):
+    """A set of (ledger, entry), immutable."""
+
+    ledger: Ints
+    first: Ints
+    last: Ints
 
     @classmethod
     def of_entries(cls, ledger: ArrayLike, entry: ArrayLike) -> Spans:
@@ -131,61 +183,6 @@ class Spans:
         return (
             cls.of_ranges(list(ends), [end + 1 for end in ends.values()], LAST_ENTRY) if ends else cls.empty()
         )
-
-    def __or__(self, other: Spans) -> Spans:
-        if not len(other):
-            return self
-        return self._with(other, 1, lambda depth: depth > 0) if len(self) else other
-
-    def __and__(self, other: Spans) -> Spans:
-        if not len(self) or not len(other):
-            return Spans.empty()
-        return self._with(other, 1, lambda depth: depth == 2)
-
-    def __sub__(self, other: Spans) -> Spans:
-        if not len(self) or not len(other):
-            return self
-        return self._with(other, 2, lambda depth: depth == 1)
-
-    def _with(self, other: Spans, weight: int, keep: Callable[[Ints], Any]) -> Spans:
-        first = np.concatenate([self.first, other.first])
-        weights = np.ones(len(first), dtype=np.int64)
-        weights[len(self) :] = weight
-        keys, begin, end = sweep(
-            [np.concatenate([self.ledger, other.ledger])],
-            first,
-            np.concatenate([self.last, other.last]),
-            weights,
-            keep,
-        )
-        return Spans(keys[0], begin, end)
-
-    @property
-    def columns(self) -> tuple[Ints, Ints, Ints]:
-        """Ledger, first and last of each span."""
-        return self.ledger, self.first, self.last
-
-    def __len__(self) -> int:
-        """How many spans there are (not entries)."""
-        return len(self.first)
-
-    def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        """(ledger, first, last) of each span, as plain ints, in order."""
-        return zip(self.ledger.tolist(), self.first.tolist(), self.last.tolist(), strict=True)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Spans):
-            return NotImplemented
-        return all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in (
-                (self.ledger, other.ledger),
-                (self.first, other.first),
-                (self.last, other.last),
-            )
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # compared by value, made of arrays
 
     def count(self) -> int:
         """How many entries the set has."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from checkers.registry import severity
+from checkers.verdict import severity
 from evidence.collected import read_collection
 from evidence.findings import Finding, Verdict
 from evidence.folder import FoundRun, RunFolder, read_json

@@ -2,9 +2,8 @@
 
 import pytest
 
-from checkers.judge import judge
+from checkers.judge import CHECKERS, judge
 from checkers.log.models import STRONGEST, forbidden
-from checkers.registry import CHECKERS
 from tests.histories.literals_log import LITERALS
 from tests.histories.story import chunk, convicted
 from tests.histories.test_log_stories import CONVICTED

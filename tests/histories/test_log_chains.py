@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from checkers.contract import RunFacts
 from checkers.judge import judge
-from checkers.log.property import Log
+from checkers.log.checker import Log
 from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import Chain, chains_of
 from evidence.findings import Judgement, Verdict

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.contract import Batch
-from checkers.judge import judge
+from checkers.judge import CHECKERS, judge
 from checkers.order import Order
-from checkers.registry import CHECKERS
 from evidence.findings import Verdict
 from tests.histories.lawful import lawful
 from tests.histories.mutations.every import OPERATORS, made

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-from checkers.facts.health import Health
+from checkers.facts.boots import Health
 from evidence.codes import Flag, Holding, Kind, Outcome
 
 AT_ONCE = ("kill", "wipe")

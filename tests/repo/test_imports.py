@@ -25,7 +25,7 @@ ARROWS = {
     "bench": {*_BELOW, "reports", "harness", "search", "cli"},
 }
 PARTS = {
-    ("reports", "checkers"): {"checkers.registry", "checkers.facts.wording"},
+    ("reports", "checkers"): {"checkers.verdict", "checkers.facts.wording"},
     ("reports", "pipeline"): {"pipeline.trends"},
 }
 """Arrows that lead only to these modules: what names findings, and the rows of trends."""
@@ -141,7 +141,7 @@ def test_a_wrong_import_is_seen(room: str, source: str) -> None:
 
 def test_the_right_imports_pass() -> None:
     assert not wrong("harness", "import pipeline, nemesis\nfrom checkers.contract import Checker")
-    assert not wrong("reports/explain", "from checkers.registry import severity\nimport pipeline.trends")
+    assert not wrong("reports/explain", "from checkers.verdict import severity\nimport pipeline.trends")
     assert not wrong("search", "from reports.text import verdict_lines\nimport harness.run")
     assert not wrong("cluster/docker", "import docker")
     assert not wrong("cluster/local", "import kazoo")

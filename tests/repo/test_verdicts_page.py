@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.registry import CHECKERS
+from checkers.judge import CHECKERS
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)

@@ -20,8 +20,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from checkers.contract import RunFacts
-from checkers.judge import judge
-from checkers.registry import CHECKERS
+from checkers.judge import CHECKERS, judge
 from checkers.verdict import EVIDENCE, merged, undecided
 from evidence.findings import Judgement, Verdict
 from tests.histories.story import Fact, chunk

@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from checkers.contract import Batch
-from checkers.rows import Rows
+from checkers.contract import Batch, Rows
 from evidence.codes import Kind, Outcome
 from tests.histories.story import acked, chunk, kept
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.contract import Found
+from checkers.found import Found
 from checkers.recovery.writers import AT_ONCE_NS, Writers, writer_rows
 from checkers.sets.spans import ints
 from evidence.codes import Message, Status

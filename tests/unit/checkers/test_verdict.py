@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checkers.contract import Found
+from checkers.found import Found
 from checkers.judge import CHECKERS, judge
 from checkers.verdict import merged, run_verdict, undecided
 from evidence.findings import Judgement, Verdict
