@@ -32,11 +32,9 @@ from evidence.collected import read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
 from pipeline.blocks import Bucket, batches, largest_block
-from pipeline.buckets import asked
 from pipeline.collect import collect
 from pipeline.facts import run_facts
-from pipeline.judge import judge
-from pipeline.memory import MOST_ROWS, Need, batch_rows
+from pipeline.judge import MOST_ROWS, Need, asked, batch_rows, judge
 from pipeline.session import Session
 from pipeline.tables import read_table
 

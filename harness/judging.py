@@ -60,8 +60,7 @@ def session_in(folder: Path, *, master: str | None = None) -> Iterator[Session]:
     ``master`` is Spark's, by default all cores of this machine.
     """
     from cluster.artifacts import cache_root
-    from pipeline.archive import archive_in
-    from pipeline.session import LOCAL, Session
+    from pipeline.session import LOCAL, Session, archive_in
 
     archive = archive_in(cache_root() / "class-data")
     with Session(folder, master=master or LOCAL, archive=archive) as session:

@@ -1,8 +1,8 @@
 """Collection: the raw evidence of a run to its tables.
 
-One Spark task for some neighbouring raw segments decodes them and leaves its rows by bucket; then one task
-for each bucket merges what was left (:mod:`pipeline.blocks`). Can be repeated from the folder alone, and
-gives the same files. Judges nothing.
+One Spark task for some neighbouring raw segments decodes them and leaves its rows by bucket
+(:mod:`pipeline.decoding`); then one task for some buckets merges what was left (:mod:`pipeline.blocks`). Can
+be repeated from the folder alone, and gives the same files. Judges nothing.
 """
 
 from __future__ import annotations
@@ -10,33 +10,45 @@ from __future__ import annotations
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from checkers.contract import RunFacts
+from checkers.facts.boots import boots_of
 from evidence.collect.chains import collect_chains
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
 from evidence.collect.faults import collect_faults
+from evidence.collect.frames import Lives, WireNames
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
 from evidence.collect.ledgers import collect_ledgers
 from evidence.collect.logs import LogEvent, log_events
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
-from evidence.collect.wirelogs import wire_files
+from evidence.collect.wirelogs import LINKS, WireFile, damage_to_log, is_logged, link_ends, wire_files
 from evidence.collected import Collection, write_collection
+from evidence.disk_layout import copies
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
 from evidence.schemas import OPERATIONS
 from pipeline.blocks import PARTS, TASKS_OF_CORE, Bucket, merge_all, shared_out
-from pipeline.holdings import collect_holdings
-from pipeline.segments import SegmentDone, SegmentTask, collect_segments, neighbours
+from pipeline.decoding import (
+    SegmentDone,
+    Target,
+    collect_copy,
+    collect_frames,
+    collect_segments,
+    neighbours,
+)
 from pipeline.session import Session
 from pipeline.tables import replacing, write_table
-from pipeline.wires import WireLog, lives
 from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
@@ -66,43 +78,24 @@ def collect(session: Session, folder: RunFolder, *, transactions: Transactions |
             f"{folder.run_json} is not the one with which the evidence was closed",
             remedy=f"put that one back; its SHA-256 is in {folder.end_json}",
         )
-    files, wires = segment_files(folder.operations), wire_files(folder.frames)
-    size = sum(file.slots for file in files) + sum(file.records for file in wires)
+    raw = _Raw(session, folder, run, end, seal)
+    size = sum(file.slots for file in raw.histories) + sum(file.records for file in raw.wires)
     buckets = min(MOST_BUCKETS, max(1, -(-size // ROWS_IN_BUCKET)))
     with replacing(folder) as tables:
-        numbers, run_id = run["clients"], int(run["run_id"])
-        tasks = [
-            SegmentTask(group, run_id, numbers.get(group[0].client), tables, buckets)
-            for group in neighbours(files, together(len(files)))
-        ]
-        rows = Counter(operations=0, census=0, frames=0)
-        done: list[SegmentDone] = []
-        for part in session.map(f"collecting {folder.mode}", collect_segments, tasks):
-            rows.update(part.rows)
-            done += part.files
-        changes = _transactions(folder.transactions, seal)
-        rows["holdings"], disks = collect_holdings(
-            session, folder, run["bookies"], tables, buckets, spoiled=seal
-        )
-        servers = _servers(folder, run, end, changes, disks)
-        log = WireLog(folder, run, end, tuple(wires), lives(run, servers.table))
-        rows["frames"], damage = log.collect(
-            session, tables, buckets, most=together(2 * len(wires)) // 2 or 1, spoiled=seal
-        )
-        damage += [*_damage_to_histories(dict(zip(files, done, strict=True)), run, end), *seal.values()]
-        small = {"servers": servers, **_small_tables(folder, run, end, done, changes)}
-        damage += _contradictions(folder, run, end, small, dict(zip(files, done, strict=True)))
+        target = Target(int(run["run_id"]), tables, buckets)
+        done, rows = raw.collect_histories(target)
+        disks, rows["holdings"] = raw.collect_disks(target)
+        servers = raw.servers(disks)
+        wire_damage, rows["frames"] = raw.collect_wires(target, servers.table)
+        small = {"servers": servers, **raw.small_tables(done.values())}
+        damage = [*wire_damage, *raw.damage_to_histories(done), *seal.values()]
+        damage += raw.contradictions(servers.table.to_pylist(), small["faults"].table.to_pylist(), done)
         for name, found in small.items():
             rows[name] = write_table(tables, name, found.table)
             damage += found.damage
-        session.map(
-            f"merging the tables of {folder.mode}",
-            merge_all,
-            [
-                [Bucket(tables, number) for number in numbers]
-                for numbers in shared_out(dict.fromkeys(range(buckets), 1), session.cores * TASKS_OF_CORE)
-            ],
-        )
+        shares = shared_out(dict.fromkeys(range(buckets), 1), session.cores * TASKS_OF_CORE)
+        merging = [[Bucket(tables, number) for number in share] for share in shares]
+        session.map(f"merging the tables of {folder.mode}", merge_all, merging)
         shutil.rmtree(tables / PARTS, ignore_errors=True)
         collection = Collection(buckets, dict(sorted(rows.items())), tuple(sorted(set(damage))))
         write_collection(tables, collection)
@@ -114,82 +107,130 @@ def together(segments: int) -> int:
     return max(1, min(MOST_TOGETHER, segments // FEWEST_TASKS))
 
 
-def _damage_to_histories(
-    done: Mapping[SegmentFile, SegmentDone], run: Mapping[str, Any], end: Mapping[str, Any] | None
-) -> list[str]:
-    damage = missing_histories(
-        {file: part.slots for file, part in done.items()}, end["histories"] if end else None, run["clients"]
-    )
-    for file, part in done.items():
-        damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
-    return damage
+@dataclass(frozen=True)
+class _Raw:
+    """The raw evidence of one run, with the trees of ``run.json`` and ``end.json``.
+
+    ``spoiled`` says what is wrong with the files that are not what they were when the evidence was closed.
+    """
+
+    session: Session
+    folder: RunFolder
+    run: Mapping[str, Any]
+    end: Mapping[str, Any] | None
+    spoiled: Mapping[Path, str]
+
+    @cached_property
+    def histories(self) -> list[SegmentFile]:
+        """The files of all clients' histories."""
+        return segment_files(self.folder.operations)
+
+    @cached_property
+    def wires(self) -> list[WireFile]:
+        """The segments of the wire log."""
+        return wire_files(self.folder.frames)
+
+    @cached_property
+    def clock(self) -> WallClock:
+        """From wall time to the run's clock."""
+        return WallClock.of(self.run["clock"], self.end["clock"] if self.end else None)
+
+    @cached_property
+    def transactions(self) -> Lines:
+        """ZooKeeper's transactions; none of a file that was changed, for no line of it proves itself."""
+        path = self.folder.transactions
+        if path in self.spoiled:
+            return Lines(())
+        if not path.exists():
+            return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
+        return read_lines(path)
+
+    def collect_histories(self, target: Target) -> tuple[dict[SegmentFile, SegmentDone], Counter[str]]:
+        """What became of each history file, and how many rows each table got."""
+        task = partial(collect_segments, target, self.run["clients"])
+        groups = neighbours(self.histories, together(len(self.histories)))
+        parts = self.session.map(f"collecting {self.folder.mode}", task, groups)
+        rows = Counter(operations=0, census=0, frames=0)
+        for _, written in parts:
+            rows.update(written)
+        done = chain.from_iterable(done for done, _ in parts)
+        return dict(zip(self.histories, done, strict=True)), rows
+
+    def collect_disks(self, target: Target) -> tuple[list[Mapping[str, Any]], int]:
+        """One event for each copy of a disk, and rows written; neither where no bookie died uncleanly."""
+        bookies = self.run["bookies"]
+        found = [copy for copy in copies(self.folder.holdings) if copy[0] in bookies]
+        task = partial(collect_copy, target, bookies, self.spoiled)
+        done = self.session.map(f"reading disks of {self.folder.mode}", task, found)
+        return [event for event, _ in done], sum(rows for _, rows in done)
+
+    def collect_wires(self, target: Target, servers: pa.Table) -> tuple[list[str], int]:
+        """Sentences on damage to the wire log, and rows written; a run without a log has neither."""
+        folder, bookies = self.folder.frames, self.run["bookies"]
+        if not is_logged(folder, self.end):
+            return [], 0
+        sources = {**self.run["clients"], **bookies, **self.run.get("others", {})}
+        ends, damage = link_ends(read_lines(folder / LINKS), sources, bookies)
+        unstamped = frozenset(file.path for file in self.wires if file.path in self.spoiled)
+        task = partial(collect_frames, target, WireNames(ends, _lives(self.run, servers)), unstamped)
+        most = together(2 * len(self.wires)) // 2 or 1
+        groups = [tuple(self.wires[at : at + most]) for at in range(0, len(self.wires), most)]
+        done = self.session.map(f"collecting frames of {self.folder.mode}", task, groups)
+        counts = dict(zip(self.wires, chain.from_iterable(found for found, _ in done), strict=True))
+        return damage + damage_to_log(counts, self.end), sum(rows for _, rows in done)
+
+    def servers(self, disks: Sequence[Mapping[str, Any]]) -> Collected:
+        """The events of servers: as recorded, of copied disks, and from the logs of all boots."""
+        events = read_lines(self.folder.events)
+        changes = self.transactions.records
+        lines = [*events.records, *disks]
+        return collect_servers(lines, self.clock, self._logged(), events.damage, transactions=changes)
+
+    def small_tables(self, done: Iterable[SegmentDone]) -> dict[str, Collected]:
+        """The tables that are kept whole, but ``servers``."""
+        faults, changes = read_lines(self.folder.faults), self.transactions
+        watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
+        return {
+            "faults": collect_faults(faults.records, faults.damage),
+            "ledgers": collect_ledgers(changes.records, self.clock, watched, changes.damage),
+            "chains": collect_chains(changes.records, self.clock),
+        }
+
+    def damage_to_histories(self, done: Mapping[SegmentFile, SegmentDone]) -> list[str]:
+        """Sentences on history files that are damaged or missing."""
+        slots = {file: part.slots for file, part in done.items()}
+        damage = missing_histories(slots, self.end["histories"] if self.end else None, self.run["clients"])
+        for file, part in done.items():
+            damage += [f"{tables_of(file.client)}: {file.path.name}: {what}" for what in part.damage]
+        return damage
+
+    def contradictions(
+        self,
+        servers: Sequence[Mapping[str, Any]],
+        faults: Sequence[Mapping[str, Any]],
+        done: Mapping[SegmentFile, SegmentDone],
+    ) -> list[str]:
+        """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
+        damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
+        if self.end:
+            damage += ends_unexplained(servers, faults, read_lines(self.folder.steps).records)
+        if self.end and not self.end.get("left_out"):
+            damage += faults_missing(self.run["plan"], faults)
+        return damage
+
+    def _logged(self) -> list[LogEvent]:
+        """The events in the logs of all boots of all bookies and autorecovery processes."""
+        logs = ((log, _LOG_NAME.fullmatch(log.name)) for log in self.folder.boot_logs())
+        return [
+            event for log, boot in logs if boot for event in log_events(log.parent.name, int(boot[1]), log)
+        ]
 
 
-def _contradictions(
-    folder: RunFolder,
-    run: Mapping[str, Any],
-    end: Mapping[str, Any] | None,
-    tables: Mapping[str, Collected],
-    done: Mapping[SegmentFile, SegmentDone],
-) -> list[str]:
-    """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
-    servers, faults = tables["servers"].table.to_pylist(), tables["faults"].table.to_pylist()
-    damage = list(histories_cut({file: (part.slots, part.torn) for file, part in done.items()}, servers))
-    if end:
-        damage += ends_unexplained(servers, faults, read_lines(folder.steps).records)
-    if end and not end.get("left_out"):
-        damage += faults_missing(run["plan"], faults)
-    return damage
-
-
-def _small_tables(
-    folder: RunFolder,
-    run: Mapping[str, Any],
-    end: Mapping[str, Any] | None,
-    done: Sequence[SegmentDone],
-    changes: Lines,
-) -> dict[str, Collected]:
-    faults = read_lines(folder.faults)
-    watched = pa.concat_tables([OPERATIONS.empty_table(), *(part.watched for part in done)])
+def _lives(run: Mapping[str, Any], servers: pa.Table) -> dict[int, Lives]:
+    """Bookie number -> its boots, from the collected events of servers."""
+    named = {name: run[name] for name in ("scenario", "mode", "bookies", "clients")}
+    facts = RunFacts(run_id=int(run["run_id"]), servers=tuple(servers.to_pylist()), **named)
     return {
-        "faults": collect_faults(faults.records, faults.damage),
-        "ledgers": collect_ledgers(changes.records, _clock(run, end), watched, changes.damage),
-        "chains": collect_chains(changes.records, _clock(run, end)),
+        bookie: Lives(tuple((boot.number, boot.started_ns, boot.ended_ns) for boot in boots))
+        for bookie, boots in boots_of(facts).items()
     }
-
-
-def _servers(
-    folder: RunFolder,
-    run: Mapping[str, Any],
-    end: Mapping[str, Any] | None,
-    changes: Lines,
-    disks: Sequence[Mapping[str, Any]],
-) -> Collected:
-    events = read_lines(folder.events)
-    lines = [*events.records, *disks]
-    return collect_servers(
-        lines, _clock(run, end), _logs(folder), events.damage, transactions=changes.records
-    )
-
-
-def _clock(run: Mapping[str, Any], end: Mapping[str, Any] | None) -> WallClock:
-    return WallClock.of(run["clock"], end["clock"] if end else None)
-
-
-def _transactions(path: Path, spoiled: Container[Path]) -> Lines:
-    """ZooKeeper's transactions. Nothing of a file that was changed is used: no line of it proves itself."""
-    if path in spoiled:
-        return Lines(())
-    if not path.exists():
-        return Lines((), (f"{path.name} is missing: ZooKeeper's transactions were not read",))
-    return read_lines(path)
-
-
-def _logs(folder: RunFolder) -> list[LogEvent]:
-    """The events in the logs of all boots of all bookies and autorecovery processes."""
-    events: list[LogEvent] = []
-    for log in folder.boot_logs():
-        boot = _LOG_NAME.fullmatch(log.name)
-        if boot:
-            events += log_events(log.parent.name, int(boot[1]), log)
-    return events

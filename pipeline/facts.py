@@ -1,8 +1,13 @@
-"""What every judging task knows of its run, from the folder alone."""
+"""What every judging task knows of its run, from the folder alone.
+
+After an unclean end a bookie under BP-46's protection owes limbo (BP-46, "Limbo"): it must not deny what it
+may have lost. Such a bookie has an anomaly when it does, so a bookie is left out wherever the record leaves
+room for another setting.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from checkers.contract import EVERY_LEDGER, RunFacts
@@ -11,11 +16,21 @@ from evidence.collected import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
-from pipeline.protection import guarded_bookies, least_losses
 from pipeline.tables import greatest, read_table
 from plans.names import EACH
 from plans.resolve import stored_allowance
 from plans.rounds import ledger_and_round
+from plans.versions import within
+from protocol.faults import Loses
+from protocol.modes import DB_STORAGE, JOURNALING, least_loss
+
+_SETTINGS: Mapping[str, str] = {
+    "dataIntegrityChecking": "true",
+    "journalWriteData": "false",
+    "ledgerStorageClass": DB_STORAGE,
+}
+_VERSIONS = ">=4.15.0"
+"""Releases that have the check and the answer 507."""
 
 
 def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
@@ -56,3 +71,50 @@ def allowed(plan: Mapping[str, Any], mode: str, names: Mapping[int, str]) -> dic
     plain = {ledger: ledger_and_round(name, rounds)[0] for ledger, name in names.items()}
     own = {ledger: int(stated[name]) for ledger, name in plain.items() if name in stated}
     return {**own, EVERY_LEDGER: int(stated.get(EACH, 0))}
+
+
+def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
+    """The bookies whose every boot was protected; a plan that may start one otherwise counts against it."""
+    conf: Mapping[str, Any] = (run.get("conf") or {}).get("bookie") or {}
+    if any(conf.get(key) != value for key, value in _SETTINGS.items()):
+        return frozenset()
+    versions: Mapping[str, str] = run.get("versions") or {}
+    changed = {target for target, start in _starts(run.get("plan")) if _unprotects(start)}
+    return frozenset(
+        name for name in run["bookies"] if name not in changed and _has_protection(versions.get(name))
+    )
+
+
+def least_losses(run: Mapping[str, Any]) -> dict[str, Loses]:
+    """:func:`protocol.modes.least_loss` of each bookie, but not where the plan may start it otherwise."""
+    conf = (run.get("conf") or {}).get("bookie")
+    starts = _starts(run.get("plan"))
+    changed = {target for target, start in starts if {*JOURNALING} & {*(start.get("conf") or ())}}
+    return {} if conf is None else dict.fromkeys({*run["bookies"]} - changed, least_loss(conf))
+
+
+def _unprotects(start: Mapping[str, Any]) -> bool:
+    conf, version = start.get("conf") or {}, start.get("version")
+    other = any(key in conf and conf[key] != value for key, value in _SETTINGS.items())
+    return other or (version is not None and not _has_protection(version))
+
+
+def _has_protection(version: str | None) -> bool:
+    try:
+        return version is not None and within(version, _VERSIONS)
+    except ValueError:
+        return False
+
+
+def _starts(tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Who is started and how, by every step that starts a server, at whatever depth of the plan."""
+    if isinstance(tree, Mapping):
+        if isinstance(start := tree.get("start"), Mapping):
+            yield str(start.get("target")), start
+        if isinstance(roll := tree.get("roll"), Mapping):
+            yield from ((str(target), roll) for target in roll.get("targets") or ())
+        for branch in tree.values():
+            yield from _starts(branch)
+    elif isinstance(tree, list):
+        for branch in tree:
+            yield from _starts(branch)

@@ -2,26 +2,52 @@
 
 Collection has left the facts of ledgers. Tasks check the blocks, the driver concludes. What a property means
 is the checkers' part. The same tables give the same verdict, byte for byte.
+
+What judging needs of memory is reckoned before it begins: rows x bytes x cores, and the rest. The shares were
+measured by ``scripts/bench judge``, which fails when a run takes more than is reckoned here.
 """
 
 from __future__ import annotations
 
 import pickle
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
-from checkers.contract import Batch
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all
+from checkers.contract import Batch, LedgerFacts, RunFacts
+from checkers.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
 from evidence.collected import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
-from evidence.schemas import BLOCKED
-from pipeline.blocks import TASKS_OF_CORE, Bucket, largest_block, rows_of, shared_out
-from pipeline.buckets import BucketTask, check_buckets
+from evidence.schemas import BLOCKED, TABLES
+from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
 from pipeline.facts import run_facts
-from pipeline.memory import batch_rows
 from pipeline.session import Session
 from pipeline.tables import read_facts, read_table
-from protocol.errors import EvidenceError
+from protocol.errors import EvidenceError, JudgementError
+
+_UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
+_UNASKED_WITHOUT_LOGS: Columns = {**_UNASKED, "operations": ("digest",)}
+
+MB = 1_000_000
+JVM, DRIVER, WORKER = 450 * MB, 250 * MB, 150 * MB
+"""Spark's JVM, this process, and a worker before it has rows."""
+CORE = 1_500 * MB
+"""What we take for each core, of everything: 3 GB for two."""
+LEDGER = 4_000
+"""Of the summaries that meet in this process, for each version of a ledger's metadata."""
+SUMMARY = 12 * MB
+"""Of the summaries that meet in this process, for each bucket."""
+JUDGED = 650
+"""Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the batch before."""
+COLLECTED = 335 * MB
+"""Of a core while it collects, a million operations at a time. Workers keep it for what they do next."""
+MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
+"""Rows of a batch, where blocks are not larger: two of them, of which a task holds fewer, fit into the memory
+that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""
+BLOCK_ROWS = 500_000
+"""Rows that a block may well have, on every core at a time (0.3 GB). A block that has more, because one entry
+was read a million times, is reckoned once."""
 
 
 def judge(session: Session, folder: RunFolder) -> RunVerdict:
@@ -37,11 +63,15 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
             f"the tables of {folder.path} were made by other code",
             remedy=f"`fencepost check {folder.path}` makes them again",
         )
-    tasks = _tasks(session, folder, collection)
+    sizes = _sizes(folder, collection)
+    largest = largest_block(folder.tables, collection.buckets)
+    rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
     run = run_facts(folder, collection)
     metadata = Batch({"ledgers": read_table(folder.tables, "ledgers")})
     facts = combined_facts([facts_of(metadata), *read_facts(folder.tables)])
-    check = partial(check_buckets, pickle.dumps((run, facts)))
+    check = partial(check_buckets, pickle.dumps((run, facts)), rows)
+    shares = shared_out(sizes, session.cores * TASKS_OF_CORE)
+    tasks = [[Bucket(folder.tables, number) for number in share] for share in shares]
     checked = {
         number: found
         for part in session.map(f"judging {folder.mode}", check, tasks)
@@ -51,17 +81,6 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     verdict = conclude_all(found, run, facts)
     write_json(folder.verdict_json, verdict.as_json())
     return verdict
-
-
-def _tasks(session: Session, folder: RunFolder, collection: Collection) -> list[BucketTask]:
-    """A few for each core, of buckets with about as many rows together."""
-    sizes = _sizes(folder, collection)
-    largest = largest_block(folder.tables, collection.buckets)
-    rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
-    return [
-        BucketTask(tuple(Bucket(folder.tables, number) for number in numbers), rows)
-        for numbers in shared_out(sizes, session.cores * TASKS_OF_CORE)
-    ]
 
 
 def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
@@ -78,3 +97,92 @@ def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:
         for number, rows in found.items():
             sizes[number] += rows
     return sizes
+
+
+def check_buckets(known: bytes, rows: int, buckets: Sequence[Bucket]) -> dict[int, AllFound]:
+    """What every checker finds in each bucket, read in batches of about ``rows`` rows.
+
+    Runs in a Spark worker; ``known`` are the run and the facts of ledgers, pickled.
+    """
+    run, facts = _unpacked(known)
+    return {
+        bucket.number: join_all(check_all(batch, run, facts) for batch in batches(bucket, rows, asked(run)))
+        for bucket in buckets
+    }
+
+
+@lru_cache(maxsize=1)
+def _unpacked(known: bytes) -> tuple[RunFacts, LedgerFacts]:
+    """Once for all tasks of a worker, and so is what follows from them (``once``)."""
+    unpacked: tuple[RunFacts, LedgerFacts] = pickle.loads(known)  # noqa: S301  # our own driver's
+    return unpacked
+
+
+def asked(run: RunFacts) -> Columns:
+    """The columns that checkers ask for. A checker that asks for another fails by its name."""
+    left_out = _UNASKED if run.chains else _UNASKED_WITHOUT_LOGS
+    return {
+        table: [name for name in TABLES[table].names if name not in left_out.get(table, ())]
+        for table in BLOCKED
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What judging takes with batches of ``rows`` on ``cores``; ``largest`` is a block's most rows."""
+
+    cores: int
+    rows: int
+    versions: int
+    buckets: int
+    largest: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """The sum over driver, JVM and workers."""
+        return self._with(self._core)
+
+    @property
+    def after_collecting_bytes(self) -> int:
+        """The same where the same workers have collected the run."""
+        return self._with(max(COLLECTED, self._core))
+
+    @property
+    def _core(self) -> int:
+        return 2 * max(self.rows, min(self.largest, BLOCK_ROWS)) * JUDGED
+
+    def _with(self, core: int) -> int:
+        summaries = LEDGER * self.versions + SUMMARY * self.buckets
+        beyond = 2 * max(0, self.largest - BLOCK_ROWS) * JUDGED
+        return JVM + DRIVER + summaries + self.cores * (WORKER + core) + beyond
+
+
+def batch_rows(
+    cores: int, versions: int, buckets: int, largest: Block | None = None, *, free_bytes: int | None = None
+) -> int:
+    """Rows of a batch with which judging fits into ``CORE`` bytes a core, and into what is free.
+
+    ``versions`` counts the versions of all metadata. A block is never cut, however small batches are:
+    ``JudgementError`` names the ``largest`` block when it does not fit, and is raised too when not even
+    small batches do.
+    """
+    import psutil  # a cluster's workers may lack it
+
+    free = psutil.virtual_memory().available if free_bytes is None else free_bytes
+    of_block = largest.rows if largest else 0
+    least = Need(cores, FEWEST_ROWS, versions, buckets, of_block)
+    if largest and least.size_bytes > free >= Need(cores, FEWEST_ROWS, versions, buckets).size_bytes:
+        raise JudgementError(
+            f"{largest.text} have {of_block:,} rows of evidence, which are judged together: that takes "
+            f"{least.size_bytes / 1e9:.1f} GB on {cores} cores, {free / 1e9:.1f} GB are free",
+            remedy="judge on fewer cores, with --master 'local[1]', or where more memory is free",
+        )
+    if least.size_bytes > free:
+        raise JudgementError(
+            f"judging on {cores} cores takes {least.size_bytes / 1e9:.1f} GB at least, "
+            f"{free / 1e9:.1f} GB are free",
+            remedy="judge on fewer cores, with --master 'local[1]'",
+        )
+    room = min(free, max(CORE * cores, least.size_bytes))
+    spare = room - Need(cores, 0, versions, buckets).size_bytes
+    return max(FEWEST_ROWS, min(MOST_ROWS, spare // (2 * JUDGED * cores)))

@@ -6,6 +6,7 @@ and facts, never rows. Independent of evidence and verdicts.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import logging
 import os
@@ -23,6 +24,7 @@ from evidence.collected import CHECKOUT
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
+from protocol.java import java, write_base_archive
 
 _JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 """The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
@@ -35,7 +37,8 @@ _KEEPING = {
 _SCRATCH = ".spark-"
 LOCAL = "local[*]"
 """The master that is all cores of this machine."""
-_PRELOADED = ("pipeline.segments", "pipeline.wires", "pipeline.blocks", "pipeline.buckets")
+_DUMP_TIMEOUT_S = 600
+_PRELOADED = ("pipeline.decoding", "pipeline.judge")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -45,7 +48,7 @@ class Session:
 
     Entering it begins the start in the background. ``folder`` is where its scratch folder
     (``.spark-<pid>``) is made and removed again, with what killed processes left there;
-    ``archive`` a class-data archive (:mod:`pipeline.archive`) that shortens the start when it
+    ``archive`` a class-data archive (:func:`archive_in`) that shortens the start when it
     exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small. ``master`` is
     any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before they get work.
     """
@@ -260,3 +263,37 @@ def _preload(modules: Sequence[str]) -> None:
     """Import in a worker what its first real task would."""
     for name in modules:
         importlib.import_module(name)
+
+
+def archive_in(folder: Path) -> Path:
+    """Where the archive for this Spark and this JVM lies in ``folder``, whether it exists or not.
+
+    Raises ``PrerequisiteError`` when there is no JVM.
+    """
+    from importlib.util import find_spec
+
+    spark = find_spec("pyspark")
+    bound_to = [java(), Path(str(spark and spark.origin))]
+    names = "".join(f"{path}{path.stat().st_mtime_ns}" for path in bound_to)
+    return folder / f"spark-{hashlib.sha256(names.encode()).hexdigest()[:12]}.jsa"
+
+
+def write_archive(folder: Path) -> Path:
+    """Write the archive by running a session that notes every class it loads; return its path.
+
+    Does nothing when it is there. Raises ``JudgementError`` when the JVM wrote none.
+    """
+    archive = archive_in(folder)
+    if archive.exists():
+        return archive
+    folder.mkdir(parents=True, exist_ok=True)
+    write_base_archive()  # without it the JVM writes none
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        fresh = Path(scratch) / archive.name
+        dumping = [f"-XX:ArchiveClassesAtExit={fresh}"]
+        with Session(Path(scratch), java_options=dumping, stop_timeout_s=_DUMP_TIMEOUT_S) as session:
+            session.wait()
+        if not fresh.exists():
+            raise JudgementError(f"the JVM wrote no archive of its classes for {archive}")
+        fresh.replace(archive)
+    return archive

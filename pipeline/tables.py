@@ -6,13 +6,14 @@ A new collection replaces the old one whole. :mod:`evidence.collected` says what
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.feather import read_table as read_feather
+from pyarrow.feather import write_feather
 
 from checkers.contract import LedgerFacts
 from evidence.folder import RunFolder
@@ -25,14 +26,6 @@ _ASCENDING = frozenset(
     )
 )
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
-_FACTS = pa.schema(
-    [
-        ("fact", pa.string()),
-        ("error", pa.string()),  # why it could not be worked out, else empty
-        ("columns", pa.list_(pa.string())),
-        ("values", pa.list_(pa.list_(pa.int64()))),
-    ]
-)
 
 
 def write_table(tables: Path, name: str, rows: pa.Table) -> int:
@@ -59,40 +52,36 @@ def greatest(tables: Path, name: str, column: str) -> int:
 
 
 def write_facts(tables: Path, bucket: int, facts: LedgerFacts) -> None:
-    """Write what one bucket contributes to the facts of ledgers: one file, a row for each fact."""
+    """Write what one bucket contributes to the facts of ledgers: one file, a row for each fact.
+
+    A fact that could not be worked out is there as its error, any other as a stream of Arrow.
+    """
     path = tables / "facts" / f"{bucket:04d}.arrow"
     path.parent.mkdir(parents=True, exist_ok=True)
     known = sorted(facts.tables.items())
-    columns = [[] if isinstance(fact, str) else [*fact.column_names] for _, fact in known]
-    arrays = [one.combine_chunks() for _, fact in known if not isinstance(fact, str) for one in fact.columns]
-    flat = pa.concat_arrays([pa.array([], pa.int64()), *arrays])
-    each = pa.ListArray.from_arrays(_offsets(map(len, arrays)), flat)
-    errors = [fact if isinstance(fact, str) else "" for _, fact in known]
-    values = pa.ListArray.from_arrays(_offsets(map(len, columns)), each)
-    rows = pa.RecordBatch.from_arrays(
-        [pa.array([name for name, _ in known]), pa.array(errors), pa.array(columns, _FACTS.types[2]), values],
-        schema=_FACTS,
+    rows = pa.table(
+        {
+            "fact": [name for name, _ in known],
+            "error": [fact if isinstance(fact, str) else "" for _, fact in known],
+            "rows": [b"" if isinstance(fact, str) else _packed(fact) for _, fact in known],
+        }
     )
-    with pa.ipc.new_file(str(path), _FACTS, options=pa.ipc.IpcWriteOptions(compression="lz4")) as file:
-        file.write_batch(rows)
+    write_feather(rows, path, compression="lz4")
 
 
-def _offsets(sizes: Iterable[int]) -> pa.Array:
-    return pa.array([0, *accumulate(sizes)], pa.int32())
+def _packed(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_table(rows)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def read_facts(tables: Path) -> Iterator[LedgerFacts]:
     """What each bucket contributes to the facts of ledgers, in the order of buckets."""
     for path in sorted((tables / "facts").glob("*.arrow")):
-        with pa.memory_map(str(path)) as file:
-            rows = pa.ipc.open_file(file).get_batch(0)
-        names, errors, columns = (rows.column(name).to_pylist() for name in ("fact", "error", "columns"))
-        known = zip(names, errors, columns, rows.column("values"), strict=True)
+        rows = zip(*read_feather(path).to_pydict().values(), strict=True)
         yield LedgerFacts(
-            {
-                name: error or pa.table([one.values for one in values.values], mine)
-                for name, error, mine, values in known
-            }
+            {name: error or pa.ipc.open_stream(packed).read_all() for name, error, packed in rows}
         )
 
 

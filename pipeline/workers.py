@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evidence.collected import CHECKOUT, sources
-from pipeline import probe
+from pipeline import worker
 from protocol.errors import JudgementError
 
 PACKAGES = ("numpy", "pyarrow", "rocksdict")
@@ -72,7 +72,7 @@ def check_workers(context: Any, master: str) -> None:
         f"let PYSPARK_PYTHON name a Python {platform.python_version()} that every worker has at that path, "
         f"with {' '.join(f'{name}=={metadata.version(name)}' for name in PACKAGES)}"
     )
-    for told in _ask(context, master, remedy, probe.about, (PACKAGES,)):
+    for told in _ask(context, master, remedy, worker.about, (PACKAGES,)):
         where = f"worker {told.host} ({told.executable})"
         if _minor(told.python) != _minor(platform.python_version()):
             raise JudgementError(
@@ -94,7 +94,7 @@ def check_folder(context: Any, master: str, folder: Path) -> None:
     remedy = "--results must name a folder that every worker sees at the same path, and may write in"
     try:
         path.write_text(content)
-        for host, wrong in _ask(context, master, remedy, probe.sees, (str(folder), token, content)):
+        for host, wrong in _ask(context, master, remedy, worker.sees, (str(folder), token, content)):
             if wrong:
                 raise JudgementError(f"{folder}: worker {host} {wrong}", remedy=remedy)
         if not list(folder.glob(f"{token}-*")):
@@ -119,7 +119,7 @@ def _ask(
         try:
             rows = context.parallelize(range(count), count)
             answers.append(
-                rows.mapPartitions(partial(probe.each, function=question, arguments=arguments)).collect()
+                rows.mapPartitions(partial(worker.each, function=question, arguments=arguments)).collect()
             )
         except Exception as error:  # noqa: BLE001  # raised again below, in the thread that waits
             answers.append(error)

@@ -13,7 +13,7 @@ from cluster.backends import backend
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
 from harness.request import default_results
-from pipeline.archive import write_archive
+from pipeline.session import write_archive
 from protocol.errors import FencepostError
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.archive import archive_in, write_archive
+from pipeline.session import archive_in, write_archive
 from protocol.java import java
 from tests.unit.build.test_java import ALL, install
 

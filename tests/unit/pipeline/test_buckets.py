@@ -9,7 +9,7 @@ import pyarrow as pa
 from checkers.contract import LedgerFacts, RunFacts
 from evidence.exchange.chains import NEEDED, Chain
 from pipeline.blocks import shared_out
-from pipeline.buckets import asked
+from pipeline.judge import asked
 from pipeline.tables import read_facts, write_facts
 
 

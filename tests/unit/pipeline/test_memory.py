@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.blocks import Block
-from pipeline.memory import BLOCK_ROWS, CORE, FEWEST_ROWS, MOST_ROWS, Need, batch_rows
+from pipeline.judge import BLOCK_ROWS, CORE, FEWEST_ROWS, MOST_ROWS, Need, batch_rows
 from protocol.errors import JudgementError
 
 PLENTY = 10**12

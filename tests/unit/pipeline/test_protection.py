@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.protection import guarded_bookies, least_losses
+from pipeline.facts import guarded_bookies, least_losses
 from protocol.faults import Loses
 from protocol.modes import MODES
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import probe
+from pipeline import worker
 from pipeline.workers import PACKAGES, check_folder, check_workers, code_zip, is_local, own_address
 from protocol.errors import JudgementError
 
@@ -55,10 +55,10 @@ def test_workers_like_this_process_are_accepted(tmp_path: Path) -> None:
 )
 def test_a_worker_that_differs_is_named(told: tuple[str, dict[str, str]], said: str) -> None:
     python, packages = told
-    other = probe.about(PACKAGES)._replace(host="w2", python=python)
+    other = worker.about(PACKAGES)._replace(host="w2", python=python)
     other = other._replace(packages={**other.packages, **packages})
     with pytest.raises(JudgementError, match=f"^worker w2 .*{said}") as raised:
-        check_workers(Context(probe.about(PACKAGES), other), MASTER)
+        check_workers(Context(worker.about(PACKAGES), other), MASTER)
     assert raised.value.remedy
 
 
@@ -77,9 +77,9 @@ def test_workers_that_run_nothing_are_named(error: str, said: str) -> None:
 
 def test_a_folder_that_a_worker_does_not_see_or_sees_otherwise_is_named(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("ours")
-    assert probe.sees(str(tmp_path), "token", "ours")[1] == ""
-    assert probe.sees(str(tmp_path), "token", "others")[1] == "sees another folder under that path"
-    assert "No such file" in probe.sees(str(tmp_path / "nowhere"), "token", "ours")[1]
+    assert worker.sees(str(tmp_path), "token", "ours")[1] == ""
+    assert worker.sees(str(tmp_path), "token", "others")[1] == "sees another folder under that path"
+    assert "No such file" in worker.sees(str(tmp_path / "nowhere"), "token", "ours")[1]
     with pytest.raises(JudgementError, match="worker w2 cannot use it") as raised:
         check_folder(Context(("w2", "cannot use it")), MASTER, tmp_path)
     assert "--results must name a folder" in raised.value.remedy
@@ -92,7 +92,7 @@ def test_the_code_travels_whole_and_alone(tmp_path: Path) -> None:
     first = path.read_bytes()
     assert code_zip(tmp_path).read_bytes() == first
     assert "pipeline/worker.py" in zipfile.ZipFile(path).namelist()
-    modules = ", ".join(f"pipeline.{name}" for name in ("segments", "wires", "buckets", "holdings", "worker"))
+    modules = ", ".join(f"pipeline.{name}" for name in ("decoding", "blocks", "judge", "worker"))
     script = f"import sys; sys.path.insert(0, {str(path)!r}); import {modules}; print(pipeline.__file__)"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert str(path) in done.stdout, done.stderr
