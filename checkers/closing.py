@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.facts.alterations import put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
 from checkers.facts.parts import flagged
@@ -27,7 +28,6 @@ from checkers.facts.promises import (
     promised_in,
     promises_found,
 )
-from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, capped, ledger_rows, set_rows

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.alterations import of_one_life
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import LAST_PASS, histories, last_pass
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
-from checkers.facts.putback import of_one_life
 from checkers.facts.wording import counted, entries_text
 from checkers.found import Found, capped, ledger_rows, mark_rows, set_rows
 from checkers.sets.marks import Marks, unmarked

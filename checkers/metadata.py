@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.alterations import put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
-from checkers.facts.putback import put_back_notes
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted
 from checkers.found import Found, capped

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.facts.alterations import of_one_life
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import acked, flagged, of_plan
-from checkers.facts.putback import of_one_life
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, capped, ledger_rows, set_rows, span_rows
 from checkers.sets.ordering import changes

@@ -30,6 +30,7 @@ from checkers.durability.classes import (
 )
 from checkers.durability.fates import FACTS, LOST, beyond_end, fates_of, promised_up_to
 from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
+from checkers.facts.alterations import put_back_notes, put_back_text
 from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
 from checkers.facts.parts import delivered, final, proven, signed
 from checkers.facts.promises import (
@@ -40,7 +41,6 @@ from checkers.facts.promises import (
     promised_in,
     promises_found,
 )
-from checkers.facts.putback import put_back_notes, put_back_text
 from checkers.facts.versions import DELETED, duties
 from checkers.facts.wording import counted, entries_text, listed
 from checkers.found import Found, kept, set_rows

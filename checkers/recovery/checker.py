@@ -18,8 +18,15 @@ from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
 from checkers.facts.wording import counted, entries_text, listed
 from checkers.found import BOOKIE_WORDS, Found, Row, bookies_in, capped, set_rows
-from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
-from checkers.recovery.decisions import AssessedClose, Assessment, Grounds, decided
+from checkers.recovery.closes import (
+    AssessedClose,
+    Assessment,
+    Close,
+    Ensemble,
+    Grounds,
+    closes_by_recovery,
+    decided,
+)
 from checkers.recovery.differences import Difference, differences
 from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, lac_rows, link_events
 from checkers.recovery.writers import Writers, writer_rows

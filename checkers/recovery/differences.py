@@ -15,7 +15,7 @@ from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.wording import counted, listed
 from checkers.found import Found, Row
-from checkers.recovery.decisions import AssessedClose, Grounds
+from checkers.recovery.closes import AssessedClose, Grounds
 from protocol.quorums import Quorums
 
 
