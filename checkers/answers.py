@@ -56,20 +56,12 @@ def _denials(frames: Rows) -> tuple[Rows, ...]:
     return tuple(part.where(denies(part["status"])) for part in reads)
 
 
-def _serving(batch: Batch) -> Columns:
+def _serving(batch: Batch) -> list[Columns]:
     parts = (*batch.frames.once(_acks), *batch.frames.once(_denials))
-    return {
-        "ledger": np.concatenate([part["ledger"] for part in parts]),
-        "life": np.concatenate([lives(part) for part in parts]),
-    }
+    return [{"ledger": part["ledger"], "life": lives(part)} for part in parts]
 
 
-SERVED = LedgerFact(
-    "served",
-    "frames",
-    _serving,
-    key=("ledger", "life"),
-)
+SERVED = LedgerFact("served", "frames", _serving, key=("ledger", "life"))
 """Which lives of bookies acknowledged or denied an entry of each ledger."""
 
 

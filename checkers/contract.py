@@ -164,25 +164,27 @@ def _by_entry(rows: Rows) -> Places | None:
 
 @dataclass(frozen=True)
 class LedgerFact:
-    """One fact: ``rows`` gives columns of a batch, and rows with one ``key`` become one.
+    """One fact: ``rows`` gives rows of a batch, in one part or several, and rows with one ``key`` become one.
 
-    ``values`` are the other columns with their aggregate: ``min``, ``max`` or ``sum``. Where ``first_by`` is
-    given instead, the first row of each key is kept whole, by these columns: (name, ``ascending`` or
-    ``descending``), and by the rest ascending. All columns are whole numbers. ``rows`` asks for columns of
-    one ``table``.
+    ``values`` are other columns with their aggregate: ``min``, ``max`` or ``sum``. Where ``first_by`` is
+    given instead, the first row of each key is kept, by these columns: (name, ``ascending`` or
+    ``descending``), and by those of ``also`` ascending. All columns are whole numbers, and of one ``table``.
     """
 
     name: str
     table: str
-    rows: Callable[[Batch], Columns]
+    rows: Callable[[Batch], Columns | Sequence[Columns]]
     key: tuple[str, ...] = ("ledger",)
     values: Mapping[str, str] = field(default_factory=dict)
     first_by: tuple[tuple[str, str], ...] = ()
+    also: tuple[str, ...] = ()
 
     def of(self, batch: Batch) -> pa.Table:
         """The fact as one batch shows it, sorted by key."""
-        columns = self.rows(batch)
-        return self._aggregated(pa.table({name: _int64(column) for name, column in columns.items()}))
+        rows = self.rows(batch)
+        parts = [rows] if isinstance(rows, Mapping) else rows
+        names = (*self.key, *self.values, *(name for name, _ in self.first_by), *self.also)
+        return self._aggregated(pa.table({name: _int64([part[name] for part in parts]) for name in names}))
 
     def combined(self, parts: Sequence[pa.Table]) -> pa.Table:
         """Partial tables as one: the same aggregate again."""
@@ -197,9 +199,7 @@ class LedgerFact:
             dict.fromkeys(others, "first") if self.first_by else {name: self.values[name] for name in others}
         )
         if self.first_by:
-            stated = {name for name, _ in self.first_by}
-            rest = [(name, "ascending") for name in others if name not in stated]
-            rows = rows.sort_by([*order, *self.first_by, *rest])
+            rows = rows.sort_by([*order, *self.first_by, *((name, "ascending") for name in self.also)])
         # "first" is defined by the order of rows, which threads would not keep.
         grouped = rows.group_by(list(self.key), use_threads=False).aggregate(list(how.items()))
         names = [*self.key, *(f"{name}_{aggregate}" for name, aggregate in how.items())]
@@ -253,7 +253,8 @@ def value_at(known: Ints, values: Ints, ledger: NDArray[Any], missing: int) -> I
     return found
 
 
-def _int64(column: NDArray[Any]) -> pa.Array:
+def _int64(parts: Sequence[NDArray[Any]]) -> pa.Array:
+    column = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
     return pa.array(np.asarray(column).astype(np.int64, copy=False))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, Columns, LedgerFact, Rows, RunFacts
+from checkers.contract import Batch, LedgerFact, Rows, RunFacts
 from checkers.facts.boots import Health, life_of
 from checkers.facts.ledgers import Passes
 from checkers.facts.parts import final
@@ -25,7 +25,6 @@ from evidence.findings import Finding
 
 DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
 """How a read ends when every bookie asked said no: any other answer would have come before these."""
-_TIMES = ("ledger", "invoked_ns", "completed_ns")
 
 
 def unsuccessful(rows: Rows) -> Rows:
@@ -45,10 +44,9 @@ def is_denied(reads: Rows) -> Bools:
     return denied
 
 
-def _denied(batch: Batch) -> Columns:
+def _denied(batch: Batch) -> Rows:
     reads = batch.operations.once(unsuccessful)
-    denied = reads.where(is_denied(reads))
-    return {name: denied[name] for name in _TIMES}
+    return reads.where(is_denied(reads))
 
 
 READING = LedgerFact(

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.durability.holders import HolderFacts, Holders, why_not
 from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
@@ -42,10 +42,9 @@ CLASSES = (EXPLAINED, UNEXPLAINED, FORGED, PUT_BACK, UNDETERMINED)
 _FORGERY = ("ledger", "entry", "forwarded_ns", "seq", "source", "bookie", "rule", "delivered")
 
 
-def _forgeries(batch: Batch) -> Columns:
+def _forgeries(batch: Batch) -> Rows:
     rows = answers(batch.frames, Message.RECOVERY_READ)
-    rows = rows.where(((rows["flags"] & int(FrameFlag.FORGED)) != 0) & denies(rows["delivered"]))
-    return {name: rows[name] for name in _FORGERY}
+    return rows.where(((rows["flags"] & int(FrameFlag.FORGED)) != 0) & denies(rows["delivered"]))
 
 
 FORGERIES = LedgerFact("forged_denials", "frames", _forgeries, key=_FORGERY)

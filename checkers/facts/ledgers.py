@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,17 +15,13 @@ from checkers.sets.ordering import begins, changes
 from evidence.codes import Kind, Outcome
 
 
-def highest(parts: Callable[[Rows], tuple[Rows, ...]], column: str) -> Callable[[Batch], Columns]:
+def highest(name: str, parts: Callable[[Rows], Sequence[Rows]], column: str) -> LedgerFact:
     """The highest value of each ledger in one column of some operations, and who got it: client, seq."""
 
-    def rows(batch: Batch) -> Columns:
-        tops = [_tops(part, column) for part in parts(batch.operations)]
-        return {
-            name: np.concatenate([np.empty(0, dtype=np.int64), *(top[name] for top in tops)])
-            for name in ("ledger", column, "client", "seq")
-        }
+    def rows(batch: Batch) -> list[Rows]:
+        return [_tops(part, column) for part in parts(batch.operations)]
 
-    return rows
+    return LedgerFact(name, "operations", rows, first_by=((column, "descending"),), also=("client", "seq"))
 
 
 def highest_of(rows: Rows, column: str) -> Columns:
@@ -52,46 +48,27 @@ def operations_fact(
     values: Mapping[str, str] = MappingProxyType({}),
 ) -> LedgerFact:
     """A fact of the operations that ``pick`` takes."""
-    names = (*key, *values)
 
-    def rows(batch: Batch) -> Columns:
+    def rows(batch: Batch) -> Rows:
         picked = pick(batch.operations)
-        if not values:
-            picked = picked.where(changes(*(picked[name] for name in key)))
-        return {column: picked[column] for column in names}
+        return picked if values else picked.where(changes(*(picked[column] for column in key)))
 
     return LedgerFact(name, "operations", rows, key=key, values=values)
 
 
-LAST_PASS = LedgerFact(
-    "last_pass",
-    "census",
-    lambda batch: {name: batch.census[name] for name in ("ledger", "pass_number")},
-    values={"pass_number": "max"},
-)
+LAST_PASS = LedgerFact("last_pass", "census", lambda batch: batch.census, values={"pass_number": "max"})
 """The last census pass in which each ledger was asked for."""
 
-HIGHEST_LAC = LedgerFact(
-    "highest_lac",
-    "operations",
-    highest(lambda rows: rows.once(told_lac), "lac"),
-    first_by=(("lac", "descending"),),
-)
+HIGHEST_LAC = highest("highest_lac", lambda rows: rows.once(told_lac), "lac")
 """The highest LAC that a client received; of equal ones that of the lower client number, then the earlier."""
 
-HIGHEST_ACKED = LedgerFact(
-    "highest_acked",
-    "operations",
-    highest(lambda rows: (rows.once(acked),), "entry"),
-    first_by=(("entry", "descending"),),
-)
+HIGHEST_ACKED = highest("highest_acked", lambda rows: (rows.once(acked),), "entry")
 """The highest entry acknowledged."""
 
-HIGHEST_FORCED = LedgerFact(
+HIGHEST_FORCED = highest(
     "highest_forced",
-    "operations",
-    highest(lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),), "entry"),
-    first_by=(("entry", "descending"),),
+    lambda rows: (rows.of(kind=Kind.FORCE, outcome=Outcome.OK).once(identified),),
+    "entry",
 )
 """The highest entry that was acknowledged before an ok force."""
 
@@ -141,11 +118,10 @@ class Pass(NamedTuple):
 
 Passes = Mapping[int, Pass]
 """Number of the pass -> when."""
-_TIMES = ("ledger", "pass_number", "asked_ns", "answered_ns")
 PASS_TIMES = LedgerFact(
     "pass_times",
     "census",
-    lambda batch: {name: batch.census[name] for name in _TIMES},
+    lambda batch: batch.census,
     key=("ledger", "pass_number"),
     values={"asked_ns": "min", "answered_ns": "max"},
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.boots import bookie_of, boots_of, life_name
 from checkers.facts.ledgers import histories
 from checkers.facts.parts import flagged
@@ -23,7 +23,6 @@ from checkers.sets.ordering import changes
 from checkers.sets.spans import Ints
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
 
-_TOLD = ("ledger", "result", "completed_ns", "client", "seq")
 _ANSWER = ("ledger", "status", "received_ns", "seq", "source", "entry")
 
 
@@ -34,10 +33,9 @@ def _answered(batch: Batch) -> Columns:
     return {"life": lives(sure), **{name: sure[name] for name in _ANSWER}}
 
 
-def _recovered(batch: Batch) -> Columns:
+def _recovered(batch: Batch) -> Rows:
     opens = batch.operations.of(kind=Kind.OPEN, outcome=Outcome.OK)
-    opens = opens.where(flagged(opens, Flag.RECOVERY) & (opens["completed_ns"] != NEVER))
-    return {name: opens[name] for name in _TOLD}
+    return opens.where(flagged(opens, Flag.RECOVERY) & (opens["completed_ns"] != NEVER))
 
 
 ANSWERED = LedgerFact(
@@ -46,6 +44,7 @@ ANSWERED = LedgerFact(
     _answered,
     key=("ledger", "life", "status"),
     first_by=(("received_ns", "ascending"), ("seq", "ascending")),
+    also=("source", "entry"),
 )
 """What each life of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
 RECOVERED = LedgerFact(
@@ -54,6 +53,7 @@ RECOVERED = LedgerFact(
     _recovered,
     key=("ledger", "result"),
     first_by=(("completed_ns", "ascending"),),
+    also=("client", "seq"),
 )
 """By last entry the first open with recovery that found the ledger closed."""
 

@@ -54,12 +54,10 @@ def tried(rows: Rows) -> Rows:
     return adds.where(adds["outcome"] != Outcome.FAIL)
 
 
-def _received_lacs(batch: Batch) -> Columns:
+def _received_lacs(batch: Batch) -> list[Rows]:
     """Who received which LAC; of a writer's adds only those whose LAC lies beyond the add."""
     told = batch.operations.once(told_lac)
-    parts = [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
-    none = np.empty(0, dtype=np.int64)
-    return {name: np.concatenate([none, *(part[name] for part in parts)]) for name in _TELLING}
+    return [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
 
 
 def _sources(batch: Batch) -> Columns:
@@ -77,6 +75,7 @@ FIRST_TOLD = LedgerFact(
     _received_lacs,
     key=("ledger", "lac"),
     first_by=(("completed_ns", "ascending"),),
+    also=("client", "seq"),
 )
 """Who received each LAC first, and when."""
 FACTS = (WRITERS, LOGGED, FIRST_TOLD)

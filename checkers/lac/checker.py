@@ -22,7 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import acked, entries_of, identified, told_lac
 from checkers.facts.wire import UNPROVEN, requests
@@ -54,22 +54,14 @@ OPENED_TO_RECOVER = operations_fact("opened_to_recover", _recovering)
 _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 
-def _sent(batch: Batch) -> Columns:
-    kinds = (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
-    parts = [
+def _sent(batch: Batch) -> list[Rows]:
+    return [
         rows.where((rows["ledger"] >= 0) & (rows["lac"] >= 0) & ((rows["flags"] & _UNSURE) == 0))
-        for rows in kinds
+        for rows in (requests(batch.frames, kind) for kind in (Message.ADD, Message.WRITE_LAC))
     ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in _SENT}
 
 
-_SENT = ("ledger", "lac", "source", "seq")
-SENT_LAC = LedgerFact(
-    "sent_lac",
-    "frames",
-    _sent,
-    first_by=(("lac", "descending"),),
-)
+SENT_LAC = LedgerFact("sent_lac", "frames", _sent, first_by=(("lac", "descending"),), also=("source", "seq"))
 """The highest LAC that was sent for each ledger, with the source and the frame's number."""
 
 

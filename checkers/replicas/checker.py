@@ -56,14 +56,12 @@ _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _KINDS = ("under_replicated", "hole", "differing", "never_repaired", NOT_COPIED, NOT_MARKED, UNMARKED)
 
 
-def _received_earlier(batch: Batch) -> Columns:
+def _received_earlier(batch: Batch) -> list[Columns]:
     """The highest LAC of each ledger that clients received outside the final reads."""
-    parts = [part.where(~flagged(part, Flag.FINAL)) for part in batch.operations.once(told_lac)]
-    tops = [highest_of(part, "lac") for part in parts]
-    return {name: np.concatenate([np.empty(0, np.int64), *(top[name] for top in tops)]) for name in _TOLD}
+    parts = (part.where(~flagged(part, Flag.FINAL)) for part in batch.operations.once(told_lac))
+    return [highest_of(part, "lac") for part in parts]
 
 
-_TOLD = ("ledger", "lac")
 TOLD_EARLIER = LedgerFact(
     "told_before_final_reads",
     "operations",

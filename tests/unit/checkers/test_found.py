@@ -110,8 +110,9 @@ def test_marks_come_back():
 FIRST_ADD = LedgerFact(
     "first_add",
     "operations",
-    lambda batch: {name: batch.operations[name] for name in ("ledger", "entry", "seq")},
+    lambda batch: batch.operations,
     first_by=(("entry", "descending"),),
+    also=("seq",),
 )
 
 
