@@ -107,7 +107,8 @@ class Rows(Remembering, Mapping[str, NDArray[Any]]):
         """The rows picked; these very ones when that is all of them."""
         if pick.all():
             return self
-        return self._picked(np.flatnonzero(pick))
+        at = np.flatnonzero(pick)
+        return Rows(self._columns, at if self._at is None else self._at[at])
 
     def of(self, **values: int) -> Rows:
         """The rows with these values in these columns; the same object whenever the same are asked for."""
@@ -121,9 +122,6 @@ class Rows(Remembering, Mapping[str, NDArray[Any]]):
             rows = rows if known is None else known
         return rows
 
-    def _picked(self, at: Places) -> Rows:
-        return Rows(self._columns, at if self._at is None else self._at[at])
-
 
 @dataclass(frozen=True)
 class Batch(Remembering):
@@ -135,7 +133,7 @@ class Batch(Remembering):
     @cached_property
     def operations(self) -> Rows:
         """The rows of ``operations``, sorted by ledger and entry: nearly every checker wants them so."""
-        return Rows.of_table(self.table("operations"), _by_entry)
+        return Rows.of_table(self.table("operations"), lambda rows: in_order(rows["ledger"], rows["entry"]))
 
     @cached_property
     def census(self) -> Rows:
@@ -156,10 +154,6 @@ class Batch(Remembering):
         """One table in Arrow's form, empty when the batch has no rows of it."""
         table = self.tables.get(name)
         return TABLES[name].empty_table() if table is None else table
-
-
-def _by_entry(rows: Rows) -> Places | None:
-    return in_order(rows["ledger"], rows["entry"])
 
 
 @dataclass(frozen=True)
