@@ -189,7 +189,7 @@ def test_a_collection_that_fails_leaves_the_former_tables(
     folder = make(tmp_path, CLEAN)
     judged(session, folder)
     before = content(folder)
-    monkeypatch.setattr(collecting, "SegmentTask", lambda *_: None)
+    monkeypatch.setattr(collecting, "neighbours", lambda *_: [None])
     with pytest.raises(JudgementError, match="collecting protected failed"):
         collect(session, folder)
     assert content(folder) == before
