@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import shutil
 import textwrap
 from collections.abc import Callable
@@ -82,7 +83,10 @@ def test_a_soak_runs_on_another_release_with_results_elsewhere(fencepost: Start,
     assert Path(stored["folder"]).is_relative_to(tmp_path / "shared")
 
 
-def test_a_run_is_judged_on_a_cluster_of_spark(fencepost: Start, tmp_path: Path) -> None:
+def test_a_run_is_judged_on_a_cluster_of_spark(
+    fencepost: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     words = ("--mode", "unprotected", "--rounds", "1", "--results", str(tmp_path / "shared"), "--json")
     with standalone(tmp_path / "spark") as spark:
         assert_as_stated(*fencepost("run", "fencing/figure", *words, "--master", spark.url).finish())
