@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
