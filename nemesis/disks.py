@@ -229,13 +229,16 @@ def _sync_ms(disk: Disk) -> float:
     """The median time of nine syncs after writing 4 KiB each, in ms."""
     took = []
     file = disk.path / _PROBE
-    with file.open("wb", buffering=0) as probe:
-        for _ in range(_SYNCS):
-            probe.write(bytes(_LEAST_BYTES))
-            began = time.monotonic()
-            os.fdatasync(probe.fileno())
-            took.append(time.monotonic() - began)
-    file.unlink()
+    try:
+        with file.open("wb", buffering=0) as probe:
+            for _ in range(_SYNCS):
+                probe.write(bytes(_LEAST_BYTES))
+                began = time.monotonic()
+                os.fdatasync(probe.fileno())
+                took.append(time.monotonic() - began)
+        file.unlink()
+    except OSError as error:
+        raise FaultError(f"disk {disk.name} cannot be synced: {error}") from error
     return round(statistics.median(took) * 1000, 1)
 
 

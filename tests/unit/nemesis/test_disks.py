@@ -156,6 +156,15 @@ def test_a_disk_that_stays_fast_is_no_slow_disk(
     assert (_slowing(disk), active.in_force()) == (set(), [])
 
 
+@real
+def test_a_disk_that_takes_no_writes_cannot_be_slowed(disk: ImageDisk, active: Active) -> None:
+    disk.turn_read_only()
+    with pytest.raises(FaultError, match=r"disk data cannot be synced: .*Read-only"):
+        inject(active, "slow_disk", target="b1")
+    assert _slowing(disk) == set()
+    disk.mount_again()
+
+
 def _slowing(disk: ImageDisk) -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name.startswith(f"{disk.path}/")}
 
