@@ -8,9 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from evidence.codes import ErrorCode, Kind, Outcome, Proof
+from evidence.crc import crc32
 from evidence.findings import Verdict
 from evidence.folder import RunFolder
-from evidence.history import SLOT_BYTES
+from evidence.history_layout import CRC_AT, HALF_BYTES, SLOT, SLOT_BYTES
 from evidence.seal import FILES, SEAL
 from harness.judging import compare_with_plan
 from pipeline.collect import collect
@@ -34,6 +38,37 @@ def test_no_part_of_a_run_can_go_unnoticed(fencepost: Start, tmp_path: Path) -> 
     ]
     for number, (doctor, damage) in enumerate(doctored):
         assert_missed(mode, tmp_path / str(number) / "unprotected", doctor, damage)
+
+
+def test_what_every_bookie_denies_after_it_was_read_is_lost(fencepost: Start, tmp_path: Path) -> None:
+    """The last census denies 40 of 50 entries on all bookies; the final read before it returned them."""
+    run = fencepost("run", "bp46/truncation", "--mode", "journal", "--json")
+    (said,) = assert_as_stated(*run.finish())
+    folder = RunFolder(Path(shutil.copytree(Path(said["folder"]) / "journal", tmp_path / "run" / "journal")))
+    assert denied(folder, census_pass=2, entries=40) == 120
+    resealed(folder)
+    session: Any = Inline()
+    collect(session, folder)
+    verdict = judge(session, folder)
+    assert verdict.judgements["durability"].verdict is Verdict.ANOMALY
+    assert verdict.headline.startswith("40 of 50 acknowledged entries lost")
+    assert {one.kind for one in verdict.judgements["durability"].findings} == {"lost"}
+
+
+def denied(folder: RunFolder, census_pass: int, entries: int) -> int:
+    """Turn the answers of a census about the first entries into denials; their number."""
+    path = folder.operations / "observer-001-000001.hist"
+    content = bytearray(path.read_bytes())
+    slots = np.frombuffer(content, SLOT, offset=SLOT_BYTES)
+    asked, told = slots["invoked"], slots["completed"]
+    chosen = (asked["kind"] == Kind.CENSUS) & (asked["last"] == census_pass) & (asked["entry"] < entries)
+    answers = told[chosen]
+    for name, value in (("error", ErrorCode.NO_SUCH_ENTRY), ("outcome", Outcome.OK), ("proof", Proof.NONE)):
+        answers[name] = value
+    answers["crc"] = crc32(answers.view(np.uint8).reshape(len(answers), HALF_BYTES)[:, :CRC_AT])
+    told[chosen] = answers
+    path.write_bytes(content)
+    return len(answers)
 
 
 def assert_missed(mode: Path, copy: Path, doctor: Doctor, damage: str) -> None:
