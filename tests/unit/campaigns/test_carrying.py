@@ -236,6 +236,7 @@ class Scripted:
 
 
 RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
+NO_ROOT = {"came": "impossible here", "why": "no root", "error": "IncapableError"}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
         ([RECORDED], [HungError("no end")], Status.HUNG, "a"),
         ([DiedError("code -9")], [], Status.ERROR, ""),
         ([HungError("no end")], [], Status.HUNG, ""),
-        ([{"folder": "", "error": {"came": "impossible here", "why": "no root"}}], [], Status.IMPOSSIBLE, ""),
+        ([{"folder": "", "error": NO_ROOT}], [], Status.IMPOSSIBLE, ""),
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome(

@@ -55,7 +55,7 @@ def test_a_plan_with_disks_is_refused_with_the_reason_and_the_next_step(tmp_path
 def test_the_list_of_faults_says_what_this_machine_lacks() -> None:
     lines = CliRunner().invoke(list_command, ["faults"]).output.splitlines()
     lacking = [line.split()[0] for line in lines if "not on this machine: mounting needs root" in line]
-    assert lacking == ["fill", "power_loss", "read_only"]
+    assert lacking == ["fill", "power_loss", "read_only", "slow_disk"]
 
 
 @pytest.mark.parametrize(
