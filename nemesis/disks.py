@@ -35,8 +35,8 @@ _SLOWING = "lost+found/slowing"  # not among the bookie's own files: a loss of p
 _SLOWERS = 32
 _SLOWER_BYTES = 4 << 20
 _SLOW_TIMEOUT_S = 60.0
-_ENDING: set[str] = set()
-"""The folders in which threads must end now."""
+_ENDING: set[Path] = set()
+"""The folders whose threads must end now; a thread has the name of its folder."""
 _SYNCS = 9
 
 
@@ -172,7 +172,7 @@ class _SlowDisk(_DiskFault):
             size = min(_SLOWER_BYTES, disk.spare_bytes() // 2 // _SLOWERS)
             for number in range(_SLOWERS):
                 file = folder / str(number)
-                threading.Thread(target=_slow, args=(file, size), name=str(file), daemon=True).start()
+                threading.Thread(target=_slow, args=(file, size), name=str(folder), daemon=True).start()
         return {"sync_ms": before}
 
     def confirm(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
@@ -189,21 +189,21 @@ class _SlowDisk(_DiskFault):
 
 def stop_slowing(disk: Disk) -> None:
     """End the threads that slow the disk, if any; ``FaultError`` when one of them does not end."""
-    place = f"{disk.path / _SLOWING}/"
-    slowing = [thread for thread in threading.enumerate() if thread.name.startswith(place)]
-    _ENDING.add(place)
+    folder = disk.path / _SLOWING
+    slowing = [thread for thread in threading.enumerate() if thread.name == str(folder)]
+    _ENDING.add(folder)
     try:
         for thread in slowing:
             thread.join(_SLOW_TIMEOUT_S)
             if thread.is_alive():
                 raise FaultError(f"what slows disk {disk.name} does not end")
     finally:
-        _ENDING.discard(place)
+        _ENDING.discard(folder)
 
 
 def _slow(file: Path, size: int) -> None:
     with suppress(OSError), file.open("wb", buffering=0) as opened:  # the disk may be full or lose its power
-        while f"{file.parent}/" not in _ENDING:
+        while file.parent not in _ENDING:
             opened.truncate(0)
             os.pwrite(opened.fileno(), bytes(size), 0)
             os.fdatasync(opened.fileno())

@@ -14,7 +14,7 @@ from typing import Any
 from evidence.findings import Verdict
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
-from plans.comparison import Shown
+from plans.comparison import Comparison, Shown
 from reports.results import ModeResult, RunResult
 
 ENDED_EARLY = "error"
@@ -57,37 +57,35 @@ def trials(results: Iterable[RunResult]) -> list[Trial]:
 
 def trial(scenario: str, result: ModeResult) -> Trial:
     """What one mode of a run showed."""
-    facts = result.folder.run()
-    vary = facts["plan"].get("vary", {})
-    return Trial(
-        scenario=scenario,
-        mode=result.mode,
-        releases=releases_text(facts),
-        settings=settings_text(vary),
-        rounds=result.comparison.rounds,
-        as_stated=result.comparison.as_stated,
-        verdict=result.verdict.verdict.value,
-        shown=result.comparison.shown,
-        took_s=round(result.took_s, 1),
-        why="" if result.comparison.met else result.comparison.reasons[0],
-    )
+    verdict, took_s = result.verdict.verdict.value, round(result.took_s, 1)
+    return _trial(scenario, result.mode, result.folder.run(), verdict, result.comparison, took_s)
 
 
 def stored_trial(run: Path, mode: str, took_s: float) -> Trial:
     """The same from the folder of a run that is concluded; ``EvidenceError`` when it is not."""
     facts = RunFolder(run / mode).run()
     told = read_json(run / "verdict.json")["modes"][mode]
+    shown = tuple(Shown(**one) for one in told["shown"])
+    comparison = Comparison(
+        told["met"], told["reasons"], rounds=told["rounds"], as_stated=told["as_stated"], shown=shown
+    )
+    return _trial(facts["scenario"], mode, facts, told["verdict"], comparison, took_s)
+
+
+def _trial(
+    scenario: str, mode: str, facts: dict[str, Any], verdict: str, comparison: Comparison, took_s: float
+) -> Trial:
     return Trial(
-        scenario=facts["scenario"],
+        scenario=scenario,
         mode=mode,
         releases=releases_text(facts),
         settings=settings_text(facts["plan"].get("vary", {})),
-        rounds=told["rounds"],
-        as_stated=told["as_stated"],
-        verdict=told["verdict"],
-        shown=tuple(Shown(**one) for one in told["shown"]),
+        rounds=comparison.rounds,
+        as_stated=comparison.as_stated,
+        verdict=verdict,
+        shown=comparison.shown,
         took_s=took_s,
-        why="" if told["met"] else told["reasons"][0],
+        why="" if comparison.met else comparison.reasons[0],
     )
 
 

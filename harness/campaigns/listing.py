@@ -26,8 +26,7 @@ def units_of(campaign: Campaign, *, plans: Path, version: str | None = None) -> 
     """Every run, each once: the first seed of all before the second of any.
 
     The plans of a matrix and those that are drawn are written into the folder ``plans``. ``version`` goes
-    before those of the file.
-    ``UsageError`` when nothing is left, for instance because no plan has the mode.
+    before those of the file. ``UsageError`` when nothing is left, for instance because no plan has the mode.
     """
     listed = (unit for runs in campaign.runs for unit in _of(runs, version))
     found = dict.fromkeys([*listed, *_written(campaign, plans, version)])
