@@ -23,10 +23,11 @@ Key = tuple[str, str, str, str, str]
 class Row:
     """The results of the runs of one scenario in one mode, protocol and release.
 
-    ``settings`` are other values of the plan's parameters (``percentage=0``), empty for its own. Of ``of``
-    trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated`` had the plan's result, ``unknown``
-    say nothing; ``wrong`` has a line for each run that was not as expected. ``median_s`` is the wall time of
-    a run. ``plan`` is the digest of the plan that was measured, empty where it was not recorded.
+    ``settings`` are other values of the plan's parameters (``percentage=0``), or the defect of a control;
+    empty for the plan's own. Of ``of`` trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated``
+    had the plan's result, ``unknown`` say nothing; ``wrong`` has a line for each run that was not as
+    expected. ``median_s`` is the wall time of a run. ``plan`` is the digest of the plan that was measured,
+    empty where it was not recorded.
     """
 
     scenario: str
@@ -51,7 +52,8 @@ class Row:
 
 def key_of(unit: Experiment) -> Key:
     """The key of the row that a unit is counted in."""
-    others = (f"{name}={value}" for name, value in unit.settings if name != V2)
+    others = [f"{name}={value}" for name, value in unit.settings if name != V2]
+    others += [f"defect={defect}" for defect in unit.defects]
     return (unit.scenario, unit.mode, unit.protocol, unit.version, " ".join(others))
 
 

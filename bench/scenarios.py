@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -146,6 +147,9 @@ def carrying_out(
                 continue
             run = results / outcome.folder
             trial = stored_trial(run, unit.mode, outcome.took_s)
+            if unit.breaks:
+                met = outcome.came is Status.AS_EXPECTED
+                trial = replace(trial, as_stated=trial.rounds if met else 0, why=outcome.why)
             if trial.as_stated == trial.rounds and unit.number > 1:
                 remove_run(results, run)
             yield unit, trial

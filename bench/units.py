@@ -76,9 +76,10 @@ def _of_scenario(
             yield from units(one, version, settings, plan.modes)
     first = _protocols(plan)[0]
     for version in versions or (own,):
-        for one, release, settings, modes in control_runs(plan, lambda more: varied(first + more), version):
-            if not versions or release in versions:
-                yield from units(one, release, first + settings, modes)
+        for control in control_runs(plan, lambda more: varied(first + more), version):
+            if not versions or control.version in versions:
+                for mode in control.modes:
+                    yield from (control.experiment(mode, one, rounds, first) for one in range(1, times + 1))
 
 
 def _protocols(plan: Plan) -> tuple[Settings, ...]:

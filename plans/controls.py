@@ -1,8 +1,9 @@
 """The controls of a plan: what must break, so that a `holds` means something.
 
 A control is executed and compared: it is a mode that the plan lists, a release, other values of the
-plan's parameters, or a step; and what it breaks is stated under ``expect``. A control that cannot run, or
-without a stated anomaly, is refused here.
+plan's parameters, or a step, and what it breaks is stated under ``expect``; or a defect that is seeded in
+BookKeeper, with the property that it breaks. A control that cannot run, or without a stated anomaly, is
+refused here.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ def _problems(
             yield "set", f"no mode states that these values break {what} in each run"
     elif control.step is not None:
         yield from _step_problems(control, plan)
+    elif control.defect is not None and plan.required and control.property not in plan.required:
+        yield "property", f"the plan does not require {what}, so the defect breaks nothing of it"
 
 
 def _step_problems(control: Control, plan: Plan) -> Iterator[tuple[str, str]]:

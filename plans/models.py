@@ -97,17 +97,18 @@ class ClusterSpec(Params):
 
 
 class Control(Params):
-    """What must break the plan's expectation of safety: a mode, a release, other parameters, or a step.
+    """What must break what the plan promises: a mode, a release, other parameters, a step or a defect.
 
     ``settings`` are values of the plan's parameters; a ``step`` is found by its note, and its effect on its
-    own ledger or on ``ledger``. With ``property`` the control stands for that property only. ``nothing`` says
-    why there is no control, of the plan or of that property.
+    own ledger or on ``ledger``. With ``property`` the control stands for that property only; a seeded
+    ``defect`` must break it. ``nothing`` says why there is no control, of the plan or of that property.
     """
 
     mode: ModeName | None = None
     version: Version | None = None
     settings: dict[str, Value] | None = Field(default=None, alias="set", min_length=1)
     step: str | None = None
+    defect: SeedDefect | None = None
     nothing: str | None = Field(default=None, min_length=1)
     ledger: LedgerName | None = None
     property: Property | None = None
@@ -119,6 +120,7 @@ class Control(Params):
             "version": self.version,
             "set": self.settings,
             "step": self.step,
+            "defect": self.defect,
             "nothing": self.nothing,
         }
         given = [name for name, value in kinds.items() if value is not None]
@@ -126,6 +128,8 @@ class Control(Params):
             raise ValueError(f"a control is one of {', '.join(kinds)}; given: {', '.join(given) or 'none'}")
         if self.ledger is not None and self.step is None:
             raise ValueError(f"`ledger` belongs to a control by step, not by {given[0]}")
+        if self.defect is not None and self.property is None:
+            raise ValueError(f"`property` must say what {self.defect} breaks")
         return self
 
 

@@ -3,29 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from evidence.seeding import modified_text
+from harness.experiments.experiment import Experiment, digest_of
 from plans.controls import effect
+from plans.defects import ordered
 from plans.models import Control, Plan
+from plans.resolve import with_rounds
+from plans.versions import within
 
 Settings = tuple[tuple[str, str], ...]
 
 
-def control_runs(
-    plan: Plan, varied: Callable[[Settings], Plan], own_version: str
-) -> Iterator[tuple[Plan, str, Settings, tuple[str, ...]]]:
-    """Plan, release, settings and modes of each control that is a release or other parameters.
+@dataclass(frozen=True)
+class ControlRuns:
+    """What runs for one control; with a seeded ``defect`` each run must break the property ``breaks``."""
+
+    plan: Plan
+    version: str
+    settings: Settings
+    modes: tuple[str, ...]
+    defect: str = ""
+    breaks: str = ""
+
+    def experiment(self, mode: str, number: int, rounds: int, settings: Settings = ()) -> Experiment:
+        """One of its runs, with ``settings`` besides its own; with a defect of one round."""
+        rounds = 1 if self.defect else rounds
+        return Experiment(
+            scenario=self.plan.name,
+            mode=mode,
+            version=self.version,
+            settings=settings + self.settings,
+            rounds=rounds,
+            number=number,
+            digest=digest_of(with_rounds(self.plan, rounds)),
+            defects=tuple(filter(None, [self.defect])),
+            modified=modified(self.plan),
+            breaks=self.breaks,
+        )
+
+
+def control_runs(plan: Plan, varied: Callable[[Settings], Plan], own_version: str) -> Iterator[ControlRuns]:
+    """Each control that is a release, other parameters or a seeded defect; of a defect the first mode.
 
     The other controls need no separate run: a mode is one of the plan's, a step is in each run.
     """
     for control in plan.control:
         settings = control_settings(control)
-        if control.version is None and not settings:
-            continue
-        other = varied(settings) if settings else plan
-        version = control.version or own_version
-        modes = tuple(mode for mode in other.modes if effect(other, control, mode, version))
-        yield other, version, settings, modes
+        if control.defect is not None:
+            if within(own_version, ordered(control.defect).releases):
+                yield ControlRuns(
+                    varied(()), own_version, (), plan.modes[:1], control.defect, control.property or ""
+                )
+        elif control.version is not None or settings:
+            other = varied(settings)
+            version = control.version or own_version
+            modes = tuple(mode for mode in other.modes if effect(other, control, mode, version))
+            yield ControlRuns(other, version, settings, modes)
+
+
+def modified(plan: Plan) -> str:
+    """What a plan changes in its BookKeeper, as reports put it after the release."""
+    cluster = {"seed_defects": plan.cluster.seed_defects, "cures": plan.cluster.cures}
+    return modified_text({"plan": {"cluster": cluster}})
 
 
 def control_settings(control: Control) -> Settings:
@@ -52,7 +94,8 @@ def control_lines(plans: Iterable[Plan], counted: Mapping[Any, tuple[int, int]])
 def _came(control: Control, plan: Plan, counted: Mapping[Any, tuple[int, int]]) -> str:
     if control.nothing is not None:
         return f"none, {control.nothing}"
-    wanted = " ".join(f"{name}={value}" for name, value in control_settings(control))
+    defect = [f"defect={control.defect}"] if control.defect else []
+    wanted = " ".join([*(f"{name}={value}" for name, value in control_settings(control)), *defect])
     found = [
         counts
         for (scenario, mode, release, settings), counts in counted.items()

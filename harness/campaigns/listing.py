@@ -7,8 +7,7 @@ from itertools import product
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
-from evidence.seeding import modified_text
-from harness.campaigns.controls import Settings, control_runs, setting_text
+from harness.campaigns.controls import Settings, control_runs, modified, setting_text
 from harness.experiments.experiment import Experiment, digest_of
 from harness.vocabulary import loads, offered_faults, words
 from plans.campaign import Campaign, Runs
@@ -56,7 +55,7 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
                 yield Experiment(
-                    name, mode, release, settings, rounds, seed, digest, modified=_modified(varied)
+                    name, mode, release, settings, rounds, seed, digest, modified=modified(varied)
                 )
         if not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
@@ -69,14 +68,12 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
         return load(find(plan.name), words(), workloads=loads(), settings=dict(settings))
 
     own = version or plan.cluster.version or DEFAULT_VERSION
-    for other, release, settings, modes in control_runs(plan, varied, own):
-        rounds = runs.rounds or other.rounds
-        digest = digest_of(with_rounds(other, rounds))
-        asked = [mode for mode in modes if not runs.modes or mode in runs.modes]
-        for mode, seed in product(asked if release == (version or release) else (), range(1, runs.seeds + 1)):
-            yield Experiment(
-                plan.name, mode, release, settings, rounds, seed, digest, modified=_modified(other)
-            )
+    for control in control_runs(plan, varied, own):
+        if version not in (None, control.version):
+            continue
+        asked = [mode for mode in control.modes if not runs.modes or mode in runs.modes]
+        for mode, seed in product(asked, range(1, runs.seeds + 1)):
+            yield control.experiment(mode, seed, runs.rounds or control.plan.rounds)
 
 
 def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[Experiment]:
@@ -103,11 +100,6 @@ def _drawn(campaign: Campaign, version: str | None) -> Iterator[tuple[str, int, 
     options = GenerateOptions(offered_faults(), version=version)
     for seed in range(asked.first_seed, asked.first_seed + asked.runs):
         yield f"{profile.name}-{seed}", seed, plan_text(generate(profile, seed, options))
-
-
-def _modified(plan: Plan) -> str:
-    cluster = {"seed_defects": plan.cluster.seed_defects, "cures": plan.cluster.cures}
-    return modified_text({"plan": {"cluster": cluster}})
 
 
 def _settings(plan: Plan, runs: Runs) -> list[Settings]:

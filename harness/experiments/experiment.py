@@ -29,8 +29,8 @@ class Experiment:
     """One run; ``number`` counts from 1 and is its seed.
 
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
-    BookKeeper (:mod:`plans.defects`). ``modified`` is what its own plan changes in its BookKeeper, as reports
-    put it after the release, or empty.
+    BookKeeper (:mod:`plans.defects`); of a control, ``breaks`` is the property that they must break.
+    ``modified`` is what its own plan changes in BookKeeper, as reports put it after the release, or empty.
     """
 
     scenario: str
@@ -43,6 +43,7 @@ class Experiment:
     file: str = ""
     defects: tuple[str, ...] = ()
     modified: str = ""
+    breaks: str = ""
 
     @property
     def protocol(self) -> str:

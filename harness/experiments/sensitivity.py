@@ -12,8 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from checkers.facts.wording import counted
-from evidence.folder import RunFolder, remove_run, write_text
-from evidence.seeding import seeded
+from evidence.folder import remove_run, write_text
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy, run_all
@@ -67,13 +66,13 @@ class Result:
 
 
 def experiments_with(units: Sequence[Experiment], names: Sequence[str]) -> list[Experiment]:
-    """Each run with each defect that its release can have, defect after defect."""
+    """Each run with each defect that its release can have, defect after defect; no control by a defect."""
     known = defects()
     return [
         replace(unit, defects=(name,))
         for name in names
         for unit in units
-        if within(unit.version, known[name].releases)
+        if not unit.defects and within(unit.version, known[name].releases)
     ]
 
 
@@ -134,7 +133,7 @@ def measure(
             outcomes = run_all(pending(store, experiments), pool.carry_out, policy, stop=pool.stop)
             with closing(outcomes):
                 for one in outcomes:
-                    outcome = _with_acts(one, store)
+                    outcome = _kept(one, store)
                     store.add(outcome)
                     acted = f"acted {counted(outcome.acted, 'time')}"
                     narrator.line(f"  {outcome.name}  {outcome.took_s:.1f} s  {outcome.came}, {acted}")
@@ -161,16 +160,12 @@ def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Stor
     return newest
 
 
-def _with_acts(outcome: Outcome, store: Store) -> Outcome:
-    """With how often the defect acted; the folder of a run that was as expected is removed."""
-    if not outcome.folder:
+def _kept(outcome: Outcome, store: Store) -> Outcome:
+    """The outcome; the folder of a run that was as expected is removed."""
+    if outcome.came is not Status.AS_EXPECTED or not outcome.folder:
         return outcome
-    run = store.path / RUNS / outcome.folder
-    acted = sum(sum(one.acts.values()) for one in seeded(RunFolder(run / outcome.mode)))
-    if outcome.came is Status.AS_EXPECTED:
-        remove_run(store.path / RUNS, run)
-        return replace(outcome, acted=acted, folder="")
-    return replace(outcome, acted=acted)
+    remove_run(store.path / RUNS, store.path / RUNS / outcome.folder)
+    return replace(outcome, folder="")
 
 
 def _counted(found: Sequence[Result]) -> str:

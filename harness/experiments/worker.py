@@ -21,7 +21,9 @@ from typing import Any, TextIO
 
 from pydantic import TypeAdapter
 
+from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run, point_latest
+from evidence.seeding import seeded
 from harness.experiments.outcomes import Status
 from harness.experiments.series import exit_code
 from harness.judging import Judge, judging
@@ -108,11 +110,15 @@ def _told(result: RunResult) -> Tree:
     came = {ExitCode.AS_EXPECTED: Status.AS_EXPECTED, ExitCode.ANOMALY: Status.ANOMALY}.get(
         code, Status.UNKNOWN
     )
+    mode = result.modes[0]
+    judged = mode.verdict.judgements.items()
     return {
         "came": came,
         "why": "" if came is Status.AS_EXPECTED else why,
-        "headline": result.modes[0].verdict.headline,
+        "headline": mode.verdict.headline,
         "repeat": result.repeat,
+        "acted": sum(sum(one.acts.values()) for one in seeded(mode.folder)),
+        "broken": [name for name, judgement in judged if judgement.verdict is Verdict.ANOMALY],
     }
 
 

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Literal
@@ -218,8 +219,9 @@ class WorkerPool:
                 told = self._judged(told)
         except NoAnswerError as error:
             told = {**told, "came": error.came, "why": f"{error}"}
+        broken = told.pop("broken", ())
         told = {**told, "came": Status(told["came"]), "took_s": round(time.monotonic() - began, 1)}
-        return outcome_of(experiment, **told)
+        return of_control(experiment, outcome_of(experiment, **told), broken)
 
     def stop(self) -> None:
         """Ask all processes to shut down gracefully; every experiment in progress ends as an error."""
@@ -252,6 +254,17 @@ class WorkerPool:
                 return self._judge.ask(recorded, self._run_s)
             except DiedError:
                 return self._judge.ask(recorded, self._run_s)
+
+
+def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) -> Outcome:
+    """The outcome of a control by a defect: as expected when the defect acted and broke its property."""
+    if not experiment.breaks or outcome.came in (Status.ERROR, Status.HUNG, Status.IMPOSSIBLE):
+        return outcome
+    if outcome.acted and experiment.breaks in broken:
+        return replace(outcome, came=Status.AS_EXPECTED, why="")
+    defect = " ".join(experiment.defects)
+    what = f"acted, and {experiment.breaks} is no anomaly" if outcome.acted else "never acted"
+    return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")
 
 
 def _line(source: IO[bytes], deadline: float | None) -> bytes | None:

@@ -284,7 +284,8 @@ cluster: {client_conf: {useV2WireProtocol: {vary: v2}}, bookie_conf: {a: {vary: 
 
 def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> None:
     text = PLAN.format(name="controlled", about="A plan.", more=CONTROLLED)
-    text = text.replace("{nothing: a test}", "[{version: 4.15.0}, {set: {wide: true}}]")
+    controls = "[{version: 4.15.0}, {set: {wide: true}}, {defect: add-not-stored, property: durability}]"
+    text = text.replace("{nothing: a test}", controls)
     broken = (
         "[{breaks: {property: order, versions: '==4.15.0'}}, {breaks: {property: lac}, only: {wide: true}}]"
     )
@@ -292,11 +293,12 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     units = stated_units(root=root, only=["try/controlled"])
     own, controls = units[: 2 * 2 * 3], units[2 * 2 * 3 :]
     assert {(unit.version, len(unit.settings)) for unit in own} == {("4.18.0", 1)}
-    assert {(unit.mode, unit.version, unit.settings[1:]) for unit in controls} == {
-        ("journal", "4.15.0", ()),
-        ("journal", "4.18.0", (("wide", "true"),)),
+    assert {(unit.mode, unit.version, unit.settings[1:], unit.defects) for unit in controls} == {
+        ("journal", "4.15.0", (), ()),
+        ("journal", "4.18.0", (("wide", "true"),), ()),
+        ("protected", "4.18.0", (), ("add-not-stored",)),
     }
-    assert len(controls) == 2 * 3
+    assert len(controls) == 3 * 3
     newer = stated_units(root=root, only=["try/controlled"], versions=["4.17.3"])
     assert {unit.version for unit in newer} == {"4.17.3"}
     rows = rows_of((unit, stated(unit)) for unit in units if unit.version == "4.18.0")
@@ -304,6 +306,7 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     assert list(control_lines([plan], scenarios.counted(rows))) == [
         "control, try/controlled: BookKeeper 4.15.0, not run",
         "control, try/controlled: wide=true, 3 of 3 as expected",
+        "control of durability, try/controlled: defect=add-not-stored, 3 of 3 as expected",
     ]
 
 

@@ -24,7 +24,7 @@ from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, unfinished
-from harness.experiments.workers import DiedError, HungError, WorkerPool
+from harness.experiments.workers import DiedError, HungError, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import UsageError
 
@@ -261,3 +261,24 @@ def test_what_becomes_of_a_worker_is_an_outcome(
         pool._recorders._idle.put(Scripted(answer))
     outcome = pool.carry_out(UNITS[0])
     assert (outcome.came, outcome.folder) == (came, folder)
+
+
+@pytest.mark.parametrize(
+    ("came", "broken", "acted", "status", "why"),
+    [
+        (Status.ANOMALY, ["durability", "order"], 3, Status.AS_EXPECTED, ""),
+        (Status.AS_EXPECTED, ["order"], 3, Status.AS_EXPECTED, ""),
+        (Status.ANOMALY, ["durability"], 3, Status.UNKNOWN, "acted, and order is no anomaly"),
+        (Status.ANOMALY, ["order"], 0, Status.UNKNOWN, "never acted"),
+        (Status.AS_EXPECTED, [], 0, Status.UNKNOWN, "never acted"),
+        (Status.ERROR, ["order"], 3, Status.ERROR, "so it is"),
+    ],
+)
+def test_a_control_by_a_defect_is_as_expected_when_it_acts_and_breaks_its_property(
+    came: Status, broken: list[str], acted: int, status: Status, why: str
+) -> None:
+    control = replace(UNITS[0], defects=("callbacks-out-of-order",), breaks="order")
+    outcome = outcome_of(control, came, why="so it is", acted=acted)
+    found = of_control(control, outcome, broken)
+    assert (found.came, why in found.why, bool(why) == bool(found.why)) == (status, True, True)
+    assert of_control(UNITS[0], outcome, broken) == outcome, "any other run says what it says"

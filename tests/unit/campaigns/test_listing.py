@@ -17,6 +17,7 @@ from harness.campaigns.page import page
 from harness.campaigns.summary import markdown
 from harness.experiments.experiment import digest_of
 from harness.experiments.outcomes import Status, outcome_of
+from harness.experiments.sensitivity import experiments_with
 from harness.preparing import with_changes
 from harness.vocabulary import loads, words
 from plans.campaign import Campaign, campaigns, load_campaign
@@ -125,6 +126,17 @@ def test_a_campaign_runs_controls_that_are_a_release_or_other_parameters(load: L
     ]
     units = units_of(load(f"name: mine\nruns: [{runs}]\n"), version="4.17.3", plans=NOWHERE)
     assert {unit.version for unit in units} == {"4.17.3"}
+
+
+def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(load: Load) -> None:
+    campaign = load("name: mine\nruns: [{scenarios: [protocol/order], rounds: 2}]\n")
+    units = [unit for unit in units_of(campaign, plans=NOWHERE) if unit.defects]
+    assert [(unit.mode, unit.rounds, unit.defects, unit.breaks) for unit in units] == [
+        ("unprotected", 1, ("callbacks-out-of-order",), "order"),
+        ("unprotected", 1, ("lac-goes-back",), "lac"),
+    ]
+    assert not experiments_with(units, ["lac-goes-back"]), "a control is no run to seed another defect in"
+    assert not [one for one in units_of(campaign, version="4.14.7", plans=NOWHERE) if one.defects]
 
 
 @given(st.integers(1, 9))

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from plans.controls import effect
+from plans.defects import ordered
 from plans.expectations import Breaks
 from plans.load import find, load, scenarios
 from plans.models import Plan
 from plans.resolve import from_json, resolve
 from plans.schema import json_schema
 from plans.tree import step_tree
+from plans.versions import within
 
 vocabulary = pytest.importorskip("harness.vocabulary")
 DEFAULT_VERSION = pytest.importorskip("cluster.versions").DEFAULT_VERSION
@@ -43,6 +45,8 @@ def test_each_control_breaks_something_on_the_release_that_is_run(name: str) -> 
         if control.settings is not None:
             other = scenario(name, **control.settings)
             assert any(effect(other, control, mode, version) for mode in other.modes), control
+        elif control.defect is not None:
+            assert within(version, ordered(control.defect).releases), control
         elif control.nothing is None:
             shown = [effect(plan, control, mode, version) for mode in plan.modes]
             assert all(shown) if control.step else any(shown), control
