@@ -40,12 +40,16 @@ class Matrix(Params):
 
     quorums: tuple[Annotated[str, AfterValidator(_quorums)], ...] = Field(min_length=1)
     lost: tuple[Annotated[int, Field(ge=1, le=_MOST)], ...] = Field(min_length=1)
-    loss: tuple[Literal["process", "power"], ...] = ("process",)
+    loss: tuple[Literal["process", "power", "disks"], ...] = ("process",)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: ``lost`` of the bookies that hold a ledger's entries are lost, at one level."""
+    """One cell: ``lost`` of the bookies that hold a ledger's entries are lost, at one level.
+
+    A ``process``, the ``power`` of its machine, or its ``disks``: then it comes back empty, and its cookie
+    is nowhere.
+    """
 
     quorums: Quorums
     lost: int
@@ -73,11 +77,12 @@ def kept(cell: Cell, mode: str) -> Kept:
     believes QC = (WQ - AQ) + 1 denials: WQ - AQ bookies that never had the entries and one bookie that lost
     them are enough, unless a bookie that has them answers first (*Closing Ledgers Safely*). In protected mode
     such a bookie answers "unknown", and a ledger can be closed while QC others know (BP-46, "A note on
-    Quorums").
+    Quorums"). With its disks and its cookie a bookie loses the journal too, and what would tell it that it
+    has lost anything ("A note on cookies").
     """
-    if mode == "journal":
+    if mode == "journal" and cell.loss != "disks":
         return "all"
-    if mode == "protected":
+    if mode == "protected" and cell.loss != "disks":
         return "all" if cell.lost < cell.quorums.ack else "refused"
     return "perhaps" if cell.lost < cell.quorums.ack else "none"
 
@@ -93,7 +98,7 @@ def plan_of(cell: Cell) -> dict[str, Any]:
         "about": f"{ENTRIES} entries on {shape.ack} of {shape.write} bookies; {cell.lost} of these are lost.",
         "cluster": {
             "bookies": shape.ensemble,
-            "loss": cell.loss,
+            "loss": "power" if cell.loss == "power" else "process",
             # No flush between the adds and the loss, which would save the entries.
             "bookie_conf": {"flushInterval": 3600000},
             "client_conf": {
@@ -120,8 +125,10 @@ def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[dict[str
     for bookie in bookies[shape.ack :]:
         yield {"cut": {"from": "writer", "to": bookie}}
     yield {"append": {"client": "writer", "ledger": "main", "entries": ENTRIES}}
-    for step in ("kill", "start"):
-        yield from ({step: {"target": bookie}} for bookie in lost)
+    yield from ({"kill": {"target": bookie}} for bookie in lost)
+    if cell.loss == "disks":
+        yield from ({"wipe": {"target": bookie, "cookie": "remove_everywhere"}} for bookie in lost)
+    yield from ({"start": {"target": bookie}} for bookie in lost)
     for bookie in lost:
         yield {"wait_for": {"condition": "known", "client": "recoverer", "target": bookie}}
     yield {"recover": {"client": "recoverer", "ledger": "main", "timeout_s": 30}, "outcome": "any"}

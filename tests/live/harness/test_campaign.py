@@ -50,6 +50,22 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
     assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
 
 
+def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
+    fencepost: Callable[..., Fencepost], tmp_path: Path
+) -> None:
+    file = tmp_path / "controlled.yaml"
+    runs = "{scenarios: [protocol/order], modes: [unprotected], rounds: 1}"
+    file.write_text(f"name: controlled\nruns: [{runs}]\n", encoding="utf-8")
+    campaign = fencepost("campaign", str(file))
+    code, text = campaign.finish()
+    assert (code, "3 of 3 runs as expected" in text) == (0, True), text
+    (stored,) = campaign.results.glob("campaigns/controlled/*/campaign.json")
+    done = json.loads(stored.read_text())["done"].values()
+    acted = {one["name"].partition("defect=")[2]: one["acted"] > 0 for one in done}
+    assert acted == {"": False, "callbacks-out-of-order #1": True, "lac-goes-back #1": True}
+    campaign.assert_nothing_left()
+
+
 @pytest.mark.parametrize("name", quick_and_long(["gate", "nightly"], ["nightly"]))
 def test_one_run_of_a_campaign_that_is_shipped_writes_its_files(
     name: str, fencepost: Callable[..., Fencepost], tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,9 +35,11 @@ def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[
     denied = never + cell.lost >= quorums.coverage
     assert denied
     assert kept(cell, "unprotected") == ("perhaps" if have else "none")
+    empty = replace(cell, loss="disks")  # nobody knows, so nobody answers "unknown"
+    assert {kept(empty, mode) for mode in MODES} == {kept(cell, "unprotected")}
 
 
-SMALL = list(cells(Matrix(quorums=("2/2/1", "3/3/2", "4/4/3"), lost=(1, 2, 3))))
+SMALL = list(cells(Matrix(quorums=("2/2/1", "3/3/2", "4/4/3"), lost=(1, 2, 3), loss=("process", "disks"))))
 
 
 @pytest.mark.parametrize("cell", SMALL, ids=lambda one: one.name)
@@ -44,7 +47,9 @@ def test_every_plan_loads_and_loses_what_its_cell_says(cell: Cell, tmp_path: Pat
     file = tmp_path / "plan.yaml"
     file.write_text(plan_text(plan_of(cell)))
     plan = load(file, words(), workloads=loads())
-    assert [step.name for step in plan.steps].count("kill") == cell.lost
+    names = [step.name for step in plan.steps]
+    assert names.count("kill") == cell.lost
+    assert names.count("wipe") == (cell.lost if cell.loss == "disks" else 0)
     assert plan.cluster.bookies == cell.quorums.ensemble
 
 
