@@ -99,23 +99,6 @@ def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
     return known[name]
 
 
-def defect_row(one: Defect) -> str:
-    """Its row in the table of ``docs/seeded-defects.md``."""
-    setting = f"`{one.trigger}`" if one.trigger else ""
-    return _row(one, f"{one.promise} ({one.document}, {one.section})", setting)
-
-
-def cure_row(one: Defect) -> str:
-    """Its row in the table of ``docs/cures.md``."""
-    return _row(one, ", ".join(f"[{name}](findings/{name}.md)" for name in one.findings))
-
-
-def _row(one: Defect, reason: str, *more: str) -> str:
-    place = f"`{one.type.rpartition('.')[2]}#{one.method}`"
-    cells = (f"`{one.name}`", one.title, reason, place, ", ".join(one.processes), one.releases, *more)
-    return f"| {' | '.join(cells)} |"
-
-
 def assert_once(orders: Iterable[str]) -> None:
     """``ValueError`` when two orders name the same defect or cure."""
     names = [order.partition(",")[0] for order in orders]

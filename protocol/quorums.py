@@ -71,12 +71,6 @@ def fragment_of(fragments: Sequence[Fragment], entry: int) -> Fragment:
     return found
 
 
-def bookies_of(fragments: Sequence[Fragment], quorums: Quorums, entry: int) -> tuple[str, ...]:
-    """The bookies that must store ``entry``, in write-set order."""
-    bookies = fragment_of(fragments, entry).bookies
-    return tuple(bookies[i] for i in quorums.write_set(entry))
-
-
 def fenced(known: Collection[int], quorums: Quorums) -> bool:
     """Whether fencing answers from ``known`` ensemble positions suffice.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plans.defects import PROCESSES, cure_row, cures, defect_row, defects, ordered, without_process
+from plans.defects import PROCESSES, Defect, cures, defects, ordered, without_process
 from plans.models import ClusterSpec
 from plans.versions import within
 
@@ -39,6 +39,21 @@ def rows(page: str, heading: str) -> list[str]:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     part = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return [row for row in part.splitlines() if row.startswith("| `")]
+
+
+def defect_row(one: Defect) -> str:
+    setting = f"`{one.trigger}`" if one.trigger else ""
+    return _row(one, f"{one.promise} ({one.document}, {one.section})", setting)
+
+
+def cure_row(one: Defect) -> str:
+    return _row(one, ", ".join(f"[{name}](findings/{name}.md)" for name in one.findings))
+
+
+def _row(one: Defect, reason: str, *more: str) -> str:
+    place = f"`{one.type.rpartition('.')[2]}#{one.method}`"
+    cells = (f"`{one.name}`", one.title, reason, place, ", ".join(one.processes), one.releases, *more)
+    return f"| {' | '.join(cells)} |"
 
 
 def test_the_pages_have_the_row_of_every_defect_and_cure_and_no_other() -> None:
