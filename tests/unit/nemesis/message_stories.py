@@ -156,8 +156,8 @@ class MessageStories:
     def test_links_that_understand_no_messages_and_those_of_the_observer_are_refused(
         self, active: Active, lines: Lines
     ) -> None:
-        observed = FAULTS["drop"].params(**{"from": "observer", "to": "b1"})
-        assert active.refusal("drop", observed) == "links of the observer are never faulted"
-        gone = FAULTS["drop"].params(**{"from": "writer", "to": "b9"})
-        assert active.refusal("drop", gone) == "there is no link writer-b9"
+        observed = FAULTS["drop"](**{"from": "observer", "to": "b1"})
+        assert active.refusal(observed) == "links of the observer are never faulted"
+        gone = FAULTS["drop"](**{"from": "writer", "to": "b9"})
+        assert active.refusal(gone) == "there is no link writer-b9"
         assert lines == []
