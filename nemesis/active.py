@@ -58,16 +58,12 @@ class Active:
         with self._lock:
             return list(self._faults)
 
-    def refusal(self, fault: Fault) -> str | None:
-        """Why this fault cannot be injected now (not available, or its target has a fault), or None."""
-        return self._unavailable(fault) or self._taken(fault, fault.claims(self._cluster))
-
     def inject(self, fault: Fault) -> InForce:
         """Inject one fault and confirm that it took effect; it stays in force until healed.
 
         A fault that waits for a trigger is confirmed later (:meth:`acted`, :meth:`heal`).
-        ``UsageError`` when it is refused (see :meth:`refusal`). ``FaultError`` when it failed or
-        was not confirmed; it is healed then, or stays in force when even that failed.
+        ``UsageError`` when it is refused: it is not available, or its target has a fault. ``FaultError``
+        when it failed or was not confirmed; it is healed then, or stays in force when even that failed.
         """
         entry = self._enter(fault)
         context = entry.context
@@ -154,33 +150,27 @@ class Active:
     def __exit__(self, *_: object) -> None:
         self.heal()
 
-    def _unavailable(self, fault: Fault) -> str | None:
-        try:
-            return fault.available(self._cluster)
-        except UsageError as error:
-            return str(error)
-
-    def _taken(self, fault: Fault, claims: frozenset[str]) -> str | None:
+    def _assert_free(self, fault: Fault, claims: frozenset[str]) -> None:
         name = given_name(fault)
         for other in self._faults:
             if name is not None and other.name == name:
-                return f"{other} has the name {name!r} already (fault {other.number})"
+                raise UsageError(f"{other} has the name {name!r} already (fault {other.number})")
             shared = sorted(claims & other.claims)
             if shared and other.fault.kind not in fault.supersedes:
-                return f"{shared[0]} is under {other} already (fault {other.number})"
-        return None
+                raise UsageError(f"{shared[0]} is under {other} already (fault {other.number})")
 
     def _enter(self, fault: Fault) -> InForce:
-        reason = self._unavailable(fault)
-        claims = frozenset() if reason else fault.claims(self._cluster)
-        with self._lock:
-            reason = reason or self._taken(fault, claims)
-            if reason:
-                raise UsageError(f"{fault} cannot be injected: {reason}")
-            self._numbered += 1
-            context = FaultContext(self._cluster, self._numbered, self._ledger, self._random)
-            entry = InForce(fault, context, claims)
-            self._faults.append(entry)
+        try:
+            fault.assert_available(self._cluster)
+            claims = fault.claims(self._cluster)
+            with self._lock:
+                self._assert_free(fault, claims)
+                self._numbered += 1
+                context = FaultContext(self._cluster, self._numbered, self._ledger, self._random)
+                entry = InForce(fault, context, claims)
+                self._faults.append(entry)
+        except UsageError as error:
+            raise UsageError(f"{fault} cannot be injected: {error}") from error
         return entry
 
     def _supersede(self, entry: InForce) -> None:

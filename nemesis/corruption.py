@@ -16,11 +16,11 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from cluster.interface import Bookie, Cluster
+from cluster.interface import Bookie, Cluster, ProcessState
 from nemesis.registry import BookieFault, FaultContext, Proof, register
-from nemesis.storage import Part, Tampering, files_below, folders, unreachable
+from nemesis.storage import Part, Tampering, assert_down, files_below, folders
 from plans.names import GivenFault
-from protocol.errors import FaultError
+from protocol.errors import FaultError, UsageError
 
 _WHERE: Mapping[str, tuple[Part, Sequence[str]]] = {
     "entry_log": ("ledgers", ("*.log",)),
@@ -57,12 +57,11 @@ class Corrupt(BookieFault, Tampering):
             raise ValueError("`roll_back`, and nothing else, takes `to`, the name of a snapshot")
         return self
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         bookie = cluster.bookie(self.target)
-        if refusal := unreachable(bookie):
-            return refusal
-        known = self.to is None or self.to in bookie.snapshots()
-        return None if known else f"{self.target} has no snapshot {self.to!r}"
+        assert_down(bookie)
+        if self.to is not None and self.to not in bookie.snapshots():
+            raise UsageError(f"{self.target} has no snapshot {self.to!r}")
 
     def inject(self, context: FaultContext) -> Proof:
         bookie = context.cluster.bookie(self.target)
@@ -83,7 +82,7 @@ class Corrupt(BookieFault, Tampering):
             raise FaultError(f"no file of {self.target}'s {self.what} is another than before")
         now = self._sums(bookie)
         wrong = [name for name, sums in changed.items() if now.get(name) != sums["after"]]
-        if wrong or unreachable(bookie):
+        if wrong or bookie.state is not ProcessState.DOWN:
             raise FaultError(f"{self.target} was started meanwhile, or {', '.join(wrong)} changed again")
         return {"files": len(changed)}
 

@@ -49,9 +49,8 @@ class DiskFault(BookieFault):
     def unavailable_reason(cls) -> str | None:
         return unavailable_reason()
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         self.disks(cluster)
-        return None
 
     @property
     def occupies(self) -> frozenset[str]:

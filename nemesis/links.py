@@ -73,12 +73,13 @@ class LinksFault(Fault):
     def took(self, state: LinkState) -> bool:
         """Whether a link in that state shows the fault."""
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         pairs = self.pairs(cluster.links)
         if not pairs:
-            return f"{self.target_name} has no links that may be faulted"
+            raise UsageError(f"{self.target_name} has no links that may be faulted")
         waiting = [pair for pair in pairs if self._waits_for_receivers(cluster.links, pair)]
-        return _paused_end(waiting, cluster)
+        if reason := _paused_end(waiting, cluster):
+            raise UsageError(reason)
 
     def pairs(self, links: Links) -> Sequence[Pair]:
         """Its links."""
@@ -128,8 +129,9 @@ class LinksFault(Fault):
 class LinkFault(Link, LinksFault):
     """A fault of one link."""
 
-    def available(self, cluster: Cluster) -> str | None:
-        return no_such_link(self.pair, cluster.links) or super().available(cluster)
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link(self.pair, cluster.links)
+        super().assert_available(cluster)
 
     def hits(self, pair: Pair) -> bool:
         return pair == self.pair
@@ -230,13 +232,12 @@ class Isolate(LinksFault):
         return state.cut if self.by == "cut" else set(state.held) == set(Way.BOTH.each)
 
 
-def no_such_link(pair: Pair, links: Links) -> str | None:
-    """Why no fault can hit this link (it is the observer's, or does not exist), or None."""
+def assert_link(pair: Pair, links: Links) -> None:
+    """Raise ``UsageError`` if no fault can hit this link: it is the observer's, or does not exist."""
     if pair[0] == OBSERVER:
-        return "links of the observer are never faulted"
+        raise UsageError("links of the observer are never faulted")
     if pair not in links.pairs():
-        return f"there is no link {link_name(*pair)}"
-    return None
+        raise UsageError(f"there is no link {link_name(*pair)}")
 
 
 def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:

@@ -17,11 +17,11 @@ from cluster.interface import Cluster
 from cluster.messages import Action, Rule, RuleState, Way
 from evidence.codes import Status
 from nemesis.criteria import Criteria, KindName, StatusName, given_criteria
-from nemesis.links import Silence, no_such_link
+from nemesis.links import Silence, assert_link
 from nemesis.registry import CountingFault, FaultContext, Proof, register
 from plans.names import PLACEHOLDERS, BookieName, DestinationName
 from protocol.addresses import is_bookie
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, UsageError
 
 _SEED_BITS = 63
 _MOST_DELAY_MS = 3_600_000
@@ -30,11 +30,10 @@ _MOST_DELAY_MS = 3_600_000
 class MessageFault(Criteria, CountingFault):
     """A rule on messages of one link; its kind is the rule's action."""
 
-    def available(self, cluster: Cluster) -> str | None:
-        if refusal := no_such_link(self.pair, cluster.links):
-            return refusal
-        known = cluster.links.filters(*self.pair)
-        return None if known else f"{self.target_name} understands no messages on this backend"
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link(self.pair, cluster.links)
+        if not cluster.links.filters(*self.pair):
+            raise UsageError(f"{self.target_name} understands no messages on this backend")
 
     @property
     def waits(self) -> bool:
@@ -151,8 +150,11 @@ class Hold(MessageFault):
     def _silence(self) -> Silence:
         return Silence.model_construct(source=self.source, destination=self.destination, way=self.way)
 
-    def available(self, cluster: Cluster) -> str | None:
-        return self._silence.available(cluster) if self.whole else super().available(cluster)
+    def assert_available(self, cluster: Cluster) -> None:
+        if self.whole:
+            self._silence.assert_available(cluster)
+        else:
+            super().assert_available(cluster)
 
     def claims(self, cluster: Cluster) -> frozenset[str]:
         return self._silence.claims(cluster) if self.whole else super().claims(cluster)

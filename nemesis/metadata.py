@@ -16,7 +16,7 @@ from nemesis.registry import FaultContext, HealOrder, Proof, register
 from nemesis.storage import Tampering
 from plans.names import GivenFault
 from protocol.addresses import ZOOKEEPER
-from protocol.errors import FaultError
+from protocol.errors import FaultError, UsageError
 
 
 class Exchange(Tampering):
@@ -33,11 +33,12 @@ class Exchange(Tampering):
     def target_name(self) -> str:
         return ZOOKEEPER
 
-    def available(self, cluster: Cluster) -> str | None:
-        store = cluster.zookeeper
-        if store.state is ProcessState.DOWN:
-            return None
-        return f"{ZOOKEEPER} is {store.state}, and its content is its own until it is down: kill it first"
+    def assert_available(self, cluster: Cluster) -> None:
+        state = cluster.zookeeper.state
+        if state is not ProcessState.DOWN:
+            raise UsageError(
+                f"{ZOOKEEPER} is {state}, and its content is its own until it is down: kill it first"
+            )
 
     def inject(self, context: FaultContext) -> Proof:
         store = context.cluster.zookeeper
@@ -84,11 +85,10 @@ class RestoreMetadata(Exchange):
     about = "restore a snapshot of the stopped ZooKeeper: metadata goes back in time"
     to: GivenFault
 
-    def available(self, cluster: Cluster) -> str | None:
-        if reason := super().available(cluster):
-            return reason
-        known = self.to in cluster.zookeeper.snapshots()
-        return None if known else f"{ZOOKEEPER} has no snapshot {self.to!r}"
+    def assert_available(self, cluster: Cluster) -> None:
+        super().assert_available(cluster)
+        if self.to not in cluster.zookeeper.snapshots():
+            raise UsageError(f"{ZOOKEEPER} has no snapshot {self.to!r}")
 
     def put_back(self, store: ZooKeeper) -> Mapping[str, Any]:
         return store.put_back(self.to)

@@ -23,11 +23,9 @@ class NetworkFault(ProcessFault):
 
     heal_order: ClassVar[HealOrder] = HealOrder.LINKS
 
-    def available(self, cluster: Cluster) -> str | None:
-        if reason := super().available(cluster):
-            return reason
+    def assert_available(self, cluster: Cluster) -> None:
+        super().assert_available(cluster)
         _networks(cluster)
-        return None
 
     def await_running(self, cluster: Cluster) -> None:
         """Wait until the process is ready again, if it runs."""
@@ -73,8 +71,10 @@ class Blackhole(NetworkFault):
         """The directions in which packets are dropped, in the kernel."""
         return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
 
-    def available(self, cluster: Cluster) -> str | None:
-        return super().available(cluster) or _networks(cluster).lacks_for_dropping()
+    def assert_available(self, cluster: Cluster) -> None:
+        super().assert_available(cluster)
+        if reason := _networks(cluster).lacks_for_dropping():
+            raise UsageError(reason)
 
     def inject(self, context: FaultContext) -> Proof:
         _networks(context.cluster).drop_packets(self.target, self.ways())

@@ -25,7 +25,7 @@ from nemesis.disks import disks_of, stop_slowing
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
-from protocol.errors import FaultError, FencepostError
+from protocol.errors import FaultError, FencepostError, UsageError
 
 Pair = tuple[str, str]
 _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synced=True, unsynced=True)}
@@ -47,12 +47,11 @@ class PowerLoss(BookiesFault):
     def unavailable_reason(cls) -> str | None:
         return unavailable_reason()
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         for bookie in self._bookies(cluster):
             disks_of(bookie, self.disk)
             if bookie.state is ProcessState.DOWN:
-                return f"{bookie.name} is down already"
-        return None
+                raise UsageError(f"{bookie.name} is down already")
 
     @property
     def takes_down(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from nemesis.registry import Fault, FaultContext, HealOrder, Proof, register
 from nemesis.starting import restart
 from plans.names import ServerName
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
-from protocol.errors import FaultError, UnplannedDeathError
+from protocol.errors import FaultError, UnplannedDeathError, UsageError
 
 READY_TIMEOUT_S = 120.0
 
@@ -25,11 +25,10 @@ class ProcessFault(Fault):
     target: ServerName
     ready_timeout_s: float = Field(default=READY_TIMEOUT_S, gt=0)
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         if self.target in (OBSERVER, PROXY):
-            return f"the {self.target} is never hit, the run's own record depends on it"
+            raise UsageError(f"the {self.target} is never hit, the run's own record depends on it")
         cluster.process(self.target)
-        return None
 
     @property
     def target_name(self) -> str:

@@ -102,8 +102,8 @@ class Fault(Params, ABC):
         return False
 
     @abstractmethod
-    def available(self, cluster: Cluster) -> str | None:
-        """Why this fault cannot be injected here, or None when it can; a ``UsageError`` is a reason, too."""
+    def assert_available(self, cluster: Cluster) -> None:
+        """Raise ``UsageError`` with the reason if it cannot be injected here."""
 
     @abstractmethod
     def inject(self, context: FaultContext) -> Proof:

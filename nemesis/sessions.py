@@ -13,10 +13,10 @@ from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
 from cluster.waiting import wait_until
-from nemesis.links import no_such_link
+from nemesis.links import assert_link
 from nemesis.registry import BookieFault, FaultContext, Proof, register
 from protocol.addresses import ZOOKEEPER, link_name
-from protocol.errors import FaultError, NotReadyError
+from protocol.errors import FaultError, NotReadyError, UsageError
 
 
 @register
@@ -28,12 +28,10 @@ class Expire(BookieFault):
     timeout_s: float = Field(default=60, gt=0)
     ready_timeout_s: float = Field(default=120, gt=0)
 
-    def available(self, cluster: Cluster) -> str | None:
-        if refusal := no_such_link((self.target, ZOOKEEPER), cluster.links):
-            return refusal
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link((self.target, ZOOKEEPER), cluster.links)
         if self.target not in cluster.metadata.registered():
-            return f"{self.target} is not registered, so it has no session that could expire"
-        return None
+            raise UsageError(f"{self.target} is not registered, so it has no session that could expire")
 
     @property
     def occupies(self) -> frozenset[str]:

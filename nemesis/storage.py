@@ -16,7 +16,7 @@ from pydantic import model_validator
 from cluster.interface import Bookie, Cluster, Metadata, ProcessState
 from nemesis.registry import BookieFault, Fault, FaultContext, HealOrder, Proof, register
 from plans.settings import of_index, of_journal
-from protocol.errors import FaultError
+from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]
 
@@ -58,13 +58,11 @@ class Wipe(BookieFault, Tampering):
             )
         return self
 
-    def available(self, cluster: Cluster) -> str | None:
+    def assert_available(self, cluster: Cluster) -> None:
         bookie = cluster.bookie(self.target)
-        if reason := unreachable(bookie):
-            return reason
+        assert_down(bookie)
         if self.what == "index" and self.cookie != "keep" and not any(map(of_index, bookie.places())):
-            return f"the index of {self.target} has no directory of its own, and so no cookie"
-        return None
+            raise UsageError(f"the index of {self.target} has no directory of its own, and so no cookie")
 
     def inject(self, context: FaultContext) -> Proof:
         """The folders stay, like a newly mounted empty disk."""
@@ -115,13 +113,13 @@ class Wipe(BookieFault, Tampering):
         return True
 
 
-def unreachable(bookie: Bookie) -> str | None:
-    """Why the files of a bookie cannot be changed now, or None when they can."""
-    if bookie.state is ProcessState.DOWN:
-        return None
-    return (
-        f"{bookie.name} is {bookie.state}, and its files are its own until it is down: kill or stop it first"
-    )
+def assert_down(bookie: Bookie) -> None:
+    """Raise ``UsageError`` if a bookie runs, so that its files cannot be changed now."""
+    if bookie.state is not ProcessState.DOWN:
+        raise UsageError(
+            f"{bookie.name} is {bookie.state}, and its files are its own until it is down: "
+            "kill or stop it first"
+        )
 
 
 def folders(places: Mapping[str, Path], what: Part) -> Iterator[Path]:

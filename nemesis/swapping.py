@@ -15,9 +15,9 @@ from pydantic import Field
 
 from cluster.interface import Bookie, Cluster, ProcessState
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
-from nemesis.storage import files_below, unreachable
+from nemesis.storage import assert_down, files_below
 from plans.names import BookieName
-from protocol.errors import FaultError
+from protocol.errors import FaultError, UsageError
 
 _ASIDE = ".swapped"
 """A folder on one of the two disks, for what is moved first."""
@@ -33,14 +33,12 @@ class SwapDisks(BookiesFault):
     targets: tuple[BookieName, ...] = Field(min_length=2, max_length=2)
     ready_timeout_s: float = Field(default=120, gt=0)
 
-    def available(self, cluster: Cluster) -> str | None:
-        bookies = self._bookies(cluster)
-        if reasons := [reason for bookie in bookies if (reason := unreachable(bookie))]:
-            return reasons[0]
-        one, other = bookies
+    def assert_available(self, cluster: Cluster) -> None:
+        one, other = self._bookies(cluster)
+        assert_down(one)
+        assert_down(other)
         if one.places().keys() != other.places().keys():
-            return f"{' and '.join(self.targets)} have different directories"
-        return None
+            raise UsageError(f"{' and '.join(self.targets)} have different directories")
 
     def inject(self, context: FaultContext) -> Proof:
         """Everything that is stored changes places, cookies included."""

@@ -11,7 +11,6 @@ import pytest
 
 from cluster.interface import ProcessState
 from nemesis.active import Active
-from nemesis.registry import FAULTS
 from protocol.errors import EvidenceError, FaultError, LinkError, NotReadyError, UsageError
 from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
 
@@ -39,10 +38,10 @@ def test_a_link_has_one_fault_at_a_time(cluster: Any, active: Active, lines: Lin
         inject(active, "hold", **WRITER_B2)
     with pytest.raises(UsageError, match="isolate b2 cannot be injected: writer-b2 is under cut"):
         inject(active, "isolate", target="b2")
-    refusal = active.refusal(FAULTS["slow"](**WRITER_B2, latency_ms=1))
-    assert refusal is not None and "writer-b2 is under cut" in refusal
-    assert active.refusal(FAULTS["cut"](**{"from": "writer", "to": "b3"})) is None
+    with pytest.raises(UsageError, match="writer-b2 is under cut"):
+        inject(active, "slow", **WRITER_B2, latency_ms=1)
     assert len({line["fault"] for line in lines}) == 1
+    inject(active, "cut", **{"from": "writer", "to": "b3"})
 
 
 def test_a_healed_thing_may_be_hit_again(active: Active, lines: Lines) -> None:
