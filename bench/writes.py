@@ -15,7 +15,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from bench.turns import ENTRY_BYTES, HEAP_MB, PATIENCE_S, turn
-from cluster.interface import CanTellCheckpoints
 from cluster.local.backend import LocalBackend
 from cluster.servers.cluster import RunningCluster
 from cluster.servers.process import OwnedProcess
@@ -81,8 +80,7 @@ def _written_per_byte(
 
 def _await_checkpoints(cluster: RunningCluster) -> None:
     for name, bookie in cluster.bookies.items():
-        assert isinstance(bookie, CanTellCheckpoints)  # noqa: S101 - a local cluster's bookies can
-        ended = checkpoints_ended(bookie, name)
+        ended = checkpoints_ended(bookie)
         wait_until(ended, _CHECKPOINTS_TIMEOUT_S, f"checkpoints of {name}")
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -76,15 +76,14 @@ def _measured() -> dict[tuple[str, str, str], int]:
 
 def _faults(_: Path) -> Iterator[str]:
     from harness.vocabulary import words
-    from nemesis.registry import FAULTS, NeedsMachine
+    from nemesis.registry import FAULTS
 
     words()
     rows = []
     for name, fault in sorted(FAULTS.items()):
-        any_fault: Any = fault
-        reason = any_fault.unavailable_reason() if isinstance(any_fault, NeedsMachine) else None
+        reason = fault.unavailable_reason()
         here = f" (not on this machine: {reason})" if reason else ""
-        rows.append((name, f"{fault.about} ({', '.join(_keys(fault.params))}){here}"))
+        rows.append((name, f"{fault.about} ({', '.join(_keys(fault))}){here}"))
     yield from _columns(rows)
 
 

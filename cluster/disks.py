@@ -1,21 +1,15 @@
 """Dedicated file systems of bookies: their operations, and whether this machine supports them.
 
-The powers of such a disk are protocols, like the powers in :mod:`cluster.interface`; the backend
-decides how to create one. Inspects the machine, mounts nothing.
+The backend decides how to create one. Inspects the machine, mounts nothing.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
-
-from cluster.interface import Process
-from plans.names import EVERY_DISK
-from protocol.errors import UsageError
+from typing import Protocol
 
 SYSTEM_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 KINDS = ("ext4", "xfs")
@@ -78,27 +72,6 @@ class Disk(Protocol):
         Returns what it held of the two probe files right after the mount.
         """
         ...
-
-
-@runtime_checkable
-class HasDisks(Protocol):
-    """Keeps its files on dedicated file systems."""
-
-    def disks(self) -> Mapping[str, Disk]:
-        """Its disks by name; empty when the plan gave it none."""
-        ...
-
-
-def disks_of(process: Process, disk: str) -> dict[str, Disk]:
-    """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""
-    found = dict(process.disks()) if isinstance(process, HasDisks) else {}
-    if not found:
-        raise UsageError(f"{process.name} has no dedicated disk", remedy="write `disks: {}` under `cluster`")
-    if disk == EVERY_DISK:
-        return found
-    if disk not in found:
-        raise UsageError(f"{process.name} has no disk {disk!r}; it has {', '.join(found)}")
-    return {disk: found[disk]}
 
 
 def unavailable_reason(kind: str = "ext4") -> str | None:

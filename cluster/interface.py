@@ -1,19 +1,20 @@
-"""The interface of a cluster: servers, clients, links, and their optional powers.
+"""The interface of a cluster: servers, clients, links, metadata, networks.
 
-A backend implements these protocols; a fault checks with ``isinstance`` whether a server has the
-power it needs. All methods are blocking and thread-safe, and raise the errors of
-:mod:`protocol.errors`. Independent of how a server is made.
+A backend implements these protocols; only networks of processes are not in every backend. All methods
+are blocking and thread-safe, and raise the errors of :mod:`protocol.errors`. Independent of how a server
+is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from cluster.disks import Disk
 from cluster.messages import Rule, RuleState
 from cluster.messages import Way as Way  # a word of this interface
 from protocol.metadata import LedgerMetadata
@@ -38,6 +39,21 @@ class Exit:
     code: int | None
     signal: int | None
     at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A boot that ended although the harness did not stop it, and the lines of its log that say why."""
+
+    ended: Exit
+    told: tuple[str, ...]
+
+    def __str__(self) -> str:
+        how = (
+            f"signal {self.ended.signal}" if self.ended.signal is not None else f"exit code {self.ended.code}"
+        )
+        why = self.told[0][:_TOLD_CHARACTERS] if self.told else "(its log says nothing)"
+        return f"{self.ended.server} (boot {self.ended.boot}) refused with {how}: {why}"
 
 
 class Process(Protocol):
@@ -69,117 +85,24 @@ class Process(Protocol):
         """Climb the readiness ladder to its last rung; ``NotReadyError`` names the rung it stopped at."""
         ...
 
-
-@runtime_checkable
-class CanKill(Protocol):
-    """Can be ended with SIGKILL."""
-
     def kill(self) -> Exit:
-        """End it at once and return when it is reaped."""
+        """End it at once (SIGKILL) and return when it is reaped."""
         ...
-
-
-@runtime_checkable
-class CanStop(Protocol):
-    """Supports a graceful shutdown (SIGTERM)."""
 
     def stop(self, timeout_s: float = 30) -> Exit:
-        """Ask it to end and return when it is reaped; ``ServerError`` when it does not."""
+        """Ask it to end (SIGTERM) and return when it is reaped; ``ServerError`` when it does not."""
         ...
 
-
-@runtime_checkable
-class CanPause(Protocol):
-    """Can be paused and resumed (SIGSTOP, SIGCONT)."""
-
     def pause(self) -> None:
-        """Suspend it; returns when the kernel reports every thread stopped."""
+        """Suspend it (SIGSTOP); returns when the kernel reports every thread stopped."""
         ...
 
     def resume(self) -> None:
-        """Continue the paused process."""
+        """Continue the paused process (SIGCONT)."""
         ...
-
-
-@runtime_checkable
-class CanTellCheckpoints(Protocol):
-    """Reports when it last wrote its journal's mark, which ends a bookie's checkpoint."""
-
-    def marked_ns(self) -> int:
-        """Time of the last mark, by the clock of its file system; 0 before the first."""
-        ...
-
-
-@runtime_checkable
-class HasFiles(Protocol):
-    """Keeps its state in accessible files, above all while it is down."""
-
-    def places(self) -> Mapping[str, Path]:
-        """The folders by what they hold, as this process sees them: of a bookie ``journal``, ``ledgers``."""
-        ...
-
-
-@runtime_checkable
-class HasSnapshots(HasFiles, Protocol):
-    """Keeps copies of its files under names."""
-
-    def snapshot(self, name: str) -> Path:
-        """Copy its files as they are now; the copy's folder has one folder for each of its places."""
-        ...
-
-    def snapshots(self) -> Mapping[str, Path]:
-        """The copies by their names."""
-        ...
-
-
-@runtime_checkable
-class CanPutBack(HasSnapshots, Protocol):
-    """A metadata store whose content can be replaced while it is down; the replaced log is kept."""
-
-    def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
-        """Start again with the content of the snapshot ``to``, or with no content.
-
-        ``new_cluster`` adds the content of a new cluster. The store continues its transaction numbers, so
-        that its clients reconnect. Facts: ``life`` (from 2), ``zxid`` of the new content, ``from`` the last
-        transaction in it, ``last`` the last transaction before the end, as hexadecimal numbers.
-        """
-        ...
-
-
-@runtime_checkable
-class RecordsDisk(Protocol):
-    """Records what its disk held when it died uncleanly."""
-
-    def capture_disk(self) -> None:
-        """Copy its files now, while they are as its death left them; once for each death.
-
-        Called by the code that ends it, when the death is complete (a power loss: after the mount), and by
-        the code that changes its files while it is down, before the change. No effect while it runs.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A boot that ended although the harness did not stop it, and the lines of its log that say why."""
-
-    ended: Exit
-    told: tuple[str, ...]
-
-    def __str__(self) -> str:
-        how = (
-            f"signal {self.ended.signal}" if self.ended.signal is not None else f"exit code {self.ended.code}"
-        )
-        why = self.told[0][:_TOLD_CHARACTERS] if self.told else "(its log says nothing)"
-        return f"{self.ended.server} (boot {self.ended.boot}) refused with {how}: {why}"
-
-
-@runtime_checkable
-class CanRefuse(Protocol):
-    """Can be allowed to end on its own, while it boots or under a fault; that is then no unplanned death."""
 
     def allow_refusal(self) -> None:
-        """Let the next boot end on its own, until it is ready."""
+        """Let the next boot end on its own, until it is ready; that is then no unplanned death."""
         ...
 
     def allow_end(self) -> None:
@@ -190,10 +113,74 @@ class CanRefuse(Protocol):
         """How the present or last boot ended on its own; None while it runs or after an ordered stop."""
         ...
 
+    def session_ended(self) -> bool:
+        """Whether that boot shut itself down because its ZooKeeper session expired; no unplanned death."""
+        ...
+
+    def capture_disk(self) -> None:
+        """Copy a bookie's files now, while they are as its death left them; once for each unclean death.
+
+        Called by the code that ends it, when the death is complete (a power loss: after the mount), and by
+        the code that changes its files while it is down, before the change. No effect while it runs, nor on
+        other processes.
+        """
+        ...
+
+
+class Store(Process, Protocol):
+    """A server that keeps its state in files: a bookie, or ZooKeeper."""
+
+    def places(self) -> Mapping[str, Path]:
+        """The folders by what they hold, as this process sees them: of a bookie ``journal``, ``ledgers``."""
+        ...
+
+    def snapshot(self, name: str) -> Path:
+        """Copy its files as they are now; the copy's folder has one folder for each of its places."""
+        ...
+
+    def snapshots(self) -> Mapping[str, Path]:
+        """The copies by their names."""
+        ...
+
+
+class Bookie(Store, Protocol):
+    """A bookie, on dedicated disks if the plan asks for them."""
+
+    def marked_ns(self) -> int:
+        """When it last wrote its journal's mark, which ends a checkpoint; 0 before the first.
+
+        By the clock of its file system.
+        """
+        ...
+
+    def disks(self) -> Mapping[str, Disk]:
+        """Its disks by name; empty when the plan gave it none."""
+        ...
+
+
+class ZooKeeper(Store, Protocol):
+    """The metadata store's server, whose content can be replaced while it is down."""
+
+    def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
+        """Start again with the content of the snapshot ``to``, or with no content; the old log is kept.
+
+        ``new_cluster`` adds the content of a new cluster. The store continues its transaction numbers, so
+        that its clients reconnect. Facts: ``life`` (from 2), ``zxid`` of the new content, ``from`` the last
+        transaction in it, ``last`` the last transaction before the end, as hexadecimal numbers.
+        """
+        ...
+
+
+class Direction(StrEnum):
+    """Direction of packets as seen by a process: received or sent."""
+
+    INCOMING = "incoming"
+    OUTGOING = "outgoing"
+
 
 @runtime_checkable
-class CanDisconnect(Protocol):
-    """Can take servers and clients off their networks, where each has one."""
+class Networks(Protocol):
+    """The networks of servers and clients, where the backend gives each its own."""
 
     def disconnect(self, name: str) -> None:
         """Take a process off its network: nothing reaches it or leaves it, and no connection is closed."""
@@ -205,6 +192,21 @@ class CanDisconnect(Protocol):
 
     def connected(self, name: str) -> bool:
         """Whether it is on its network."""
+        ...
+
+    def lacks_for_dropping(self) -> str | None:
+        """Why no packets can be dropped on this machine, None when they can."""
+        ...
+
+    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+        """Drop in silence what goes these ways, and nothing else, from here on, whatever boots of it come.
+
+        ``ServerError`` for a client that is down, which has no network, unless nothing is to be dropped.
+        """
+        ...
+
+    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+        """Number of packets dropped up to now, for each closed direction."""
         ...
 
 
@@ -272,13 +274,8 @@ class Links(Protocol):
         """
         ...
 
-
-@runtime_checkable
-class CanFilter(Protocol):
-    """Links, some of which understand messages and apply rules to them (an optional power of ``Links``)."""
-
     def filters(self, source: str, destination: str) -> bool:
-        """Whether this link supports rules on messages."""
+        """Whether this link understands messages, and so rules on them; those to bookies do."""
         ...
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
@@ -321,11 +318,6 @@ class Metadata(Protocol):
         """The ids of all ledgers, ascending."""
         ...
 
-
-@runtime_checkable
-class KeepsCookies(Protocol):
-    """A metadata store that keeps bookies' cookies (an optional power of ``Metadata``)."""
-
     def cookie(self, bookie: str) -> bytes | None:
         """The stored cookie of a bookie; None when there is no cookie."""
         ...
@@ -339,12 +331,12 @@ class Cluster(Protocol):
     """All processes and links of one run."""
 
     @property
-    def zookeeper(self) -> Process:
+    def zookeeper(self) -> ZooKeeper:
         """The metadata store's server."""
         ...
 
     @property
-    def bookies(self) -> Mapping[str, Process]:
+    def bookies(self) -> Mapping[str, Bookie]:
         """Bookies by name."""
         ...
 
@@ -372,6 +364,10 @@ class Cluster(Protocol):
         """Any process by name; ``UsageError`` names the nearest."""
         ...
 
+    def bookie(self, name: str) -> Bookie:
+        """A bookie by name; ``UsageError`` when there is none, or it is another kind of process."""
+        ...
+
     def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 20) -> int | None:
         """The status of a plain V3 read sent straight to the bookie: 0, 402, 403, 507, ...
 
@@ -388,7 +384,7 @@ class Cluster(Protocol):
         ...
 
     @property
-    def networks(self) -> CanDisconnect | None:
+    def networks(self) -> Networks | None:
         """The networks of processes, None where they share the machine's."""
         ...
 

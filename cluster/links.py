@@ -226,6 +226,11 @@ def open_links(
     return ToxiproxyLinks(rest, pairs, logged=log is not None)
 
 
+def no_links(addresses: AddressPlan) -> ToxiproxyLinks:
+    """The links of a cluster without a proxy: there are none."""
+    return ToxiproxyLinks(Rest(addresses.proxy, _TIMEOUT_S), ())
+
+
 def _create(rest: Rest, path: str, wanted: Sequence[Mapping[str, Any]]) -> None:
     made = {(link["name"], link["listen"]) for link in rest.post(path, wanted)["proxies"]}
     missing = [link["name"] for link in wanted if (link["name"], link["listen"]) not in made]

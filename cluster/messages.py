@@ -18,6 +18,11 @@ class Way(StrEnum):
     ANSWERS = "answers"
     BOTH = "both"
 
+    @property
+    def each(self) -> tuple[Way, ...]:
+        """The ways that are meant, one by one."""
+        return (Way.REQUESTS, Way.ANSWERS) if self is Way.BOTH else (self,)
+
 
 class Action(StrEnum):
     """What becomes of a message that a rule acts on."""

@@ -36,15 +36,6 @@ class Repairs(Protocol):
         ...
 
 
-@runtime_checkable
-class EndsWithSession(Protocol):
-    """A process that shuts down gracefully when its ZooKeeper session expires, and must be started again."""
-
-    def session_ended(self) -> bool:
-        """Whether the present or last boot has ended so; no unplanned death."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Administered:
     """How an admin command ended: its exit, None when it was ended for its time was up; its output."""

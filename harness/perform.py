@@ -173,7 +173,7 @@ def _act(name: str) -> Callable[[Stage, Any], Done]:
     if name in ACTS:
         return ACTS[name]
     if name in FAULTS:
-        return lambda stage, params: inject(name, stage, params)
+        return inject
     raise UsageError(f"no step is named {name!r}", remedy="`fencepost list faults` shows the names")
 
 

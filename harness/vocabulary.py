@@ -28,15 +28,14 @@ import workloads.many_ledgers
 import workloads.recover_all
 import workloads.recovery
 import workloads.striped  # noqa: F401  # each registers its workload
-from cluster import disks
-from nemesis.registry import FAULTS, NeedsMachine
+from nemesis.registry import FAULTS
 from plans.steps import Vocabulary, faults_in, vocabulary
 from workloads.registry import WORKLOADS
 
 
 def words() -> Vocabulary:
     """Every step that a plan of this installation may name, with its parameter model."""
-    return vocabulary({name: fault.params for name, fault in FAULTS.items()})
+    return vocabulary(FAULTS)
 
 
 def loads() -> dict[str, type[BaseModel]]:
@@ -53,7 +52,4 @@ def offered_faults() -> frozenset[str]:
 
 def unavailable_reason(name: str) -> str | None:
     """Why this machine does not have the fault, or None when it seems to."""
-    fault = FAULTS[name]
-    if name == "power_loss" and (reason := disks.unavailable_reason("ext4")) is not None:
-        return reason
-    return fault.unavailable_reason() if isinstance(fault, NeedsMachine) else None
+    return FAULTS[name].unavailable_reason()

@@ -1,1 +1,1 @@
-"""Faults: one family a file, each registers its name and its parameters."""
+"""Faults: one family a file; a fault is the parameters of its step, and its life with them."""

@@ -16,13 +16,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from pydantic import BaseModel
-
 from cluster.interface import Cluster, ProcessState, Refusal
 from nemesis.inforce import InForce, Life, given_name
-from nemesis.registry import FAULTS, Fault, FaultContext, Proof, TakesDown
+from nemesis.registry import CountingFault, Fault, FaultContext, Proof, no_ledger
 from nemesis.starting import Starting
-from plans.nearest import unknown
 from plans.steps import Start
 from protocol.errors import FaultError, FencepostError, LinkError, UsageError
 
@@ -43,13 +40,13 @@ class Active:
         cluster: Cluster,
         record: Record,
         *,
-        ledger: LedgerOf | None = None,
+        ledger: LedgerOf = no_ledger,
         random: RandomOf = Random,
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self._cluster = cluster
         self._record = record
-        self._ledger = ledger or _no_ledger
+        self._ledger = ledger
         self._random = random
         self._clock = clock
         self._lock = threading.Lock()
@@ -61,29 +58,22 @@ class Active:
         with self._lock:
             return list(self._faults)
 
-    def refusal(self, name: str, params: BaseModel) -> str | None:
-        """Why this fault cannot be injected now (not available, or its target has a fault), or None."""
-        fault = _kind(name)
-        reason = fault.available(params, self._cluster)
-        return reason or self._taken(fault, params, self._claims(fault, params))
-
-    def inject(self, name: str, params: BaseModel) -> InForce:
+    def inject(self, fault: Fault) -> InForce:
         """Inject one fault and confirm that it took effect; it stays in force until healed.
 
         A fault that waits for a trigger is confirmed later (:meth:`acted`, :meth:`heal`).
-        ``UsageError`` when it is refused (see :meth:`refusal`). ``FaultError`` when it failed or
-        was not confirmed; it is healed then, or stays in force when even that failed.
+        ``UsageError`` when it is refused: it is not available, or its target has a fault. ``FaultError``
+        when it failed or was not confirmed; it is healed then, or stays in force when even that failed.
         """
-        entry = self._enter(_kind(name), params)
+        entry = self._enter(fault)
+        context = entry.context
         try:
             self._log(entry, "planned")
-            context = FaultContext(entry.number, self._ledger, self._random)
-            entry.injected = entry.fault.inject(params, self._cluster, context)
-            self._log(entry, "injected", entry.injected)
-            counting = entry.counting
-            entry.awaited = counting is not None and counting.waits(params)
+            context.injected = fault.inject(context)
+            self._log(entry, "injected", context.injected)
+            entry.awaited = fault.waits
             if not entry.awaited:
-                self._log(entry, "confirmed", entry.fault.confirm(params, self._cluster, entry.injected))
+                self._log(entry, "confirmed", fault.confirm(context))
             self._supersede(entry)
         except FencepostError as error:
             self._log(entry, "failed", {"error": str(error)})
@@ -105,10 +95,10 @@ class Active:
         entry = next((one for one in self.in_force() if one.name == name), None)
         if entry is None or entry.life is not Life.IN_FORCE:
             return None
-        if entry.counting is None:
+        if not isinstance(entry.fault, CountingFault):
             raise UsageError(f"{entry} does not count what it does", remedy="ask that of message faults")
         try:
-            proof = entry.counting.acted(entry.params, self._cluster, entry.injected)
+            proof = entry.fault.acted(entry.context)
         except LinkError:
             if entry.life is not Life.IN_FORCE or entry not in self.in_force():
                 return None  # Healed while it was asked.
@@ -127,7 +117,7 @@ class Active:
 
         def asked(entry: InForce) -> bool:
             return (
-                kind in (None, entry.fault.name)
+                kind in (None, entry.fault.kind)
                 and target in (None, entry.target)
                 and name in (None, entry.name)
             )
@@ -160,30 +150,27 @@ class Active:
     def __exit__(self, *_: object) -> None:
         self.heal()
 
-    def _claims(self, fault: Fault, params: BaseModel) -> frozenset[str]:
-        return fault.claims(params, self._cluster)
-
-    def _taken(self, fault: Fault, params: BaseModel, claims: frozenset[str]) -> str | None:
-        name = given_name(params)
+    def _assert_free(self, fault: Fault, claims: frozenset[str]) -> None:
+        name = given_name(fault)
         for other in self._faults:
             if name is not None and other.name == name:
-                return f"{other} has the name {name!r} already (fault {other.number})"
+                raise UsageError(f"{other} has the name {name!r} already (fault {other.number})")
             shared = sorted(claims & other.claims)
-            if shared and other.fault.name not in fault.supersedes:
-                return f"{shared[0]} is under {other} already (fault {other.number})"
-        return None
+            if shared and other.fault.kind not in fault.supersedes:
+                raise UsageError(f"{shared[0]} is under {other} already (fault {other.number})")
 
-    def _enter(self, fault: Fault, params: BaseModel) -> InForce:
-        target = fault.target(params)
-        reason = fault.available(params, self._cluster)
-        claims = frozenset() if reason else self._claims(fault, params)
-        with self._lock:
-            reason = reason or self._taken(fault, params, claims)
-            if reason:
-                raise UsageError(f"{fault.name} {target} cannot be injected: {reason}")
-            self._numbered += 1
-            entry = InForce(self._numbered, fault, params, target, claims)
-            self._faults.append(entry)
+    def _enter(self, fault: Fault) -> InForce:
+        try:
+            fault.assert_available(self._cluster)
+            claims = fault.claims(self._cluster)
+            with self._lock:
+                self._assert_free(fault, claims)
+                self._numbered += 1
+                context = FaultContext(self._cluster, self._numbered, self._ledger, self._random)
+                entry = InForce(fault, context, claims)
+                self._faults.append(entry)
+        except UsageError as error:
+            raise UsageError(f"{fault} cannot be injected: {error}") from error
         return entry
 
     def _supersede(self, entry: InForce) -> None:
@@ -191,7 +178,7 @@ class Active:
             ended = [
                 other
                 for other in self._faults
-                if other.fault.name in entry.fault.supersedes and other.claims & entry.claims
+                if other.fault.kind in entry.fault.supersedes and other.claims & entry.claims
             ]
             self._faults = [other for other in self._faults if other not in ended]
         for other in ended:
@@ -199,8 +186,7 @@ class Active:
 
     def _brought_back(self, entry: InForce, name: str) -> bool:
         """Whether the start of a process heals a fault that ended it: its other targets run again, too."""
-        fault: Any = entry.fault
-        ended = fault.takes_down(entry.params) if isinstance(fault, TakesDown) else ()
+        ended = entry.fault.takes_down
         others = [self._cluster.process(one).state for one in ended if one != name]
         return name in ended and ProcessState.DOWN not in others
 
@@ -210,7 +196,7 @@ class Active:
             matching = [entry for entry in self._faults if entry.life is Life.IN_FORCE and asked(entry)]
             for entry in matching:
                 entry.life = Life.HEALING
-        return sorted(matching, key=lambda entry: (entry.fault.heal_order(entry.params), -entry.number))
+        return sorted(matching, key=lambda entry: (entry.fault.heal_order, -entry.number))
 
     def _heal_all(self, entries: list[InForce], how: Callable[[], Proof] | None = None) -> list[str]:
         errors = self._heal(entries, how)
@@ -224,7 +210,7 @@ class Active:
         for entry in entries:
             began_ns = self._clock()
             try:
-                proof = how() if how else entry.fault.heal(entry.params, self._cluster, entry.injected)
+                proof = how() if how else entry.fault.heal(entry.context)
             except FencepostError as error:
                 self._log(entry, "failed", {"began_ns": began_ns, "healing": str(error)})
                 failure = FaultError(f"{entry} was not healed: {error}")
@@ -253,21 +239,11 @@ class Active:
         self._record(
             {
                 "fault": entry.number,
-                "kind": entry.fault.name,
+                "kind": entry.fault.kind,
                 "target": entry.target,
-                "params": entry.params.model_dump(mode="json", by_alias=True),
+                "params": entry.fault.model_dump(mode="json", by_alias=True),
                 "phase": phase,
                 "at_ns": self._clock(),
                 "proof": proof or {},
             }
         )
-
-
-def _no_ledger(name: str) -> int:
-    raise UsageError(f"ledger {name!r} was not created yet")
-
-
-def _kind(name: str) -> Fault:
-    if name not in FAULTS:
-        raise UsageError(unknown("fault", name, FAULTS))
-    return FAULTS[name]

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from cluster.interface import Cluster, HasSnapshots
-from nemesis.processes import capture_disk
-from nemesis.registry import FaultContext, Proof, register
-from nemesis.storage import Part, Tampering, files_below, folders, folders_in, unreachable
-from plans.names import BookieName, GivenFault, Params
-from protocol.errors import FaultError
+from cluster.interface import Bookie, Cluster, ProcessState
+from nemesis.registry import BookieFault, FaultContext, Proof, register
+from nemesis.storage import Part, Tampering, assert_down, files_below, folders
+from plans.names import GivenFault
+from protocol.errors import FaultError, UsageError
 
 _WHERE: Mapping[str, tuple[Part, Sequence[str]]] = {
     "entry_log": ("ledgers", ("*.log",)),
@@ -32,14 +31,17 @@ _OF_INDEX = ("ledgers", "locations")
 _SHOWN = 16
 
 
-class Corrupt(Params):
+@register
+class Corrupt(BookieFault, Tampering):
     """The bookie, its files, and what is done to them; each way has its own parameters.
 
     ``flip`` flips ``bits`` bits, anywhere in the files; ``truncate`` cuts ``cut_bytes``, or a share of
     the written part, off the newest file; ``roll_back`` restores a snapshot's files.
     """
 
-    target: BookieName
+    kind = "corrupt"
+    about = "damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy"
+    stays = "what was corrupted stays so"
     what: Literal["entry_log", "index", "journal"]
     how: Literal["flip", "truncate", "roll_back"]
     bits: int = Field(default=8, ge=1, le=100_000)
@@ -55,64 +57,104 @@ class Corrupt(Params):
             raise ValueError("`roll_back`, and nothing else, takes `to`, the name of a snapshot")
         return self
 
+    def assert_available(self, cluster: Cluster) -> None:
+        bookie = cluster.bookie(self.target)
+        assert_down(bookie)
+        if self.to is not None and self.to not in bookie.snapshots():
+            raise UsageError(f"{self.target} has no snapshot {self.to!r}")
 
-class _Corrupt(Tampering):
-    """Done at once, and never undone."""
-
-    name = "corrupt"
-    about = "damage a stopped bookie's files: flip bits, cut off the end, or restore an old copy"
-    params: type[BaseModel] = Corrupt
-
-    def available(self, params: Corrupt, cluster: Cluster) -> str | None:
-        if refusal := unreachable(params.target, cluster):
-            return refusal
-        process: Any = cluster.process(params.target)
-        if params.to is None:
-            return None
-        if not isinstance(process, HasSnapshots):
-            return f"{params.target} takes no snapshots on this backend"
-        if params.to not in process.snapshots():
-            return f"{params.target} has no snapshot {params.to!r}"
-        return None
-
-    def inject(self, params: Corrupt, cluster: Cluster, context: FaultContext) -> Proof:
-        process = cluster.process(params.target)
-        capture_disk(process)  # What it held at its death is not what we leave of it.
-        before = _sums(params, cluster)
-        done = _WAYS[params.how](params, cluster, context.random(f"fault/{context.number}"))
-        after = _sums(params, cluster)
+    def inject(self, context: FaultContext) -> Proof:
+        bookie = context.cluster.bookie(self.target)
+        bookie.capture_disk()  # What it held at its death is not what we leave of it.
+        before = self._sums(bookie)
+        done = self._damage(bookie, context.random(f"fault/{context.number}"))
+        after = self._sums(bookie)
         changed = {
             name: {"before": before.get(name), "after": after.get(name)}
             for name in sorted(before.keys() | after.keys())
             if before.get(name) != after.get(name)
         }
-        return {"boot": process.boot, **done, "changed": changed}
+        return {"boot": bookie.boot, **done, "changed": changed}
 
-    def confirm(self, params: Corrupt, cluster: Cluster, injected: Proof) -> Proof:
-        if not injected["changed"]:
-            raise FaultError(f"no file of {params.target}'s {params.what} is another than before")
-        now = _sums(params, cluster)
-        wrong = [name for name, sums in injected["changed"].items() if now.get(name) != sums["after"]]
-        if wrong or unreachable(params.target, cluster):
-            raise FaultError(f"{params.target} was started meanwhile, or {', '.join(wrong)} changed again")
-        return {"files": len(injected["changed"])}
+    def confirm(self, context: FaultContext) -> Proof:
+        bookie, changed = context.cluster.bookie(self.target), context.injected["changed"]
+        if not changed:
+            raise FaultError(f"no file of {self.target}'s {self.what} is another than before")
+        now = self._sums(bookie)
+        wrong = [name for name, sums in changed.items() if now.get(name) != sums["after"]]
+        if wrong or bookie.state is not ProcessState.DOWN:
+            raise FaultError(f"{self.target} was started meanwhile, or {', '.join(wrong)} changed again")
+        return {"files": len(changed)}
 
-    def heal(self, params: Corrupt, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        return {"stays": "what was corrupted stays so"}
+    def _damage(self, bookie: Bookie, random: Random) -> Proof:
+        if self.how == "flip":
+            return self._flip(bookie, random)
+        return self._truncate(bookie) if self.how == "truncate" else self._roll_back(bookie)
 
+    def _flip(self, bookie: Bookie, random: Random) -> Proof:
+        """Flip distinct bits; the proof names the places of the first few."""
+        written = {path: len(_written(path)) for path in self._filled(bookie)}
+        total = 8 * sum(written.values())
+        if total < self.bits:
+            raise FaultError(f"{self.target}'s {self.what} has {total} bits, too few to flip {self.bits}")
+        places = []
+        for place in sorted(random.sample(range(total), self.bits)):
+            path, bit = _located(place, written)
+            _turn_over(path, bit)
+            places.append(f"{path.name}:{bit // 8}.{bit % 8}")
+        return {"bits": len(places), "first": places[:_SHOWN]}
 
-def _flip(params: Corrupt, cluster: Cluster, random: Random) -> Proof:
-    """Flip distinct bits; the proof names the places of the first few."""
-    written = {path: len(_written(path)) for path in _files(params, cluster)}
-    total = 8 * sum(written.values())
-    if total < params.bits:
-        raise FaultError(f"{params.target}'s {params.what} has {total} bits, too few to flip {params.bits}")
-    places = []
-    for place in sorted(random.sample(range(total), params.bits)):
-        path, bit = _located(place, written)
-        _turn_over(path, bit)
-        places.append(f"{path.name}:{bit // 8}.{bit % 8}")
-    return {"bits": len(places), "first": places[:_SHOWN]}
+    def _truncate(self, bookie: Bookie) -> Proof:
+        """Cut the end of the newest file's written part off."""
+        path = max(self._filled(bookie), key=lambda one: (one.stat().st_mtime_ns, one.name), default=None)
+        if path is None:
+            raise FaultError(f"{self.target} has nothing written in its {self.what}")
+        written = len(_written(path))
+        cut = self.cut_bytes or max(1, int(written * (self.cut_share or 0)))
+        _alone(path)
+        with path.open("r+b") as file:
+            file.truncate(max(0, written - cut))
+        return {"file": path.name, "written_bytes": written, "cut_bytes": min(cut, written)}
+
+    def _roll_back(self, bookie: Bookie) -> Proof:
+        """Replace the present files of that part with the snapshot's."""
+        copy, places = bookie.snapshots()[str(self.to)], bookie.places()
+        for path in self._files(places):
+            path.unlink()
+        old_files = self._files({path.name: path for path in sorted(copy.iterdir())})
+        for old in old_files:
+            new = places[old.relative_to(copy).parts[0]].joinpath(*old.relative_to(copy).parts[1:])
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(old, new)
+        return {"snapshot": self.to, "brought_back": len(old_files)}
+
+    def _files(self, places: Mapping[str, Path]) -> list[Path]:
+        """The selected files of a bookie or of a copy; for an index that is rolled back, all files."""
+        part, _ = _WHERE[self.what]
+        found = (path for folder in folders(places, part) for path in files_below(folder))
+        return [path for path in found if self._meant(path)]
+
+    def _filled(self, bookie: Bookie) -> list[Path]:
+        """The selected files without empty ones."""
+        return [path for path in self._files(bookie.places()) if path.stat().st_size]
+
+    def _meant(self, path: Path) -> bool:
+        """Whether a file below the part's folders is selected; RocksDB's are only rolled back together."""
+        if self.what == "entry_log" and path.parent.name in _OF_INDEX:
+            return False
+        if self.what == "index" and self.how == "roll_back":
+            return True
+        return any(path.match(pattern) for pattern in _WHERE[self.what][1])
+
+    def _sums(self, bookie: Bookie) -> dict[str, str]:
+        """The checksum of each file, by its place and its path from there."""
+        places = bookie.places()
+        return {
+            f"{name}/{path.relative_to(root)}": hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in self._files(places)
+            for name, root in places.items()
+            if path.is_relative_to(root)
+        }
 
 
 def _located(place: int, written: Mapping[Path, int]) -> tuple[Path, int]:
@@ -140,79 +182,6 @@ def _turn_over(path: Path, bit: int) -> None:
         file.write(bytes([byte ^ (1 << bit % 8)]))
 
 
-def _truncate(params: Corrupt, cluster: Cluster, random: Random) -> Proof:  # noqa: ARG001  # one of the ways
-    """Cut the end of the newest file's written part off."""
-    path = max(_files(params, cluster), key=lambda one: (one.stat().st_mtime_ns, one.name), default=None)
-    if path is None:
-        raise FaultError(f"{params.target} has nothing written in its {params.what}")
-    written = len(_written(path))
-    cut = params.cut_bytes if params.cut_share is None else max(1, int(written * params.cut_share))
-    assert cut is not None  # noqa: S101  # the model demands one of the two
-    _alone(path)
-    with path.open("r+b") as file:
-        file.truncate(max(0, written - cut))
-    return {"file": path.name, "written_bytes": written, "cut_bytes": min(cut, written)}
-
-
-def _roll_back(params: Corrupt, cluster: Cluster, random: Random) -> Proof:  # noqa: ARG001  # one of the ways
-    """Replace the present files of that part with the snapshot's."""
-    process: Any = cluster.process(params.target)
-    copy, places = process.snapshots()[params.to], process.places()
-    for path in _files(params, cluster, empty=True):
-        path.unlink()
-    back = 0
-    for old in _old_files(params, copy):
-        new = places[old.relative_to(copy).parts[0]].joinpath(*old.relative_to(copy).parts[1:])
-        new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(old, new)
-        back += 1
-    return {"snapshot": params.to, "brought_back": back}
-
-
-_WAYS: Mapping[str, Callable[[Corrupt, Cluster, Random], Proof]] = {
-    "flip": _flip,
-    "truncate": _truncate,
-    "roll_back": _roll_back,
-}
-
-
-def _files(params: Corrupt, cluster: Cluster, *, empty: bool = False) -> list[Path]:
-    """The selected files, without empty ones; for an index that is rolled back, all files."""
-    part, _ = _WHERE[params.what]
-    found = [path for folder in folders(params.target, part, cluster) for path in files_below(folder)]
-    return [path for path in found if _meant(params, path) and (empty or path.stat().st_size)]
-
-
-def _old_files(params: Corrupt, copy: Path) -> Iterator[Path]:
-    part, _ = _WHERE[params.what]
-    for folder in folders_in({path.name: path for path in sorted(copy.iterdir())}, part):
-        yield from (path for path in files_below(folder) if _meant(params, path))
-
-
-def _meant(params: Corrupt, path: Path) -> bool:
-    """Whether a file below the part's folders is selected; RocksDB's files are only rolled back together."""
-    if params.what == "entry_log" and path.parent.name in _OF_INDEX:
-        return False
-    if params.what == "index" and params.how == "roll_back":
-        return True
-    return any(path.match(pattern) for pattern in _WHERE[params.what][1])
-
-
 def _written(path: Path) -> bytes:
     """A file without the zeros at its end."""
     return path.read_bytes().rstrip(b"\0")
-
-
-def _sums(params: Corrupt, cluster: Cluster) -> dict[str, str]:
-    """The checksum of each file, by its place and its path from there."""
-    process: Any = cluster.process(params.target)
-    places = process.places()
-    return {
-        f"{name}/{path.relative_to(root)}": hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in _files(params, cluster, empty=True)
-        for name, root in places.items()
-        if path.is_relative_to(root)
-    }
-
-
-register(_Corrupt())

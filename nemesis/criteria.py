@@ -1,4 +1,4 @@
-"""The parameters of faults that act on single messages: which messages, how often, and by what name.
+"""The common parameters of faults that act on single messages: which messages, how often, by what name.
 
 A criterion that is left out matches every message of the link that goes that way. An answer has
 the kind, the ledger and the entry of its request.
@@ -6,21 +6,20 @@ the kind, the ledger and the entry of its request.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from cluster.messages import Way
 from evidence.codes import Message, Status
 from nemesis.links import Link
-from plans.names import PLACEHOLDERS, BookieName, DestinationName, LedgerName, Nameable, names_in
+from plans.names import LedgerName, Nameable, names_in
 from plans.nearest import unknown
-from protocol.addresses import is_bookie
 
 KINDS = tuple(kind.name.lower() for kind in Message)
 STATUSES = tuple(status.name for status in Status if status is not Status.NONE)
 _WITHOUT_ENTRY = ("fencing_lac_read", "force", "lac_read", "write_lac")
-_MOST_DELAY_MS = 3_600_000
 
 
 def _kind(value: str) -> str:
@@ -59,8 +58,7 @@ class Criteria(Nameable, Link):
     @property
     def ways(self) -> tuple[Way, ...]:
         """The ways that are meant, one by one."""
-        way = Way(getattr(self, "way", Way.REQUESTS))
-        return (Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,)
+        return Way(getattr(self, "way", Way.REQUESTS)).each
 
     @field_validator("entries", "occurrences")
     @classmethod
@@ -85,83 +83,7 @@ class Criteria(Nameable, Link):
         return self
 
 
-class Filter(Criteria):
-    """Messages of one way of a link to a bookie."""
-
-    destination: BookieName = Field(alias="to")
-    way: Literal["requests", "answers"] = "requests"
-
-
-class Delayed(Filter):
-    """Messages that are delayed, and by how much."""
-
-    delay_ms: int = Field(ge=1, le=_MOST_DELAY_MS)
-
-
-class Forged(Filter):
-    """Requests that are answered without the bookie, or answers that are replaced, with an error."""
-
-    status: StatusName
-    kinds: tuple[KindName, ...] = Field(min_length=1)
-
-    @field_validator("kinds")
-    @classmethod
-    def _answerable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if "other" in value:
-            raise ValueError("messages of kind `other` cannot be forged")
-        return value
-
-    @field_validator("status")
-    @classmethod
-    def _error(cls, value: str) -> str:
-        if value == Status.EOK.name:
-            raise ValueError("`EOK` cannot be forged, for an answer without an error has content")
-        return value
-
-
-class Garbled(Filter):
-    """Adds whose entry reaches the bookie with other bytes than the client gave it."""
-
-    way: Literal["requests"] = "requests"
-    kinds: tuple[KindName, ...] = ("add",)
-
-    @field_validator("kinds")
-    @classmethod
-    def _bring_an_entry(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        allowed = {"add", "recovery_add"}
-        if not value or not set(value) <= allowed:
-            raise ValueError(f"only messages of kind `add` and `recovery_add` can be garbled, not {value}")
-        return value
-
-
-class Held(Criteria):
-    """Messages that are kept back, one way or both; without a criterion all of the link.
-
-    ``way`` is both without a criterion, else requests, when the plan does not say.
-    """
-
-    destination: DestinationName = Field(alias="to")
-    way: Way | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether all messages of the link are meant, so that it is silent."""
-        return not any(_criteria(dict(self)).values())
-
-    @field_validator("way")
-    @classmethod
-    def _usual_way(cls, value: Way | None, info: ValidationInfo) -> Way:
-        return value or (Way.REQUESTS if any(_criteria(info.data).values()) else Way.BOTH)
-
-    @model_validator(mode="after")
-    def _understood(self) -> Self:
-        if not self.whole and not is_bookie(self.destination) and self.destination not in PLACEHOLDERS:
-            raise ValueError(
-                f"messages to {self.destination} are indistinguishable; hold the whole link, or name a bookie"
-            )
-        return self
-
-
-def _criteria(values: dict[str, Any]) -> dict[str, Any]:
+def given_criteria(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the values of a model's fields, the criteria that select some messages only."""
     names = ("kinds", "ledger", "entries", "statuses", "occurrences", "probability")
     return {name: value for name in names if (value := values.get(name)) not in (None, ())}

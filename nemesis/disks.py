@@ -14,16 +14,15 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from cluster.disks import Disk, disks_of, unavailable_reason
-from cluster.interface import CanRefuse, Cluster, ProcessState
+from cluster.disks import Disk, unavailable_reason
+from cluster.interface import Bookie, Cluster, ProcessState
 from cluster.waiting import wait_until
-from nemesis.processes import capture_disk
-from nemesis.registry import FaultContext, HealOrder, Proof, register
-from plans.names import EVERY_DISK, BookieName, DiskName, Params
+from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, register
+from plans.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, NotReadyError, UsageError
 
 _BALLAST, _PROBE = ".ballast", ".probe"
@@ -40,131 +39,115 @@ _ENDING: set[Path] = set()
 _SYNCS = 9
 
 
-class DiskTarget(Params):
-    """The bookie and its disk."""
+class DiskFault(BookieFault):
+    """A fault of a bookie's disks, which have one such fault at a time."""
 
-    target: BookieName
+    heal_order: ClassVar[HealOrder] = HealOrder.DISKS
     disk: DiskName = EVERY_DISK
 
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        return unavailable_reason()
 
-class ReadOnly(DiskTarget):
-    """Also how long healing may take, in seconds, where the bookie has to be started again."""
+    def assert_available(self, cluster: Cluster) -> None:
+        self.disks(cluster)
+
+    @property
+    def occupies(self) -> frozenset[str]:
+        return frozenset({f"the disk of {self.target}"})
+
+    def disks(self, cluster: Cluster) -> dict[str, Disk]:
+        """The disks that it hits."""
+        return disks_of(cluster.bookie(self.target), self.disk)
+
+
+class RefusingFault(DiskFault):
+    """A fault by which a disk refuses writes, and its bookie may shut itself down."""
 
     ready_timeout_s: float = Field(default=120, gt=0)
 
+    def again(self, bookie: Bookie, *, was_up: bool) -> Proof:
+        """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
+        gave_up = bookie.refusal()
+        if bookie.state is not ProcessState.DOWN or (gave_up is None and not was_up):
+            return {}
+        bookie.start()
+        bookie.wait_ready(self.ready_timeout_s)
+        return {"boot": bookie.boot, "gave_up": str(gave_up) if gave_up else ""}
 
-class Fill(ReadOnly):
+
+@register
+class Fill(RefusingFault):
     """Which disk is filled, and how much is left of it."""
 
+    kind = "fill"
+    about = "fill a bookie's disk except for a rest, until healed"
     rest_kb: int = Field(default=0, ge=0)
 
+    def inject(self, context: FaultContext) -> Proof:
+        """One file takes all space except the rest."""
+        context.cluster.bookie(self.target).allow_end()
+        disks = self.disks(context.cluster)
+        return {"ballast_bytes": {name: _filled(disk, self.rest_kb << 10) for name, disk in disks.items()}}
 
-class SlowDisk(DiskTarget):
-    """Which disk is slow; ``sync_ms`` is the least that a sync of 4 KiB takes then, in the median of nine."""
+    def confirm(self, context: FaultContext) -> Proof:
+        disks = self.disks(context.cluster)
+        return {"spare_bytes": {name: _seen_full(disk, self.rest_kb << 10) for name, disk in disks.items()}}
 
-    sync_ms: float = Field(default=5, gt=0)
-
-
-class _DiskFault:
-    """The common part: the selected disk, which has one such fault at a time."""
-
-    name: str
-    supersedes: frozenset[str] = frozenset()
-
-    def unavailable_reason(self) -> str | None:
-        return unavailable_reason()
-
-    def available(self, params: DiskTarget, cluster: Cluster) -> str | None:
-        try:
-            disks_of(cluster.process(params.target), params.disk)
-        except UsageError as error:
-            return str(error)
-        return None
-
-    def target(self, params: DiskTarget) -> str:
-        return params.target
-
-    def claims(self, params: DiskTarget, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
-        return frozenset({f"the disk of {params.target}"})
-
-    def heal_order(self, params: DiskTarget) -> HealOrder:  # noqa: ARG002
-        return HealOrder.DISKS
-
-
-class _Fill(_DiskFault):
-    """A file takes all space except a rest."""
-
-    name = "fill"
-    about = "fill a bookie's disk except for a rest, until healed"
-    params: type[BaseModel] = Fill
-
-    def inject(self, params: Fill, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        process: Any = cluster.process(params.target)
-        _allow_end(process)
-        disks = disks_of(process, params.disk)
-        return {"ballast_bytes": {name: _filled(disk, params.rest_kb << 10) for name, disk in disks.items()}}
-
-    def confirm(self, params: Fill, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        disks = disks_of(cluster.process(params.target), params.disk)
-        return {"spare_bytes": {name: _seen_full(disk, params.rest_kb << 10) for name, disk in disks.items()}}
-
-    def heal(self, params: Fill, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        process: Any = cluster.process(params.target)
+    def heal(self, context: FaultContext) -> Proof:
         spare = {}
-        for name, disk in disks_of(process, params.disk).items():
+        for name, disk in self.disks(context.cluster).items():
             (disk.path / _BALLAST).unlink(missing_ok=True)
             spare[name] = disk.spare_bytes()
-            if spare[name] <= (params.rest_kb << 10) + _SLACK_BYTES:
-                raise FaultError(
-                    f"disk {name} of {params.target} is still full: {spare[name]} bytes are free"
-                )
-        return {"spare_bytes": spare, **_again(process, params, was_up=False)}
+            if spare[name] <= (self.rest_kb << 10) + _SLACK_BYTES:
+                raise FaultError(f"disk {name} of {self.target} is still full: {spare[name]} bytes are free")
+        return {"spare_bytes": spare, **self.again(context.cluster.bookie(self.target), was_up=False)}
 
 
-class _ReadOnly(_DiskFault):
-    """The file system refuses writes; writes in progress are lost."""
+@register
+class ReadOnly(RefusingFault):
+    """Also how long healing may take, in seconds, where the bookie has to be started again."""
 
-    name = "read_only"
+    kind = "read_only"
     about = "make a bookie's disk read-only, as after a disk error; healed by a restart on a new mount"
-    params: type[BaseModel] = ReadOnly
 
-    def inject(self, params: ReadOnly, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        process: Any = cluster.process(params.target)
-        _allow_end(process)
-        disks = disks_of(process, params.disk)
-        return {"by": {name: disk.turn_read_only() for name, disk in disks.items()}}
+    def inject(self, context: FaultContext) -> Proof:
+        """Writes in progress are lost."""
+        context.cluster.bookie(self.target).allow_end()
+        return {"by": {name: disk.turn_read_only() for name, disk in self.disks(context.cluster).items()}}
 
-    def confirm(self, params: ReadOnly, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        for name, disk in disks_of(cluster.process(params.target), params.disk).items():
+    def confirm(self, context: FaultContext) -> Proof:
+        for name, disk in self.disks(context.cluster).items():
             refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
             if refused != errno.EROFS:
-                raise FaultError(f"disk {name} of {params.target} is not read-only: {_word(refused)}")
+                raise FaultError(f"disk {name} of {self.target} is not read-only: {_word(refused)}")
         return {"refused": _word(errno.EROFS)}
 
-    def heal(self, params: ReadOnly, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        process: Any = cluster.process(params.target)
-        was_up = process.state is not ProcessState.DOWN
+    def heal(self, context: FaultContext) -> Proof:
+        bookie = context.cluster.bookie(self.target)
+        was_up = bookie.state is not ProcessState.DOWN
         if was_up:
-            process.kill()
-        disks = disks_of(process, params.disk)
-        for name, disk in disks.items():
+            bookie.kill()
+        for name, disk in self.disks(context.cluster).items():
             disk.mount_again()
             refused = _refusal(disk.path / _PROBE, _LEAST_BYTES)
             if refused is not None:
-                raise FaultError(f"disk {name} of {params.target} takes no writes yet: {_word(refused)}")
-        capture_disk(process)
-        return {"killed": was_up, **_again(process, params, was_up=was_up)}
+                raise FaultError(f"disk {name} of {self.target} takes no writes yet: {_word(refused)}")
+        bookie.capture_disk()
+        return {"killed": was_up, **self.again(bookie, was_up=was_up)}
 
 
-class _SlowDisk(_DiskFault):
-    """Threads that replace and sync files on the disk, so that each of its syncs waits for theirs."""
+@register
+class SlowDisk(DiskFault):
+    """Which disk is slow; ``sync_ms`` is the least that a sync of 4 KiB takes then, in the median of nine."""
 
-    name = "slow_disk"
+    kind = "slow_disk"
     about = "slow down a bookie's syncs: other processes sync much data on its disk"
-    params: type[BaseModel] = SlowDisk
+    sync_ms: float = Field(default=5, gt=0)
 
-    def inject(self, params: SlowDisk, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        disks = disks_of(cluster.process(params.target), params.disk)
+    def inject(self, context: FaultContext) -> Proof:
+        """Threads replace and sync files on the disk, so that each of its syncs waits for theirs."""
+        disks = self.disks(context.cluster)
         before = {name: _sync_ms(disk) for name, disk in disks.items()}
         for disk in disks.values():
             folder = disk.path / _SLOWING
@@ -175,16 +158,28 @@ class _SlowDisk(_DiskFault):
                 threading.Thread(target=_slow, args=(file, size), name=str(folder), daemon=True).start()
         return {"sync_ms": before}
 
-    def confirm(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        disks = disks_of(cluster.process(params.target), params.disk)
-        return {"sync_ms": {name: _seen_slow(disk, params.sync_ms) for name, disk in disks.items()}}
+    def confirm(self, context: FaultContext) -> Proof:
+        disks = self.disks(context.cluster)
+        return {"sync_ms": {name: _seen_slow(disk, self.sync_ms) for name, disk in disks.items()}}
 
-    def heal(self, params: SlowDisk, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        disks = disks_of(cluster.process(params.target), params.disk)
+    def heal(self, context: FaultContext) -> Proof:
+        disks = self.disks(context.cluster)
         for disk in disks.values():
             stop_slowing(disk)
             shutil.rmtree(disk.path / _SLOWING, ignore_errors=True)
         return {"sync_ms": {name: _sync_ms(disk) for name, disk in disks.items()}}
+
+
+def disks_of(bookie: Bookie, disk: str) -> dict[str, Disk]:
+    """The selected disks of a bookie, by name; ``UsageError`` when it does not have them."""
+    found = dict(bookie.disks())
+    if not found:
+        raise UsageError(f"{bookie.name} has no dedicated disk", remedy="write `disks: {}` under `cluster`")
+    if disk == EVERY_DISK:
+        return found
+    if disk not in found:
+        raise UsageError(f"{bookie.name} has no disk {disk!r}; it has {', '.join(found)}")
+    return {disk: found[disk]}
 
 
 def stop_slowing(disk: Disk) -> None:
@@ -240,21 +235,6 @@ def _sync_ms(disk: Disk) -> float:
     except OSError as error:
         raise FaultError(f"disk {disk.name} cannot be synced: {error}") from error
     return round(statistics.median(took) * 1000, 1)
-
-
-def _allow_end(process: Any) -> None:
-    if isinstance(process, CanRefuse):
-        process.allow_end()
-
-
-def _again(process: Any, params: ReadOnly, *, was_up: bool) -> Proof:
-    """Start a bookie that was stopped for healing or shut itself down; the facts of its boot."""
-    gave_up = process.refusal() if isinstance(process, CanRefuse) else None
-    if process.state is not ProcessState.DOWN or (gave_up is None and not was_up):
-        return {}
-    process.start()
-    process.wait_ready(params.ready_timeout_s)
-    return {"boot": process.boot, "gave_up": str(gave_up) if gave_up else ""}
 
 
 def _filled(disk: Disk, rest_bytes: int) -> int:
@@ -321,8 +301,3 @@ def _forget(path: Path) -> None:
 
 def _word(number: int | None) -> str:
     return "taken" if number is None else f"refused with {errno.errorcode.get(number, str(number))}"
-
-
-register(_Fill())
-register(_ReadOnly())
-register(_SlowDisk())

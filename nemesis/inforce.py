@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
-from pydantic import BaseModel
-
-from nemesis.registry import Fault, LiesInWait, Proof
+from nemesis.registry import Fault, FaultContext, Proof
 from plans.names import Nameable
 
 
@@ -22,25 +19,32 @@ class Life(Enum):
 
 @dataclass(eq=False)
 class InForce:
-    """One fault; ``number`` identifies it in the fault log. A proof is empty until its phase is done.
+    """One fault and the context of its injection; ``healed`` is empty until it is healed.
 
     ``awaited`` is true while it waits for a trigger and no trigger was observed.
     """
 
-    number: int
     fault: Fault
-    params: BaseModel
-    target: str
+    context: FaultContext
     claims: frozenset[str]
-    injected: Proof = field(default_factory=dict)
     healed: Proof = field(default_factory=dict)
     life: Life = Life.INJECTING
     awaited: bool = False
 
     @property
+    def number(self) -> int:
+        """Identifies it in the fault log."""
+        return self.context.number
+
+    @property
+    def target(self) -> str:
+        """The target's name in the evidence."""
+        return self.fault.target_name
+
+    @property
     def name(self) -> str | None:
         """The name that the plan gave it, if any."""
-        return given_name(self.params)
+        return given_name(self.fault)
 
     @property
     def told(self) -> str:
@@ -51,16 +55,10 @@ class InForce:
         times = {0: "never acted", 1: "acted once"}.get(acted, f"acted {acted} times")
         return f"{self} ({times})"
 
-    @property
-    def counting(self) -> LiesInWait | None:
-        """The fault, if it counts how often it was triggered; None when it does not."""
-        fault: Any = self.fault
-        return fault if isinstance(fault, LiesInWait) else None
-
     def __str__(self) -> str:
-        return f"{self.fault.name} {self.target}"
+        return str(self.fault)
 
 
-def given_name(params: BaseModel) -> str | None:
+def given_name(fault: Fault) -> str | None:
     """The name that a plan gives a fault with ``as``, None when it gives none."""
-    return params.name if isinstance(params, Nameable) else None
+    return fault.name if isinstance(fault, Nameable) else None

@@ -11,21 +11,22 @@ always possible, and so is holding a link that understands messages.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import Field, model_validator
 
-from cluster.interface import CanFilter, Cluster, Links, LinkState, ProcessState, Way
+from cluster.interface import Cluster, Links, LinkState, ProcessState, Way
 from cluster.messages import HOLDING
-from nemesis.registry import FaultContext, HealOrder, Proof, register
+from nemesis.registry import CountingFault, Fault, FaultContext, HealOrder, Proof, register
 from plans.names import DestinationName, Params, ServerName, SourceName
 from protocol.addresses import OBSERVER, link_name
 from protocol.errors import FaultError, LinkError, UsageError
 
 Pair = tuple[str, str]
+Order = Literal["cut", "hold", "slow"]
 _SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 
 
@@ -35,6 +36,16 @@ class Link(Params):
     source: SourceName = Field(alias="from")
     destination: DestinationName = Field(alias="to")
 
+    @property
+    def pair(self) -> Pair:
+        """Its two ends."""
+        return self.source, self.destination
+
+    @property
+    def target_name(self) -> str:
+        """Its name in the evidence."""
+        return link_name(*self.pair)
+
     @model_validator(mode="after")
     def _two_ends(self) -> Self:
         if self.source == self.destination and "-" not in self.source:
@@ -42,9 +53,134 @@ class Link(Params):
         return self
 
 
-class SlowLink(Link):
+class LinksFault(Fault):
+    """A fault of whole links; each defines its links, its order, and the state that confirms it."""
+
+    @property
+    @abstractmethod
+    def order(self) -> Order:
+        """What it asks of the proxy for each link."""
+
+    @abstractmethod
+    def hits(self, pair: Pair) -> bool:
+        """Whether this link is one of its links."""
+
+    @abstractmethod
+    def apply(self, links: Links, pair: Pair) -> None:
+        """Give the order for one link."""
+
+    @abstractmethod
+    def took(self, state: LinkState) -> bool:
+        """Whether a link in that state shows the fault."""
+
+    def assert_available(self, cluster: Cluster) -> None:
+        pairs = self.pairs(cluster.links)
+        if not pairs:
+            raise UsageError(f"{self.target_name} has no links that may be faulted")
+        waiting = [pair for pair in pairs if self._waits_for_receivers(cluster.links, pair)]
+        if reason := _paused_end(waiting, cluster):
+            raise UsageError(reason)
+
+    def pairs(self, links: Links) -> Sequence[Pair]:
+        """Its links."""
+        return [pair for pair in links.pairs() if self.hits(pair)]
+
+    def claims(self, cluster: Cluster) -> frozenset[str]:
+        return frozenset(link_name(*pair) for pair in self.pairs(cluster.links))
+
+    def inject(self, context: FaultContext) -> Proof:
+        links = context.cluster.links
+        pairs = self.pairs(links)
+        for pair in pairs:
+            self.apply(links, pair)
+        return {"links": [link_name(*pair) for pair in pairs]}
+
+    def confirm(self, context: FaultContext) -> Proof:
+        states = self._states(context.cluster.links)
+        for name, state in states.items():
+            if not self.took(state):
+                raise FaultError(f"{self.kind} {name} did not take effect; the proxy says {state}")
+        return {name: asdict(state) for name, state in states.items()}
+
+    def heal(self, context: FaultContext) -> Proof:
+        errors = []
+        links = context.cluster.links
+        for pair in self.pairs(links):
+            try:
+                links.heal(*pair)
+            except LinkError as error:
+                errors.append(str(error))
+        if errors:
+            raise FaultError("; ".join(errors))
+        states = self._states(links)
+        for name, state in states.items():
+            if state != _SOUND:
+                raise FaultError(f"{name} is not healed of {self.kind}; the proxy says {state}")
+        return {"links": list(states)}
+
+    def _states(self, links: Links) -> dict[str, LinkState]:
+        return {link_name(*pair): links.state(*pair) for pair in self.pairs(links)}
+
+    def _waits_for_receivers(self, links: Links, pair: Pair) -> bool:
+        """Whether the order for one link waits until the data in transit was read."""
+        return self.order == "slow" or (self.order == "hold" and not links.filters(*pair))
+
+
+class LinkFault(Link, LinksFault):
+    """A fault of one link."""
+
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link(self.pair, cluster.links)
+        super().assert_available(cluster)
+
+    def hits(self, pair: Pair) -> bool:
+        return pair == self.pair
+
+
+@register
+class Cut(LinkFault):
+    """One link, from a client or bookie to a bookie or ZooKeeper."""
+
+    kind = "cut"
+    about = "close a link's connections and refuse new ones"
+    order: ClassVar[Order] = "cut"
+
+    def apply(self, links: Links, pair: Pair) -> None:
+        links.cut(*pair)
+
+    def took(self, state: LinkState) -> bool:
+        return state.cut
+
+
+class Silence(LinkFault, CountingFault):
+    """A silent partition: connections stay open, nothing is forwarded. ``hold`` for a whole link."""
+
+    kind = "hold"
+    order: ClassVar[Order] = "hold"
+    way: Way
+
+    def apply(self, links: Links, pair: Pair) -> None:
+        links.hold(*pair, self.way)
+
+    def took(self, state: LinkState) -> bool:
+        return set(state.held) == set(self.way.each)
+
+    def acted(self, context: FaultContext) -> Proof:
+        """Number of messages it has kept back, where the link understands messages."""
+        links = context.cluster.links
+        if not links.filters(*self.pair):
+            raise UsageError(f"{self.target_name} counts no messages; only links to bookies do")
+        return {"acted": sum(links.rule(*self.pair, HOLDING[way].id).acted for way in self.way.each)}
+
+
+@register
+class Slow(LinkFault):
     """One link and its slowness, the same each way."""
 
+    kind = "slow"
+    about = "delay a link in each direction, or limit its rate"
+    order: ClassVar[Order] = "slow"
+    heal_order: ClassVar[HealOrder] = HealOrder.SLOWNESS
     latency_ms: int = Field(default=0, ge=0)
     rate_bytes_per_s: int = Field(default=0, ge=0, multiple_of=1000)
 
@@ -54,194 +190,54 @@ class SlowLink(Link):
             raise ValueError("nothing would be slow: give latency_ms or rate_bytes_per_s above 0")
         return self
 
+    def apply(self, links: Links, pair: Pair) -> None:
+        links.slow(*pair, latency_ms=self.latency_ms, rate_bytes_per_s=self.rate_bytes_per_s)
 
-class Island(Params):
+    def took(self, state: LinkState) -> bool:
+        return (state.latency_ms, state.rate_bytes_per_s) == (self.latency_ms, self.rate_bytes_per_s)
+
+    def heal(self, context: FaultContext) -> Proof:
+        if paused := _paused_end([self.pair], context.cluster):
+            raise FaultError(paused)
+        return super().heal(context)
+
+
+@register
+class Isolate(LinksFault):
     """One server or client, and how its links end: refused (cut) or silent (hold)."""
 
+    kind = "isolate"
+    about = "cut or hold every link to and from one server"
     target: ServerName
     by: Literal["cut", "hold"] = "cut"
 
+    @property
+    def order(self) -> Order:
+        return self.by
 
-class _LinkFault(ABC):
-    """The common part; each fault defines its links, its action, and the state that confirms it."""
+    @property
+    def target_name(self) -> str:
+        return self.target
 
-    name: str
-    supersedes: frozenset[str] = frozenset()
+    def hits(self, pair: Pair) -> bool:
+        return self.target in pair and pair[0] != OBSERVER
 
-    @abstractmethod
-    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:
-        """Whether the request for one link waits until the data in transit was read."""
-
-    def pairs(self, params: Any, links: Links) -> Sequence[Pair]:  # noqa: ARG002  # isolate asks the links
-        return [(params.source, params.destination)]
-
-    @abstractmethod
-    def apply(self, params: Any, links: Links, pair: Pair) -> None:
-        """Give the order for one link."""
-
-    @abstractmethod
-    def took(self, params: Any, state: LinkState) -> bool:
-        """Whether a link in that state shows the fault."""
-
-    def available(self, params: Any, cluster: Cluster) -> str | None:
-        pairs = self.pairs(params, cluster.links)
-        if not pairs:
-            return f"{params.target} has no links that may be faulted"
-        for pair in pairs:
-            if refusal := no_such_link(pair, cluster.links):
-                return refusal
-        waiting = [pair for pair in pairs if self.waits_for_receivers(params, cluster.links, pair)]
-        return _paused_end(waiting, cluster)
-
-    def target(self, params: Any) -> str:
-        return link_name(params.source, params.destination)
-
-    def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
-        return frozenset(link_name(*pair) for pair in self.pairs(params, cluster.links))
-
-    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002  # the protocol's
-        return HealOrder.LINKS
-
-    def inject(self, params: Any, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        pairs = self.pairs(params, cluster.links)
-        for pair in pairs:
-            self.apply(params, cluster.links, pair)
-        return {"links": [link_name(*pair) for pair in pairs]}
-
-    def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        states = self._states(params, cluster)
-        for name, state in states.items():
-            if not self.took(params, state):
-                raise FaultError(f"{self.name} {name} did not take effect; the proxy says {state}")
-        return {name: asdict(state) for name, state in states.items()}
-
-    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        errors = []
-        for pair in self.pairs(params, cluster.links):
-            try:
-                cluster.links.heal(*pair)
-            except LinkError as error:
-                errors.append(str(error))
-        if errors:
-            raise FaultError("; ".join(errors))
-        states = self._states(params, cluster)
-        for name, state in states.items():
-            if state != _SOUND:
-                raise FaultError(f"{name} is not healed of {self.name}; the proxy says {state}")
-        return {"links": list(states)}
-
-    def _states(self, params: Any, cluster: Cluster) -> dict[str, LinkState]:
-        pairs = self.pairs(params, cluster.links)
-        return {link_name(*pair): cluster.links.state(*pair) for pair in pairs}
-
-
-class _Cut(_LinkFault):
-    """Connections are closed, new ones refused."""
-
-    name = "cut"
-    about = "close a link's connections and refuse new ones"
-    params: type[BaseModel] = Link
-
-    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
-        return False
-
-    def apply(self, params: Any, links: Links, pair: Pair) -> None:  # noqa: ARG002
-        links.cut(*pair)
-
-    def took(self, params: Any, state: LinkState) -> bool:  # noqa: ARG002
-        return state.cut
-
-
-class Silence(_LinkFault):
-    """A silent partition: connections stay open, nothing is forwarded. ``hold`` for a whole link."""
-
-    name = "hold"
-
-    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
-        """True where toxiproxy itself holds."""
-        return not _understands_messages(links, pair)
-
-    def apply(self, params: Any, links: Links, pair: Pair) -> None:
-        """Hold one way or both."""
-        links.hold(*pair, params.way)
-
-    def took(self, params: Any, state: LinkState) -> bool:
-        """Exactly the wanted ways are held."""
-        wanted = {Way.REQUESTS, Way.ANSWERS} if params.way is Way.BOTH else {params.way}
-        return set(state.held) == wanted
-
-    def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        """Number of messages it has kept back, where the link understands messages."""
-        pair, links = (params.source, params.destination), cluster.links
-        if not isinstance(links, CanFilter) or not links.filters(*pair):
-            raise UsageError(f"{link_name(*pair)} counts no messages; only links to bookies do")
-        ways = (Way.REQUESTS, Way.ANSWERS) if params.way is Way.BOTH else (params.way,)
-        return {"acted": sum(links.rule(*pair, HOLDING[way].id).acted for way in ways)}
-
-
-class _Slow(_LinkFault):
-    """A link with latency or a limited rate."""
-
-    name = "slow"
-    about = "delay a link in each direction, or limit its rate"
-    params: type[BaseModel] = SlowLink
-
-    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:  # noqa: ARG002
-        return True
-
-    def heal_order(self, params: Any) -> HealOrder:  # noqa: ARG002
-        return HealOrder.SLOWNESS
-
-    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
-        paused = _paused_end(self.pairs(params, cluster.links), cluster)
-        if paused:
-            raise FaultError(paused)
-        return super().heal(params, cluster, injected)
-
-    def apply(self, params: Any, links: Links, pair: Pair) -> None:
-        links.slow(*pair, latency_ms=params.latency_ms, rate_bytes_per_s=params.rate_bytes_per_s)
-
-    def took(self, params: Any, state: LinkState) -> bool:
-        return (state.latency_ms, state.rate_bytes_per_s) == (params.latency_ms, params.rate_bytes_per_s)
-
-
-class _Isolate(_LinkFault):
-    """An island: all links from and to one server or client."""
-
-    name = "isolate"
-    about = "cut or hold every link to and from one server"
-    params: type[BaseModel] = Island
-
-    def waits_for_receivers(self, params: Any, links: Links, pair: Pair) -> bool:
-        return params.by == "hold" and not _understands_messages(links, pair)
-
-    def pairs(self, params: Any, links: Links) -> Sequence[Pair]:
-        return [pair for pair in links.pairs() if params.target in pair and pair[0] != OBSERVER]
-
-    def target(self, params: Any) -> str:
-        return str(params.target)
-
-    def apply(self, params: Any, links: Links, pair: Pair) -> None:
-        if params.by == "cut":
+    def apply(self, links: Links, pair: Pair) -> None:
+        if self.by == "cut":
             links.cut(*pair)
         else:
             links.hold(*pair, Way.BOTH)
 
-    def took(self, params: Any, state: LinkState) -> bool:
-        return state.cut if params.by == "cut" else set(state.held) == {Way.REQUESTS, Way.ANSWERS}
+    def took(self, state: LinkState) -> bool:
+        return state.cut if self.by == "cut" else set(state.held) == set(Way.BOTH.each)
 
 
-def no_such_link(pair: Pair, links: Links) -> str | None:
-    """Why no fault can hit this link (it is the observer's, or does not exist), or None."""
+def assert_link(pair: Pair, links: Links) -> None:
+    """Raise ``UsageError`` if no fault can hit this link: it is the observer's, or does not exist."""
     if pair[0] == OBSERVER:
-        return "links of the observer are never faulted"
+        raise UsageError("links of the observer are never faulted")
     if pair not in links.pairs():
-        return f"there is no link {link_name(*pair)}"
-    return None
-
-
-def _understands_messages(links: Links, pair: Pair) -> bool:
-    return isinstance(links, CanFilter) and links.filters(*pair)
+        raise UsageError(f"there is no link {link_name(*pair)}")
 
 
 def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:
@@ -249,8 +245,3 @@ def _paused_end(pairs: Sequence[Pair], cluster: Cluster) -> str | None:
         if cluster.process(name).state is ProcessState.PAUSED:
             return f"{name} is paused and reads nothing; do it before the pause or after the resume"
     return None
-
-
-register(_Cut())
-register(_Slow())
-register(_Isolate())

@@ -9,176 +9,227 @@ A hold without any criterion is a silent link (:class:`nemesis.links.Silence`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal, Self
 
-from pydantic import BaseModel
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from cluster.interface import CanFilter, Cluster
+from cluster.interface import Cluster
 from cluster.messages import Action, Rule, RuleState, Way
-from nemesis.criteria import Criteria, Delayed, Filter, Forged, Garbled, Held
-from nemesis.links import Silence, no_such_link
-from nemesis.registry import FaultContext, HealOrder, Proof, register
-from protocol.addresses import link_name
-from protocol.errors import FencepostError, LinkError
+from evidence.codes import Status
+from nemesis.criteria import Criteria, KindName, StatusName, given_criteria
+from nemesis.links import Silence, assert_link
+from nemesis.registry import CountingFault, FaultContext, Proof, register
+from plans.names import PLACEHOLDERS, BookieName, DestinationName
+from protocol.addresses import is_bookie
+from protocol.errors import FencepostError, UsageError
 
 _SEED_BITS = 63
+_MOST_DELAY_MS = 3_600_000
 
 
-class _MessageFault:
-    """The common part; the faults differ in their action and its parameters."""
+class MessageFault(Criteria, CountingFault):
+    """A rule on messages of one link; its kind is the rule's action."""
 
-    supersedes: frozenset[str] = frozenset()
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link(self.pair, cluster.links)
+        if not cluster.links.filters(*self.pair):
+            raise UsageError(f"{self.target_name} understands no messages on this backend")
 
-    def __init__(self, action: Action, about: str, params: type[BaseModel] = Filter) -> None:
-        self.name = str(action)
-        self.about = about
-        self.params = params
-        self._action = action
+    @property
+    def waits(self) -> bool:
+        return not self.may_idle
 
-    def available(self, params: Criteria, cluster: Cluster) -> str | None:
-        pair = (params.source, params.destination)
-        if refusal := no_such_link(pair, cluster.links):
-            return refusal
-        if not isinstance(cluster.links, CanFilter) or not cluster.links.filters(*pair):
-            return f"{link_name(*pair)} understands no messages on this backend"
-        return None
-
-    def target(self, params: Criteria) -> str:
-        return link_name(params.source, params.destination)
-
-    def claims(self, params: Criteria, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
-        return frozenset()
-
-    def heal_order(self, params: Criteria) -> HealOrder:  # noqa: ARG002
-        return HealOrder.LINKS
-
-    def waits(self, params: Criteria) -> bool:
-        return not params.may_idle
-
-    def inject(self, params: Criteria, cluster: Cluster, context: FaultContext) -> Proof:
-        name = params.name or f"{self.name}-{context.number}"
-        links, pair = _links(cluster), _pair(params)
+    def inject(self, context: FaultContext) -> Proof:
+        name = self.name or f"{self.kind}-{context.number}"
+        links = context.cluster.links
         put: list[RuleState] = []
         try:
-            for way in params.ways:
-                put.append(links.put_rule(*pair, self._rule(params, name, way, context)))
+            for way in self.ways:
+                put.append(links.put_rule(*self.pair, self._rule(self._id(name, way), way, context)))
         except FencepostError:
             for state in put:
-                links.remove_rule(*pair, state.id)
+                links.remove_rule(*self.pair, state.id)
             raise
-        return _proof(params, name, put)
+        return self._proof(name, put)
 
-    def confirm(self, params: Criteria, cluster: Cluster, injected: Proof) -> Proof:
-        return self.acted(params, cluster, injected)
+    def confirm(self, context: FaultContext) -> Proof:
+        return self.acted(context)
 
-    def acted(self, params: Criteria, cluster: Cluster, injected: Proof) -> Proof:
-        name, links, pair = injected["rule"], _links(cluster), _pair(params)
-        return _proof(params, name, [links.rule(*pair, one) for one in _ids(params, name)])
+    def acted(self, context: FaultContext) -> Proof:
+        name, links = context.injected["rule"], context.cluster.links
+        return self._proof(name, [links.rule(*self.pair, self._id(name, way)) for way in self.ways])
 
-    def heal(self, params: Criteria, cluster: Cluster, injected: Proof) -> Proof:
-        if not injected:  # It broke off, and left no rule.
+    def heal(self, context: FaultContext) -> Proof:
+        if not context.injected:  # It broke off, and left no rule.
             return {}
-        name, links, pair = injected["rule"], _links(cluster), _pair(params)
+        name, links = context.injected["rule"], context.cluster.links
         # Answers first, so that answers to requests that are let go now are not kept back.
-        gone = [links.remove_rule(*pair, one) for one in reversed(_ids(params, name))]
-        return _proof(params, name, gone[::-1])
+        gone = [links.remove_rule(*self.pair, self._id(name, way)) for way in reversed(self.ways)]
+        return self._proof(name, gone[::-1])
 
-    def _rule(self, params: Any, name: str, way: Way, context: FaultContext) -> Rule:
-        first, last = params.occurrences or (1, 0)
+    def _id(self, name: str, way: Way) -> str:
+        return name if len(self.ways) == 1 else f"{name}.{way}"
+
+    def _rule(self, rule: str, way: Way, context: FaultContext) -> Rule:
+        first, last = self.occurrences or (1, 0)
         return Rule(
-            id=_id(params, name, way),
+            id=rule,
             way=way,
-            action=self._action,
-            kinds=params.kinds,
-            ledger=None if params.ledger is None else context.ledger(params.ledger),
-            entries=params.entries,
-            statuses=params.statuses,
+            action=Action(self.kind),
+            kinds=self.kinds,
+            ledger=None if self.ledger is None else context.ledger(self.ledger),
+            entries=self.entries,
+            statuses=self.statuses,
             first=first,
             last=last,
-            probability=params.probability,
+            probability=self.probability,
             seed=context.random(f"fault/{context.number}/{way}").getrandbits(_SEED_BITS),
-            delay_ms=getattr(params, "delay_ms", 0),
-            status=getattr(params, "status", ""),
+            delay_ms=getattr(self, "delay_ms", 0),
+            status=getattr(self, "status", ""),
         )
 
+    def _proof(self, name: str, states: Sequence[RuleState]) -> Proof:
+        """What the fault's rules (one for each way) have done; ``number`` finds them in the wire log."""
+        numbers = [state.number for state in states]
+        return {
+            "rule": name,
+            "number": numbers[0] if len(numbers) == 1 else numbers,
+            "link": self.target_name,
+            "matched": sum(state.matched for state in states),
+            "acted": sum(state.acted for state in states),
+            "released": sum(state.released for state in states),
+        }
 
-class _Hold:
-    """Messages that match are kept back; without a criterion the whole link is silent."""
 
-    name = "hold"
+class Filter(MessageFault):
+    """Messages of one way of a link to a bookie."""
+
+    destination: BookieName = Field(alias="to")
+    way: Literal["requests", "answers"] = "requests"
+
+
+@register
+class Drop(Filter):
+    """Messages of one way of a link to a bookie."""
+
+    kind = "drop"
+    about = "drop messages of a link"
+
+
+@register
+class Hold(MessageFault):
+    """Messages that are kept back, one way or both; without a criterion all of the link.
+
+    ``way`` is both without a criterion, else requests, when the plan does not say.
+    """
+
+    kind = "hold"
     about = "hold back messages of a link, or all traffic, in one direction or both, until healed"
-    params: type[BaseModel] = Held
-    supersedes: frozenset[str] = frozenset()
+    destination: DestinationName = Field(alias="to")
+    way: Way | None = None
 
-    def __init__(self) -> None:
-        self._some = _MessageFault(Action.HOLD, self.about, Held)
-        self._all = Silence()
+    @field_validator("way")
+    @classmethod
+    def _usual_way(cls, value: Way | None, info: ValidationInfo) -> Way:
+        return value or (Way.REQUESTS if given_criteria(info.data) else Way.BOTH)
 
-    def available(self, params: Held, cluster: Cluster) -> str | None:
-        return self._life(params).available(params, cluster)
+    @model_validator(mode="after")
+    def _understood(self) -> Self:
+        if not self.whole and not is_bookie(self.destination) and self.destination not in PLACEHOLDERS:
+            raise ValueError(
+                f"messages to {self.destination} are indistinguishable; hold the whole link, or name a bookie"
+            )
+        return self
 
-    def target(self, params: Held) -> str:
-        return self._some.target(params)
+    @property
+    def whole(self) -> bool:
+        """Whether all messages of the link are meant, so that it is silent."""
+        return not given_criteria(dict(self))
 
-    def claims(self, params: Held, cluster: Cluster) -> frozenset[str]:
-        return self._life(params).claims(params, cluster)
+    @property
+    def _silence(self) -> Silence:
+        return Silence.model_construct(source=self.source, destination=self.destination, way=self.way)
 
-    def heal_order(self, params: Held) -> HealOrder:
-        return self._some.heal_order(params)
+    def assert_available(self, cluster: Cluster) -> None:
+        if self.whole:
+            self._silence.assert_available(cluster)
+        else:
+            super().assert_available(cluster)
 
-    def waits(self, params: Held) -> bool:
-        return not params.whole and self._some.waits(params)
+    def claims(self, cluster: Cluster) -> frozenset[str]:
+        return self._silence.claims(cluster) if self.whole else super().claims(cluster)
 
-    def inject(self, params: Held, cluster: Cluster, context: FaultContext) -> Proof:
-        return self._life(params).inject(params, cluster, context)
+    @property
+    def waits(self) -> bool:
+        return not self.whole and super().waits
 
-    def confirm(self, params: Held, cluster: Cluster, injected: Proof) -> Proof:
-        return self._life(params).confirm(params, cluster, injected)
+    def inject(self, context: FaultContext) -> Proof:
+        return self._silence.inject(context) if self.whole else super().inject(context)
 
-    def acted(self, params: Held, cluster: Cluster, injected: Proof) -> Proof:
-        return self._life(params).acted(params, cluster, injected)
+    def confirm(self, context: FaultContext) -> Proof:
+        return self._silence.confirm(context) if self.whole else super().confirm(context)
 
-    def heal(self, params: Held, cluster: Cluster, injected: Proof) -> Proof:
-        return self._life(params).heal(params, cluster, injected)
+    def acted(self, context: FaultContext) -> Proof:
+        return self._silence.acted(context) if self.whole else super().acted(context)
 
-    def _life(self, params: Held) -> Silence | _MessageFault:
-        return self._all if params.whole else self._some
-
-
-def _pair(params: Criteria) -> tuple[str, str]:
-    return params.source, params.destination
-
-
-def _links(cluster: Cluster) -> CanFilter:
-    if not isinstance(cluster.links, CanFilter):
-        raise LinkError("the links of this cluster understand no messages")
-    return cluster.links
-
-
-def _id(params: Criteria, name: str, way: Way) -> str:
-    return name if len(params.ways) == 1 else f"{name}.{way}"
-
-
-def _ids(params: Criteria, name: str) -> list[str]:
-    return [_id(params, name, way) for way in params.ways]
+    def heal(self, context: FaultContext) -> Proof:
+        return self._silence.heal(context) if self.whole else super().heal(context)
 
 
-def _proof(params: Criteria, name: str, states: Sequence[RuleState]) -> Proof:
-    """What the fault's rules (one for each way) have done; ``number`` finds them in the wire log."""
-    numbers = [state.number for state in states]
-    return {
-        "rule": name,
-        "number": numbers[0] if len(numbers) == 1 else numbers,
-        "link": link_name(*_pair(params)),
-        "matched": sum(state.matched for state in states),
-        "acted": sum(state.acted for state in states),
-        "released": sum(state.released for state in states),
-    }
+@register
+class Delay(Filter):
+    """Messages that are delayed, and by how much."""
+
+    kind = "delay"
+    about = "delay messages of a link, while later ones pass"
+    delay_ms: int = Field(ge=1, le=_MOST_DELAY_MS)
 
 
-register(_MessageFault(Action.DROP, "drop messages of a link"))
-register(_Hold())
-register(_MessageFault(Action.DELAY, "delay messages of a link, while later ones pass", Delayed))
-register(_MessageFault(Action.DUPLICATE, "deliver messages of a link twice"))
-register(_MessageFault(Action.FORGE, "answer requests with an error instead of the bookie", Forged))
-register(_MessageFault(Action.GARBLE, "flip a bit of entries on their way to a bookie", Garbled))
+@register
+class Duplicate(Filter):
+    """Messages of one way of a link to a bookie."""
+
+    kind = "duplicate"
+    about = "deliver messages of a link twice"
+
+
+@register
+class Forge(Filter):
+    """Requests that are answered without the bookie, or answers that are replaced, with an error."""
+
+    kind = "forge"
+    about = "answer requests with an error instead of the bookie"
+    status: StatusName
+    kinds: tuple[KindName, ...] = Field(min_length=1)
+
+    @field_validator("kinds")
+    @classmethod
+    def _answerable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if "other" in value:
+            raise ValueError("messages of kind `other` cannot be forged")
+        return value
+
+    @field_validator("status")
+    @classmethod
+    def _error(cls, value: str) -> str:
+        if value == Status.EOK.name:
+            raise ValueError("`EOK` cannot be forged, for an answer without an error has content")
+        return value
+
+
+@register
+class Garble(Filter):
+    """Adds whose entry reaches the bookie with other bytes than the client gave it."""
+
+    kind = "garble"
+    about = "flip a bit of entries on their way to a bookie"
+    way: Literal["requests"] = "requests"
+    kinds: tuple[KindName, ...] = ("add",)
+
+    @field_validator("kinds")
+    @classmethod
+    def _bring_an_entry(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        allowed = {"add", "recovery_add"}
+        if not value or not set(value) <= allowed:
+            raise ValueError(f"only messages of kind `add` and `recovery_add` can be garbled, not {value}")
+        return value

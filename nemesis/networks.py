@@ -10,107 +10,89 @@ harness does not reach the process either.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel
-
-from cluster.interface import CanDisconnect, Cluster, ProcessState
-from cluster.packets import CanDropPackets, Direction
-from nemesis.processes import Target
+from cluster.interface import Cluster, Direction, Networks, ProcessState
+from nemesis.processes import ProcessFault
 from nemesis.registry import FaultContext, HealOrder, Proof, register
-from protocol.addresses import OBSERVER, PROXY
 from protocol.errors import FaultError, UsageError
 
 
-class BlackholeTarget(Target):
-    """The process whose packets are lost, and the directions."""
+class NetworkFault(ProcessFault):
+    """A fault of a process's own network."""
 
-    way: Literal["incoming", "outgoing", "both"] = "both"
+    heal_order: ClassVar[HealOrder] = HealOrder.LINKS
 
-    def ways(self) -> frozenset[Direction]:
-        """The directions in which packets are dropped."""
-        return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
+    def assert_available(self, cluster: Cluster) -> None:
+        super().assert_available(cluster)
+        _networks(cluster)
 
-
-class _NetworkFault:
-    """The common part of both: a target with a network, and how it is restored."""
-
-    name: str
-    supersedes: frozenset[str] = frozenset()
-
-    def available(self, params: Target, cluster: Cluster) -> str | None:
-        if params.target in (OBSERVER, PROXY):
-            return f"the {params.target} is never hit, the run's own record depends on it"
-        if cluster.networks is None:
-            return "this backend has no separate network for each process; `isolate` cuts or holds all links"
-        try:
-            cluster.process(params.target)
-        except UsageError as error:
-            return str(error)
-        return None
-
-    def target(self, params: Target) -> str:
-        return params.target
-
-    def claims(self, params: Target, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
-        return frozenset({params.target})
-
-    def heal_order(self, params: Target) -> HealOrder:  # noqa: ARG002
-        return HealOrder.LINKS
+    def await_running(self, cluster: Cluster) -> None:
+        """Wait until the process is ready again, if it runs."""
+        process = cluster.process(self.target)
+        if process.state is ProcessState.RUNNING:
+            process.wait_ready(self.ready_timeout_s)
 
 
-class _Disconnect(_NetworkFault):
-    """A server or client without its network."""
+@register
+class Disconnect(NetworkFault):
+    """The target process, and how long its healing may take until it is ready."""
 
-    name = "disconnect"
+    kind = "disconnect"
     about = "take a server or client off its network without closing connections (only with --backend docker)"
-    params: type[BaseModel] = Target
 
-    def inject(self, params: Target, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        _networks(cluster).disconnect(params.target)
+    def inject(self, context: FaultContext) -> Proof:
+        _networks(context.cluster).disconnect(self.target)
         return {}
 
-    def confirm(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        if _networks(cluster).connected(params.target):
-            raise FaultError(f"{params.target} is still on its network")
+    def confirm(self, context: FaultContext) -> Proof:
+        if _networks(context.cluster).connected(self.target):
+            raise FaultError(f"{self.target} is still on its network")
         return {"connected": False}
 
-    def heal(self, params: Target, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        _networks(cluster).connect(params.target)
-        if not _networks(cluster).connected(params.target):
-            raise FaultError(f"{params.target} is not back on its network")
-        _await_running(params, cluster)
+    def heal(self, context: FaultContext) -> Proof:
+        networks = _networks(context.cluster)
+        networks.connect(self.target)
+        if not networks.connected(self.target):
+            raise FaultError(f"{self.target} is not back on its network")
+        self.await_running(context.cluster)
         return {"connected": True}
 
 
-class _Blackhole(_NetworkFault):
-    """Packets dropped in the kernel, behind or before a process."""
+@register
+class Blackhole(NetworkFault):
+    """The process whose packets are lost, and the directions."""
 
-    name = "blackhole"
+    kind = "blackhole"
     about = "drop the packets of a server or client, in one direction or both (only with --backend docker)"
-    params: type[BaseModel] = BlackholeTarget
+    way: Literal["incoming", "outgoing", "both"] = "both"
 
-    def available(self, params: Target, cluster: Cluster) -> str | None:
-        reason = super().available(params, cluster)
-        return reason or _droppers(cluster).lacks_for_dropping()
+    def ways(self) -> frozenset[Direction]:
+        """The directions in which packets are dropped, in the kernel."""
+        return frozenset(Direction) if self.way == "both" else frozenset({Direction(self.way)})
 
-    def inject(self, params: BlackholeTarget, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        _droppers(cluster).drop_packets(params.target, params.ways())
+    def assert_available(self, cluster: Cluster) -> None:
+        super().assert_available(cluster)
+        if reason := _networks(cluster).lacks_for_dropping():
+            raise UsageError(reason)
+
+    def inject(self, context: FaultContext) -> Proof:
+        _networks(context.cluster).drop_packets(self.target, self.ways())
         return {}
 
-    def confirm(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        closed = _droppers(cluster).dropped_packets(params.target)
-        if closed.keys() != params.ways():
-            raise FaultError(f"{params.target} loses {_format(closed)} packets, not {_format(params.ways())}")
+    def confirm(self, context: FaultContext) -> Proof:
+        closed = _networks(context.cluster).dropped_packets(self.target)
+        if closed.keys() != self.ways():
+            raise FaultError(f"{self.target} loses {_format(closed)} packets, not {_format(self.ways())}")
         return {"dropped": dict(closed)}
 
-    def heal(self, params: BlackholeTarget, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        droppers = _droppers(cluster)
-        dropped = droppers.dropped_packets(params.target)
-        droppers.drop_packets(params.target, ())
-        if still := droppers.dropped_packets(params.target):
-            raise FaultError(f"{params.target} still loses {_format(still)} packets")
-        _await_running(params, cluster)
+    def heal(self, context: FaultContext) -> Proof:
+        networks = _networks(context.cluster)
+        dropped = networks.dropped_packets(self.target)
+        networks.drop_packets(self.target, ())
+        if still := networks.dropped_packets(self.target):
+            raise FaultError(f"{self.target} still loses {_format(still)} packets")
+        self.await_running(context.cluster)
         return {"dropped": dict(dropped)}
 
 
@@ -118,25 +100,10 @@ def _format(ways: Collection[Direction]) -> str:
     return " and ".join(sorted(ways)) or "no"
 
 
-def _await_running(params: Target, cluster: Cluster) -> None:
-    process = cluster.process(params.target)
-    if process.state is ProcessState.RUNNING:
-        process.wait_ready(params.ready_timeout_s)
-
-
-def _networks(cluster: Cluster) -> CanDisconnect:
-    networks = cluster.networks
-    if networks is None:
-        raise FaultError("this backend has no separate network for each process")
-    return networks
-
-
-def _droppers(cluster: Cluster) -> CanDropPackets:
-    networks = cluster.networks
-    if not isinstance(networks, CanDropPackets):
-        raise FaultError("no packets can be dropped on this backend")
-    return networks
-
-
-register(_Disconnect())
-register(_Blackhole())
+def _networks(cluster: Cluster) -> Networks:
+    """The networks of processes, ``UsageError`` where they have none of their own."""
+    if cluster.networks is None:
+        raise UsageError(
+            "this backend has no separate network for each process; `isolate` cuts or holds all links"
+        )
+    return cluster.networks

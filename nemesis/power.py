@@ -15,24 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field
 
-from cluster.disks import Probe, disks_of, unavailable_reason
-from cluster.interface import (
-    CanKill,
-    CanPause,
-    Cluster,
-    Links,
-    LinkState,
-    ProcessState,
-    Way,
-)
-from nemesis.disks import stop_slowing
-from nemesis.processes import capture_disk
-from nemesis.registry import FaultContext, HealOrder, Proof, register
-from plans.names import EVERY_DISK, BookieName, DiskName, Params
+from cluster.disks import Probe, unavailable_reason
+from cluster.interface import Bookie, Cluster, Links, LinkState, ProcessState, Way
+from nemesis.disks import disks_of, stop_slowing
+from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
+from plans.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
 from protocol.errors import FaultError, FencepostError, UsageError
 
@@ -40,117 +31,100 @@ Pair = tuple[str, str]
 _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synced=True, unsynced=True)}
 
 
-class PowerLoss(Params):
+@register
+class PowerLoss(BookiesFault):
     """The bookies that lose power, the affected disks, and the level of the loss."""
 
-    targets: tuple[BookieName, ...] = Field(min_length=1)
+    kind = "power_loss"
+    about = "cut the power of bookies at one instant: everything that was never synced is lost"
+    supersedes = frozenset({"pause", "slow_disk"})
+    heal_order: ClassVar[HealOrder] = HealOrder.BOOKIES
     disk: DiskName = EVERY_DISK
     level: Literal["power", "process"] = "power"
     ready_timeout_s: float = Field(default=120, gt=0)
 
-    @field_validator("targets")
     @classmethod
-    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
-        return value
-
-
-class _PowerLoss:
-    """Pause, cut, shut down, kill, mount again; healed by the next boots."""
-
-    name = "power_loss"
-    about = "cut the power of bookies at one instant: everything that was never synced is lost"
-    params: type[BaseModel] = PowerLoss
-    supersedes = frozenset({"pause", "slow_disk"})
-
-    def unavailable_reason(self) -> str | None:
+    def unavailable_reason(cls) -> str | None:
         return unavailable_reason()
 
-    def available(self, params: PowerLoss, cluster: Cluster) -> str | None:
-        for target in params.targets:
-            try:
-                process = cluster.process(target)
-                disks_of(process, params.disk)
-            except UsageError as error:
-                return str(error)
-            if not (isinstance(process, CanPause) and isinstance(process, CanKill)):
-                return f"{target} cannot be paused and killed on this backend"
-            if process.state is ProcessState.DOWN:
-                return f"{target} is down already"
-        return None
+    def assert_available(self, cluster: Cluster) -> None:
+        for bookie in self._bookies(cluster):
+            disks_of(bookie, self.disk)
+            if bookie.state is ProcessState.DOWN:
+                raise UsageError(f"{bookie.name} is down already")
 
-    def target(self, params: PowerLoss) -> str:
-        return ",".join(params.targets)
+    @property
+    def takes_down(self) -> tuple[str, ...]:
+        return self.targets
 
-    def takes_down(self, params: PowerLoss) -> tuple[str, ...]:
-        return params.targets
+    @property
+    def occupies(self) -> frozenset[str]:
+        return super().occupies | {*self.targets}
 
-    def claims(self, params: PowerLoss, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
-        return frozenset((*params.targets, *(f"the disk of {target}" for target in params.targets)))
-
-    def heal_order(self, params: PowerLoss) -> HealOrder:  # noqa: ARG002
-        return HealOrder.BOOKIES
-
-    def inject(self, params: PowerLoss, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        processes: list[Any] = [cluster.process(target) for target in params.targets]
-        disks = [disk for process in processes for disk in disks_of(process, params.disk).values()]
-        for process in processes:
-            process.pause()
-        with _without_links(params.targets, cluster.links):
+    def inject(self, context: FaultContext) -> Proof:
+        bookies = self._bookies(context.cluster)
+        disks = [disk for bookie in bookies for disk in disks_of(bookie, self.disk).values()]
+        for bookie in bookies:
+            bookie.pause()
+        with _without_links(self.targets, context.cluster.links):
             for disk in disks:
                 stop_slowing(disk)  # it would sync the probe
             for disk in disks:
                 disk.write_unsynced()
-            if params.level == "power":
+            if self.level == "power":
                 for disk in disks:
                     disk.lose_power()
-            ends = [process.kill() for process in processes]
-        found = {process.name: _afterwards(process, params) for process in processes}
+            ends = [bookie.kill() for bookie in bookies]
+        found = {bookie.name: self._afterwards(bookie) for bookie in bookies}
         boots = {end.server: {"boot": end.boot, "signal": end.signal, "exit_ns": end.at_ns} for end in ends}
-        return {"level": params.level, "boots": boots, "probes": found}
+        return {"level": self.level, "boots": boots, "probes": found}
 
-    def confirm(self, params: PowerLoss, cluster: Cluster, injected: Proof) -> Proof:
-        for target, probes in injected["probes"].items():
-            for name, found in probes.items():
-                if Probe(**found) != _EXPECTED[params.level]:
-                    raise FaultError(f"{target} did not lose {params.level} on disk {name}: {_format(found)}")
-            process = cluster.process(target)
-            ended = injected["boots"][target]
-            if process.state is not ProcessState.DOWN or process.boot != ended["boot"]:
-                raise FaultError(f"{target} is {process.state} in boot {process.boot}, not down")
-        return {"probes": injected["probes"]}
+    def confirm(self, context: FaultContext) -> Proof:
+        for bookie in self._bookies(context.cluster):
+            for name, found in context.injected["probes"][bookie.name].items():
+                if Probe(**found) != _EXPECTED[self.level]:
+                    raise FaultError(
+                        f"{bookie.name} did not lose {self.level} on disk {name}: {_format(found)}"
+                    )
+            if (
+                bookie.state is not ProcessState.DOWN
+                or bookie.boot != context.injected["boots"][bookie.name]["boot"]
+            ):
+                raise FaultError(f"{bookie.name} is {bookie.state} in boot {bookie.boot}, not down")
+        return {"probes": context.injected["probes"]}
 
-    def heal(self, params: PowerLoss, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        processes = [cluster.process(target) for target in params.targets]
-        for process in processes:
-            _make_sound(process)
-        for process in processes:
-            if process.state is ProcessState.DOWN:
-                process.start()
-        for process in processes:
-            process.wait_ready(params.ready_timeout_s)
-        return {"boots": {process.name: process.boot for process in processes}, "ready": True}
+    def heal(self, context: FaultContext) -> Proof:
+        bookies = self._bookies(context.cluster)
+        for bookie in bookies:
+            _make_sound(bookie)
+        for bookie in bookies:
+            if bookie.state is ProcessState.DOWN:
+                bookie.start()
+        for bookie in bookies:
+            bookie.wait_ready(self.ready_timeout_s)
+        return {"boots": {bookie.name: bookie.boot for bookie in bookies}, "ready": True}
+
+    def _bookies(self, cluster: Cluster) -> list[Bookie]:
+        return [cluster.bookie(target) for target in self.targets]
+
+    def _afterwards(self, bookie: Bookie) -> dict[str, dict[str, bool]]:
+        """What the probes find on each disk of a dead bookie; disks that lost power are mounted again."""
+        disks = disks_of(bookie, self.disk)
+        power = self.level == "power"
+        found = {name: disk.mount_again() if power else disk.probe() for name, disk in disks.items()}
+        bookie.capture_disk()
+        return {name: asdict(probe) for name, probe in found.items()}
 
 
-def _afterwards(process: Any, params: PowerLoss) -> dict[str, dict[str, bool]]:
-    """What the probes find on each disk of a dead bookie, after disks that lost power were mounted again."""
-    disks = disks_of(process, params.disk)
-    power = params.level == "power"
-    found = {name: disk.mount_again() if power else disk.probe() for name, disk in disks.items()}
-    capture_disk(process)
-    return {name: asdict(probe) for name, probe in found.items()}
-
-
-def _make_sound(process: Any) -> None:
+def _make_sound(bookie: Bookie) -> None:
     """After a failed injection: no process may continue on a disk that was shut down."""
-    harmed = [disk for disk in disks_of(process, EVERY_DISK).values() if not disk.sound]
-    if harmed and process.state is not ProcessState.DOWN:
-        process.kill()
+    harmed = [disk for disk in disks_of(bookie, EVERY_DISK).values() if not disk.sound]
+    if harmed and bookie.state is not ProcessState.DOWN:
+        bookie.kill()
     for disk in harmed:
         disk.mount_again()
-    if process.state is ProcessState.PAUSED:
-        process.resume()
+    if bookie.state is ProcessState.PAUSED:
+        bookie.resume()
 
 
 @contextmanager
@@ -190,6 +164,3 @@ def _put_back(pair: Pair, state: LinkState, links: Links) -> None:
 def _format(found: dict[str, bool]) -> str:
     there = {True: "there", False: "gone"}
     return f"the synced file is {there[found['synced']]}, the unsynced one {there[found['unsynced']]}"
-
-
-register(_PowerLoss())

@@ -1,23 +1,26 @@
 """The registry of faults, and their phases: available, inject, confirm, heal.
 
-A fault is one object registered under one name; its ``params`` model is the step's parameters in
-a plan. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
-or how servers are made. They keep no state between calls: :mod:`nemesis.active` passes the proof of
-the injection to the later phases. Most are confirmed at once; a fault that waits for a trigger is
-confirmed when it was triggered.
+A fault is the parameters of its step in a plan, and what it does with them; its class is registered under
+the step's name. Faults know the cluster's interface, never the plan's other steps, the evidence's judges
+or how servers are made. They keep no state between calls: :mod:`nemesis.active` passes the context of one
+injection to every phase. Most are confirmed at once; a fault that waits for a trigger is confirmed when it
+was triggered.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from random import Random
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel
+from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
+from plans.names import BookieName, Params
+from protocol.errors import UsageError
 from protocol.faults import EFFECTS
 
 Proof = dict[str, Any]
@@ -34,102 +37,141 @@ class HealOrder(IntEnum):
     SLOWNESS = 5
 
 
-@dataclass(frozen=True, slots=True)
+def no_ledger(name: str) -> int:
+    """Raise ``UsageError``: there is no such ledger."""
+    raise UsageError(f"ledger {name!r} was not created yet")
+
+
+@dataclass(slots=True)
 class FaultContext:
-    """The facts of a run that a fault may use.
+    """One injection of a fault: its cluster, and the facts of the run that it may use.
 
     ``number`` is its own in the fault log; ``ledger`` gives the id of a ledger that the plan names,
-    ``UsageError`` when it is not there yet; ``random`` the run's random stream of a name.
+    ``UsageError`` when it is not there yet; ``random`` the run's random stream of a name. ``injected`` is
+    what ``inject`` returned, empty before that and after a failed injection.
     """
 
-    number: int
-    ledger: Callable[[str], int]
-    random: Callable[[str], Random]
+    cluster: Cluster
+    number: int = 0
+    ledger: Callable[[str], int] = no_ledger
+    random: Callable[[str], Random] = Random
+    injected: Proof = field(default_factory=dict)
 
 
-class Fault(Protocol):
-    """One kind of fault. All times are taken by the caller around the calls."""
+class Fault(Params, ABC):
+    """One fault: its parameters as fields, its life as methods. The caller takes all times."""
 
-    name: str
-    about: str
-    params: type[BaseModel]
-    supersedes: frozenset[str]
+    kind: ClassVar[str]
+    """Its name in plans and in the fault log."""
+    about: ClassVar[str]
+    supersedes: ClassVar[frozenset[str]] = frozenset()
     """Kinds of fault that this one ends when it hits the same thing (a killed process is not paused)."""
 
-    def available(self, params: Any, cluster: Cluster) -> str | None:
-        """Why this fault cannot be injected here, or None when it can."""
-        ...
+    @classmethod
+    def unavailable_reason(cls) -> str | None:
+        """Why this machine does not support such faults, or None when it seems to."""
+        return None
 
-    def target(self, params: Any) -> str:
+    @property
+    @abstractmethod
+    def target_name(self) -> str:
         """The target's name in the evidence: ``b1``, ``writer-b2``."""
-        ...
 
-    def claims(self, params: Any, cluster: Cluster) -> frozenset[str]:
-        """Processes and links that it occupies; each has at most one fault at a time."""
-        ...
+    @property
+    def occupies(self) -> frozenset[str]:
+        """Processes, disks and links that it occupies; each has at most one fault at a time."""
+        return frozenset()
 
-    def heal_order(self, params: Any) -> HealOrder:
+    def claims(self, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # few depend on the cluster
+        """The same where it depends on the cluster's links."""
+        return self.occupies
+
+    @property
+    def heal_order(self) -> HealOrder:
         """Its position in the order of healing."""
-        ...
+        return HealOrder.LINKS
 
-    def inject(self, params: Any, cluster: Cluster, context: FaultContext) -> Proof:
+    @property
+    def takes_down(self) -> tuple[str, ...]:
+        """The processes that it ends; it is healed when the last of them is started."""
+        return ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is confirmed only when it was triggered (see :class:`CountingFault`)."""
+        return False
+
+    @abstractmethod
+    def assert_available(self, cluster: Cluster) -> None:
+        """Raise ``UsageError`` with the reason if it cannot be injected here."""
+
+    @abstractmethod
+    def inject(self, context: FaultContext) -> Proof:
         """Inject the fault; returns the facts that are known then."""
-        ...
 
-    def confirm(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+    @abstractmethod
+    def confirm(self, context: FaultContext) -> Proof:
         """Facts that show it took effect; ``FaultError`` when it did not."""
-        ...
 
-    def heal(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+    @abstractmethod
+    def heal(self, context: FaultContext) -> Proof:
         """Undo it, wait until undone, and return the facts that show it.
 
-        Must work after a failed injection (``injected`` is then empty), and again after a failed healing.
+        Must work after a failed injection, and again after a failed healing.
         """
-        ...
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.target_name}"
 
 
-@runtime_checkable
-class LiesInWait(Protocol):
-    """A fault that waits for a trigger (an optional power of ``Fault``).
+class CountingFault(Fault):
+    """A fault that acts on later events, and counts how often it did."""
 
-    Its rule is confirmed when it is injected, but the fault only when it was triggered.
-    """
-
-    def waits(self, params: Any) -> bool:
-        """Whether it waits for a trigger with these parameters; if not, it is confirmed like any other."""
-        ...
-
-    def acted(self, params: Any, cluster: Cluster, injected: Proof) -> Proof:
+    @abstractmethod
+    def acted(self, context: FaultContext) -> Proof:
         """What it has done up to now; ``acted`` is the count. ``heal`` returns the same at the end."""
-        ...
 
 
-@runtime_checkable
-class TakesDown(Protocol):
-    """A fault that ends processes (an optional power of ``Fault``), which a start brings back."""
+class BookieFault(Fault):
+    """A fault of one bookie."""
 
-    def takes_down(self, params: Any) -> tuple[str, ...]:
-        """The processes that it ends; it is healed when the last of them is started."""
-        ...
+    target: BookieName
 
-
-@runtime_checkable
-class NeedsMachine(Protocol):
-    """A fault that not every machine allows (an optional power of ``Fault``)."""
-
-    def unavailable_reason(self) -> str | None:
-        """Why this machine does not support it, or None when it seems to."""
-        ...
+    @property
+    def target_name(self) -> str:
+        return self.target
 
 
-FAULTS: dict[str, Fault] = {}
+class BookiesFault(Fault):
+    """A fault of several bookies at once."""
+
+    targets: tuple[BookieName, ...] = Field(min_length=1)
+
+    @field_validator("targets")
+    @classmethod
+    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
+        return value
+
+    @property
+    def target_name(self) -> str:
+        return ",".join(self.targets)
+
+    @property
+    def occupies(self) -> frozenset[str]:
+        return frozenset(f"the disk of {target}" for target in self.targets)
 
 
-def register(fault: Fault) -> Fault:
-    """Register a fault under its name; a repeated name, or missing effects, is a programming error."""
-    if fault.name in FAULTS:
-        raise ValueError(f"fault {fault.name!r} is registered twice")
-    if fault.name not in EFFECTS:
-        raise ValueError(f"fault {fault.name!r} has no line in protocol/faults.py that says what it does")
-    FAULTS[fault.name] = fault
+FAULTS: dict[str, type[Fault]] = {}
+AnyFault = TypeVar("AnyFault", bound=Fault)
+
+
+def register(fault: type[AnyFault]) -> type[AnyFault]:
+    """Register a fault under its kind; a repeated name, or missing effects, is a programming error."""
+    if fault.kind in FAULTS:
+        raise ValueError(f"fault {fault.kind!r} is registered twice")
+    if fault.kind not in EFFECTS:
+        raise ValueError(f"fault {fault.kind!r} has no line in protocol/faults.py that says what it does")
+    FAULTS[fault.kind] = fault
     return fault

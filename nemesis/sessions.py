@@ -9,69 +9,57 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
 from cluster.waiting import wait_until
-from nemesis.links import no_such_link
-from nemesis.registry import FaultContext, HealOrder, Proof, register
-from plans.names import BookieName, Params
+from nemesis.links import assert_link
+from nemesis.registry import BookieFault, FaultContext, Proof, register
 from protocol.addresses import ZOOKEEPER, link_name
-from protocol.errors import FaultError, NotReadyError
+from protocol.errors import FaultError, NotReadyError, UsageError
 
 
-class Expiry(Params):
+@register
+class Expire(BookieFault):
     """The bookie whose session expires, and the time limits of the expiry and of the new registration."""
 
-    target: BookieName
+    kind = "expire"
+    about = "cut a bookie off from ZooKeeper until its session there has expired"
     timeout_s: float = Field(default=60, gt=0)
     ready_timeout_s: float = Field(default=120, gt=0)
 
+    def assert_available(self, cluster: Cluster) -> None:
+        assert_link((self.target, ZOOKEEPER), cluster.links)
+        if self.target not in cluster.metadata.registered():
+            raise UsageError(f"{self.target} is not registered, so it has no session that could expire")
 
-class _Expire:
-    """The link is down until the session is over, and stays down until it is healed."""
+    @property
+    def occupies(self) -> frozenset[str]:
+        return frozenset({link_name(self.target, ZOOKEEPER)})
 
-    name = "expire"
-    about = "cut a bookie off from ZooKeeper until its session there has expired"
-    params: type[BaseModel] = Expiry
-    supersedes: frozenset[str] = frozenset()
+    def inject(self, context: FaultContext) -> Proof:
+        """The link is down until the session is over, and stays down until it is healed."""
+        context.cluster.links.cut(self.target, ZOOKEEPER)
+        _await(self.target, context.cluster, registered=False, timeout_s=self.timeout_s)
+        return {"link": link_name(self.target, ZOOKEEPER)}
 
-    def available(self, params: Expiry, cluster: Cluster) -> str | None:
-        if refusal := no_such_link((params.target, ZOOKEEPER), cluster.links):
-            return refusal
-        if params.target not in cluster.metadata.registered():
-            return f"{params.target} is not registered, so it has no session that could expire"
-        return None
-
-    def target(self, params: Expiry) -> str:
-        return params.target
-
-    def claims(self, params: Expiry, cluster: Cluster) -> frozenset[str]:  # noqa: ARG002  # the protocol's
-        return frozenset({link_name(params.target, ZOOKEEPER)})
-
-    def heal_order(self, params: Expiry) -> HealOrder:  # noqa: ARG002
-        return HealOrder.LINKS
-
-    def inject(self, params: Expiry, cluster: Cluster, context: FaultContext) -> Proof:  # noqa: ARG002
-        cluster.links.cut(params.target, ZOOKEEPER)
-        _await(params.target, cluster, registered=False, timeout_s=params.timeout_s)
-        return {"link": link_name(params.target, ZOOKEEPER)}
-
-    def confirm(self, params: Expiry, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        state = cluster.links.state(params.target, ZOOKEEPER)
+    def confirm(self, context: FaultContext) -> Proof:
+        cluster = context.cluster
+        state = cluster.links.state(self.target, ZOOKEEPER)
         if not state.cut:
-            raise FaultError(f"{link_name(params.target, ZOOKEEPER)} is not cut; the proxy says {state}")
-        if params.target in cluster.metadata.registered():
-            raise FaultError(f"{params.target} is registered again although its link is cut")
-        process = cluster.process(params.target)
+            raise FaultError(f"{link_name(self.target, ZOOKEEPER)} is not cut; the proxy says {state}")
+        if self.target in cluster.metadata.registered():
+            raise FaultError(f"{self.target} is registered again although its link is cut")
+        process = cluster.process(self.target)
         return {**asdict(state), "registered": False, "boot": process.boot, "state": str(process.state)}
 
-    def heal(self, params: Expiry, cluster: Cluster, injected: Proof) -> Proof:  # noqa: ARG002
-        cluster.links.heal(params.target, ZOOKEEPER)
-        alive = cluster.process(params.target).state is ProcessState.RUNNING
+    def heal(self, context: FaultContext) -> Proof:
+        cluster = context.cluster
+        cluster.links.heal(self.target, ZOOKEEPER)
+        alive = cluster.process(self.target).state is ProcessState.RUNNING
         if alive and cluster.process(ZOOKEEPER).state is ProcessState.RUNNING:
-            _await(params.target, cluster, registered=True, timeout_s=params.ready_timeout_s)
-        return {"registered": params.target in cluster.metadata.registered()} if alive else {}
+            _await(self.target, cluster, registered=True, timeout_s=self.ready_timeout_s)
+        return {"registered": self.target in cluster.metadata.registered()} if alive else {}
 
 
 def _await(bookie: str, cluster: Cluster, *, registered: bool, timeout_s: float) -> None:
@@ -87,6 +75,3 @@ def _await(bookie: str, cluster: Cluster, *, registered: bool, timeout_s: float)
         wait_until(reached, timeout_s, f"{bookie} to be {wanted}")
     except NotReadyError as error:
         raise FaultError(str(error)) from error
-
-
-register(_Expire())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cluster.interface import CanRefuse, Process, ProcessState, Refusal
+from cluster.interface import Process, ProcessState, Refusal
 from nemesis.registry import Proof
 from plans.steps import Start
 from protocol.errors import ContradictedError, FaultError, ServerError, UsageError
@@ -44,7 +44,7 @@ class Starting:
         process, step = self._process, self._step
         _must_be_down(process)
         if step.expect != "ready":
-            _may_refuse(process).allow_refusal()
+            process.allow_refusal()
         process.start(conf=step.conf or None, version=step.version)
         if not step.wait:
             return {"boot": process.boot, "ready": False}
@@ -68,16 +68,10 @@ class Starting:
             self._process.wait_ready(self._step.timeout_s)
         except ServerError as error:
             if self._step.expect != "ready":
-                self.refusal = _may_refuse(self._process).refusal()
+                self.refusal = self._process.refusal()
             if self.refusal is None:
                 raise
             raise FaultError(str(self.refusal)) from error
-
-
-def _may_refuse(process: Process) -> CanRefuse:
-    if not isinstance(process, CanRefuse):
-        raise UsageError(f"whether {process.name} refuses cannot be seen on this backend")
-    return process
 
 
 def _must_be_down(process: Process) -> None:

@@ -21,9 +21,8 @@ from cluster.docker import packets
 from cluster.docker.composing import LAUNCH
 from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
-from cluster.interface import Exit
+from cluster.interface import Direction, Exit
 from cluster.keeping import append_line
-from cluster.packets import Direction
 from cluster.servers.runner import Launch, Started
 from cluster.servers.threads import await_threads
 from protocol.errors import ServerError

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 
 from cluster.disks import SYSTEM_PATH
-from cluster.packets import Direction
+from cluster.interface import Direction
 from protocol.errors import ServerError
 
 _TABLE = "inet fencepost"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 from cluster.answers import answer
 from cluster.elections import ZooKeeperElections
-from cluster.interface import CanDisconnect, Client, Exit, LinkState, Process, Way
+from cluster.interface import Client, Exit, Networks, Process
 from cluster.keeping import Keeper
 from cluster.links import ToxiproxyLinks
 from cluster.metadata import ZooKeeperMetadata
@@ -24,7 +24,7 @@ from cluster.servers.proxy import ProxyProcess
 from cluster.servers.site import Site
 from cluster.servers.zookeeper import ZooKeeperServer
 from protocol.addresses import AddressPlan, bookie_name
-from protocol.errors import LinkError, UsageError
+from protocol.errors import UsageError
 from protocol.shell import ShellCommand
 
 
@@ -48,7 +48,7 @@ class RunningCluster:
         bookies: Mapping[str, Bookie],
         clients: Mapping[str, ClientProcess],
         observer: ClientProcess | None,
-        links: ToxiproxyLinks | NoLinks,
+        links: ToxiproxyLinks,
         metadata: ZooKeeperMetadata,
         *,
         operating: Operating,
@@ -88,8 +88,8 @@ class RunningCluster:
         return self._observer
 
     @property
-    def links(self) -> ToxiproxyLinks | NoLinks:
-        """The links of all sources, or :class:`NoLinks` in a cluster without a proxy."""
+    def links(self) -> ToxiproxyLinks:
+        """The links of all sources; none in a cluster without a proxy."""
         return self._links
 
     @property
@@ -131,10 +131,10 @@ class RunningCluster:
         return self._site.keeper
 
     @property
-    def networks(self) -> CanDisconnect | None:
+    def networks(self) -> Networks | None:
         """The networks of processes, None where they share the machine's."""
         runner = self._site.runner
-        return runner if isinstance(runner, CanDisconnect) else None
+        return runner if isinstance(runner, Networks) else None
 
     def process(self, name: str) -> Process:
         """Any process by name; ``UsageError`` names the nearest."""
@@ -145,6 +145,13 @@ class RunningCluster:
                 remedy=f"Did you mean {near[0]!r}?" if near else "",
             )
         return self._processes[name]
+
+    def bookie(self, name: str) -> Bookie:
+        """A bookie by name; ``UsageError`` when there is none, or it is another kind of process."""
+        process = self.process(name)
+        if name not in self._bookies:
+            raise UsageError(f"{process.name} is no bookie")
+        return self._bookies[name]
 
     def answer(self, bookie: str, ledger: int, entry: int, *, timeout_s: float = 20) -> int | None:
         """The status of a plain read sent straight to the bookie (0, 402, 403, 507, ...), or None."""
@@ -163,45 +170,3 @@ class RunningCluster:
         """The log file of a process's present or last boot."""
         self.process(name)
         return self._processes[name].log
-
-
-class NoLinks:
-    """The links of a cluster without a proxy: there are none, and every order is refused."""
-
-    def pairs(self) -> Sequence[tuple[str, str]]:
-        """No pair: without a proxy there is no link."""
-        return ()
-
-    def wire(self) -> None:
-        """No log is kept."""
-
-    def state(self, source: str, destination: str) -> LinkState:
-        """Raise ``LinkError``: a cluster without a proxy has no link."""
-        raise _none(source, destination)
-
-    def cut(self, source: str, destination: str) -> None:
-        """Raise ``LinkError``: a cluster without a proxy has no link."""
-        raise _none(source, destination)
-
-    def hold(self, source: str, destination: str, way: Way) -> None:  # noqa: ARG002 - the protocol's signature
-        """Raise ``LinkError``: a cluster without a proxy has no link."""
-        raise _none(source, destination)
-
-    def slow(
-        self,
-        source: str,
-        destination: str,
-        *,
-        latency_ms: int = 0,  # noqa: ARG002
-        rate_bytes_per_s: int = 0,  # noqa: ARG002
-    ) -> None:
-        """Raise ``LinkError``: a cluster without a proxy has no link."""
-        raise _none(source, destination)
-
-    def heal(self, source: str, destination: str) -> None:
-        """Raise ``LinkError``: a cluster without a proxy has no link."""
-        raise _none(source, destination)
-
-
-def _none(source: str, destination: str) -> LinkError:
-    return LinkError(f"this cluster was started without links, so none from {source} to {destination}")

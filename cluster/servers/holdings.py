@@ -7,7 +7,7 @@ from them again on another machine, and a copy that was changed is found out. En
 the index is written behind them, and they are large.
 
 One copy for each death. The code that ends a process, or changes a dead process's disk, calls
-``RecordsDisk.capture_disk`` while the files are as the death left them; the next boot calls it at the
+``Process.capture_disk`` while the files are as the death left them; the next boot calls it at the
 latest. A failed copy is retried. RocksDB's tables and the journal's files are never written into again, so
 they are linked where the file system allows it. Copies files without interpreting them.
 """

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from cluster.elections import ZooKeeperElections
-from cluster.interface import ProcessState, RecordsDisk
+from cluster.interface import ProcessState
 from cluster.keeping import Keeper
-from cluster.links import ToxiproxyLinks, open_links
+from cluster.links import ToxiproxyLinks, no_links, open_links
 from cluster.metadata import ZooKeeperMetadata
 from cluster.scopes import Scopes
 from cluster.servers.admin import AdminProcess
 from cluster.servers.autorecovery import AutoRecovery
 from cluster.servers.bookie import Bookie
 from cluster.servers.clients import ClientProcess
-from cluster.servers.cluster import NoLinks, Operating, RunningCluster
+from cluster.servers.cluster import Operating, RunningCluster
 from cluster.servers.process import OwnedProcess
 from cluster.servers.proxy import ProxyProcess
 from cluster.servers.settings import RunSpec
@@ -57,7 +57,7 @@ class Opening:
         self._ready(first)
         metadata = self._scopes.enter("the metadata connection", ZooKeeperMetadata(zookeeper.address))
         metadata.initialise()
-        links = NoLinks() if proxy is None else self._links(site)
+        links = self._links(site)
         bookies = {name: Bookie(name, site, metadata) for name in self._spec.bookie_names}
         clients = {
             name: ClientProcess(name, number, site) for name, number in self._spec.client_numbers.items()
@@ -97,6 +97,8 @@ class Opening:
 
     def _links(self, site: Site) -> ToxiproxyLinks:
         spec = self._spec
+        if not spec.linked:
+            return no_links(site.addresses)
         log = LogOrder(spec.folder.frames, spec.run_id) if spec.logged else None
         return open_links(site.addresses, spec.sources, spec.bookie_names, log=log)
 
@@ -133,8 +135,7 @@ class Opening:
 def _stop_or_kill(process: OwnedProcess, timeout_s: float) -> None:
     """End it in order if it can be, else at once; the keeper would kill it anyway."""
     if process.state is ProcessState.DOWN:
-        if isinstance(process, RecordsDisk):
-            process.capture_disk()
+        process.capture_disk()
         return
     try:
         process.stop(timeout_s)

@@ -136,6 +136,13 @@ class OwnedProcess(ABC):
             ended = None if self._boot in self._ordered else self._exits.get(self._boot)
         return None if ended is None else Refusal(ended, tuple(telling_lines(self.log)))
 
+    def session_ended(self) -> bool:
+        """False: few processes end with their ZooKeeper session."""
+        return False
+
+    def capture_disk(self) -> None:  # noqa: B027 - only a bookie's files are evidence
+        """No effect: its files are no evidence of a death."""
+
     def kill(self) -> Exit:
         """SIGKILL; returns when it is reaped."""
         return self._end(signal.SIGKILL, KILL_TIMEOUT_S)

@@ -50,7 +50,7 @@ class ZooKeeperServer(OwnedProcess):
         return self._snapshots.all()
 
     def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
-        """Exchange its content; see :class:`cluster.interface.CanPutBack`."""
+        """Exchange its content; see :class:`cluster.interface.ZooKeeper`."""
         with self._order:
             if self.state is not ProcessState.DOWN:
                 raise ServerError(f"{self.name} is {self.state}, and its content is its own until it is down")

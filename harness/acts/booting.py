@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from cluster.interface import CanRefuse
 from harness.conditions import condition, ready
 from harness.stage import Stage
-from protocol.errors import ContradictedError, UsageError
+from protocol.errors import ContradictedError
 
 _BEFORE_READY = ("journal_failed",)
 
@@ -38,7 +37,5 @@ def said(stage: Stage, step: Any) -> tuple[bool, str]:
 def refused(stage: Stage, step: Any) -> tuple[bool, str]:
     """The present or last boot has ended on its own."""
     process = stage.cluster.process(step.target)
-    if not isinstance(process, CanRefuse):
-        raise UsageError(f"whether {step.target} refuses cannot be seen on this backend")
     refusal = process.refusal()
     return refusal is not None, str(refusal or f"{step.target} boot {process.boot} is {process.state}")

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cluster.interface import CanTellCheckpoints
+from cluster.interface import Bookie
 from harness.conditions import Condition, beginning
 from harness.stage import Stage
-from protocol.errors import UsageError
 
 _ENOUGH = 2
 
@@ -21,20 +20,17 @@ _ENOUGH = 2
 @beginning("checkpointed")
 def checkpointed(stage: Stage, step: Any) -> Condition:
     """The bookie has written its journal's mark twice since now."""
-    bookie = stage.cluster.process(step.target)
-    if not isinstance(bookie, CanTellCheckpoints):
-        raise UsageError(f"{step.target} cannot tell its checkpoints on this backend")
-    ended = checkpoints_ended(bookie, step.target)
+    ended = checkpoints_ended(stage.cluster.bookie(step.target))
     return lambda _stage, _step: ended()
 
 
-def checkpoints_ended(bookie: CanTellCheckpoints, name: str) -> Callable[[], tuple[bool, str]]:
+def checkpoints_ended(bookie: Bookie) -> Callable[[], tuple[bool, str]]:
     """A question for :func:`wait_until`: whether the bookie has ended two checkpoints since this call."""
     seen = {bookie.marked_ns()}
 
     def ended() -> tuple[bool, str]:
         seen.add(bookie.marked_ns())
         number = len(seen) - 1
-        return number >= _ENOUGH, f"{name} has ended {number} of {_ENOUGH} checkpoints"
+        return number >= _ENOUGH, f"{bookie.name} has ended {number} of {_ENOUGH} checkpoints"
 
     return ended

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from cluster.interface import HasSnapshots, Refusal
+from cluster.interface import Refusal, Store
 from harness.acts.registry import Done, act
 from harness.conditions import await_preboot_check
 from harness.stage import Stage
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, Fault
 from plans.steps import Start
+from protocol.addresses import ZOOKEEPER
 from protocol.errors import UsageError
 
 
-def inject(name: str, stage: Stage, step: Any) -> Done:
+def inject(stage: Stage, fault: Fault) -> Done:
     """Inject one fault and confirm that it took effect."""
-    active = stage.faults.inject(name, step)
-    return Done(f"{name} {active.target}")
+    return Done(str(stage.faults.inject(fault)))
 
 
 @act("start")
@@ -37,7 +37,7 @@ def start(stage: Stage, step: Any) -> Done:
 def roll(stage: Stage, step: Any) -> Done:
     """Restart servers one after the other; each end is a separate fault in the record."""
     for each in step.starts():
-        stage.faults.inject(step.how, FAULTS[step.how].params(target=each.target))
+        stage.faults.inject(FAULTS[step.how].model_validate({"target": each.target}))
         _started(stage, each)
     boots = (f"{target} (boot {stage.cluster.process(target).boot})" for target in step.targets)
     return Done(f"roll by {step.how}: {', '.join(boots)}")
@@ -54,11 +54,10 @@ def _started(stage: Stage, step: Start) -> Refusal | None:
 @act("snapshot")
 def snapshot(stage: Stage, step: Any) -> Done:
     """Copy a server's files, so that a fault can bring them back."""
-    process = stage.cluster.process(step.target)
-    if not isinstance(process, HasSnapshots):
-        raise UsageError(f"{step.target} takes no snapshots on this backend")
-    process.snapshot(step.name)
-    return Done(f"snapshot of {step.target}, {process.state}, as {step.name}")
+    cluster = stage.cluster
+    store: Store = cluster.zookeeper if step.target == ZOOKEEPER else cluster.bookie(step.target)
+    store.snapshot(step.name)
+    return Done(f"snapshot of {step.target}, {store.state}, as {step.name}")
 
 
 @act("resume")

@@ -20,8 +20,7 @@ from cluster.docker import packets
 from cluster.docker.backend import DockerBackend
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
-from cluster.interface import ProcessState
-from cluster.packets import CanDropPackets, Direction
+from cluster.interface import Direction, ProcessState
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
@@ -172,7 +171,7 @@ def test_a_server_that_nobody_hears_still_hears(tmp_path: Path) -> None:
     spec = RunSpec(RunFolder.create(tmp_path, "mode"), MODES["protected"], bookies=1, observed=False)
     with DockerBackend(spec).open() as cluster:
         networks = cluster.networks
-        assert isinstance(networks, CanDropPackets)
+        assert networks is not None
         pid = cluster.bookies["b1"].pid
         networks.drop_packets("b1", [Direction.INCOMING])
         assert cluster.answer("b1", 1, 1, timeout_s=0.5) is None

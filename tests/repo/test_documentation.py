@@ -1,24 +1,36 @@
 """Modules and public functions say what they are for; tests wait for conditions, not for time."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def undocumented(tree: ast.Module) -> Iterator[str]:
-    """Public functions, classes and methods without a docstring; a property of a protocol may be silent."""
-    owners: list[tuple[str, list[ast.stmt]]] = [("", tree.body)]
+def undocumented(tree: ast.Module, known: Mapping[str, ast.ClassDef] = MappingProxyType({})) -> Iterator[str]:
+    """Public functions, classes and methods without a docstring; a property of a protocol may be silent.
+
+    So may a method that a base class documents, as for ``help``; ``known`` are the classes by name.
+    """
+    owners: list[tuple[str, list[ast.stmt], set[str]]] = [("", tree.body, set())]
     while owners:
-        prefix, body = owners.pop()
+        prefix, body, inherited = owners.pop()
         for node in body:
             if not isinstance(node, Definition) or node.name.startswith("_"):
                 continue
-            if ast.get_docstring(node) is None and not _declaration(node):
+            if ast.get_docstring(node) is None and not _declaration(node) and node.name not in inherited:
                 yield f"{prefix}{node.name} (line {node.lineno})"
             if isinstance(node, ast.ClassDef):
-                owners.append((f"{prefix}{node.name}.", node.body))
+                owners.append((f"{prefix}{node.name}.", node.body, _inherited(node, known)))
+
+
+def _inherited(node: ast.ClassDef, known: Mapping[str, ast.ClassDef]) -> set[str]:
+    """The methods that a class's bases document, and theirs."""
+    bases = [known[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in known]
+    methods = (one for base in bases for one in base.body if isinstance(one, ast.FunctionDef))
+    own = {one.name for one in methods if ast.get_docstring(one) is not None}
+    return own.union(*(_inherited(base, known) for base in bases if base.name != node.name))
 
 
 def _declaration(node: Definition) -> bool:
@@ -42,10 +54,12 @@ def test_every_module_says_what_it_is_for(root: Path, files: list[Path]) -> None
 
 
 def test_every_public_function_is_documented(root: Path, modules: list[Path]) -> None:
+    trees = {path: ast.parse(path.read_text()) for path in modules}
+    known = {one.name: one for tree in trees.values() for one in tree.body if isinstance(one, ast.ClassDef)}
     silent = [
         f"{path.relative_to(root)}: {name}"
-        for path in modules
-        for name in undocumented(ast.parse(path.read_text()))
+        for path, tree in trees.items()
+        for name in undocumented(tree, known)
     ]
     assert not silent, "\n".join(silent)
 
@@ -53,6 +67,12 @@ def test_every_public_function_is_documented(root: Path, modules: list[Path]) ->
 def test_a_silent_function_is_seen() -> None:
     tree = ast.parse("class A:\n    'x'\n    def b(self): return 1\n    def _c(self): return 2")
     assert list(undocumented(tree)) == ["A.b (line 3)"]
+
+
+def test_a_method_may_be_silent_only_where_a_base_class_documents_it() -> None:
+    base = ast.parse("class A:\n    'x'\n    def b(self):\n        'y'\n        return 1")
+    tree = ast.parse("class B(A):\n    'x'\n    def b(self): return 2\n    def c(self): return 3")
+    assert list(undocumented(tree, {"A": base.body[0]})) == ["B.c (line 4)"]
 
 
 def sleeps(tree: ast.Module) -> list[int]:

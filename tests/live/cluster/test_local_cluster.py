@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cluster.answers import listening
-from cluster.interface import CanKill, CanPause, CanStop, ProcessState
+from cluster.interface import ProcessState
 from cluster.servers.bookie import Bookie
 from cluster.servers.cluster import RunningCluster
 from cluster.waiting import wait_until
@@ -77,14 +77,13 @@ def test_a_cluster_acknowledges_and_is_gone_afterwards(opened: Opener, tmp_path:
     assert list(folder.operations.glob("writer-001-*.hist"))
 
 
-def test_every_process_has_the_powers_that_faults_ask_for(opened: Opener) -> None:
+def test_what_is_no_process_or_no_bookie_is_refused_by_its_name(opened: Opener) -> None:
     with opened(**ONE) as cluster:
-        for process in (cluster.zookeeper, cluster.bookies["b1"]):
-            for power in (CanKill, CanStop, CanPause):
-                assert isinstance(process, power)
         with pytest.raises(UsageError, match="no process 'b11'") as raised:
             cluster.process("b11")
         assert raised.value.remedy == "Did you mean 'b1'?"
+        with pytest.raises(UsageError, match="zk1 is no bookie"):
+            cluster.bookie("zk1")
 
 
 @pytest.mark.parametrize(

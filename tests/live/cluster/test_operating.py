@@ -12,7 +12,7 @@ from cluster.elections import ZooKeeperElections
 from cluster.operating import CanAdminister, Repairs
 from cluster.servers.cluster import RunningCluster
 from cluster.waiting import wait_until
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, FaultContext
 from protocol.shell import COMMANDS
 
 Opener = Callable[..., AbstractContextManager[RunningCluster]]
@@ -82,8 +82,8 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
         wait_until(
             lambda: (cluster.auditor() == second.name, "session"), 60, "the end of the paused one's session"
         )
-        pause = FAULTS["pause"]
-        assert pause.heal(pause.params(target=auditor), cluster, {}) == {"boot": 3, "ready": True}
+        paused = FAULTS["pause"](target=auditor)
+        assert paused.heal(FaultContext(cluster)) == {"boot": 3, "ready": True}
         assert cluster.unplanned() == []
 
 

@@ -54,7 +54,7 @@ class Load:
         self.until(lambda: len(self.of(*writers)) >= wanted, f"{more} more ledgers of {writers}")
 
     def breaks(self, kind: str, **params: Any) -> None:
-        self._faults.inject(kind, FAULTS[kind].params(**params))
+        self._faults.inject(FAULTS[kind](**params))
 
     def heals(self) -> None:
         self._faults.heal()

@@ -11,7 +11,7 @@ import pytest
 from cluster.interface import Exit, ProcessState, Refusal
 from harness.acts.booting import refused, said
 from harness.stage import BootLogs
-from protocol.errors import ContradictedError, NotReadyError, UsageError
+from protocol.errors import ContradictedError, NotReadyError
 
 LINE = (
     "0 1795279559568 INFO  [main] DataIntegrityCheckImpl - Marking ledger {event=MARK_LIMBO, ledgerId=%d}\n"
@@ -86,8 +86,3 @@ def test_a_refusal_is_told_with_its_reason(tmp_path: Path) -> None:
         "b1 (boot 2) refused with exit code 2: ERROR no cookie",
     )
     assert refused(stage_with(Booting(), tmp_path), asked("")) == (False, "b1 boot 2 is running")
-
-
-def test_a_backend_that_cannot_tell_refusals_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="whether b1 refuses cannot be seen"):
-        refused(stage_with(object(), tmp_path), asked(""))

@@ -41,7 +41,7 @@ def started(log: Written, **step: Any) -> Written:
     stage: Any = SimpleNamespace(
         cluster=cluster, faults=Active(cluster, lambda line: None), assert_alive=lambda: None, boot_log=log
     )
-    stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
+    stage.faults.inject(FAULTS["kill"](target="b1"))
     start(stage, Start(target="b1", **step))
     return log
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from harness.acts.checkpoints import checkpointed
-from protocol.errors import UsageError
 
 STEP = SimpleNamespace(target="b2")
 
 
 class Marking:
     """A bookie that wrote its mark at these times, one look after the other."""
+
+    name = "b2"
 
     def __init__(self, *times_ns: int) -> None:
         self._looks: Iterator[int] = iter(times_ns)
@@ -24,12 +23,9 @@ class Marking:
         return next(self._looks)
 
 
-def stage_with(process: object) -> Any:
-    return SimpleNamespace(cluster=SimpleNamespace(process=lambda name: process))
-
-
 def looks(*times_ns: int) -> list[bool]:
-    stage = stage_with(Marking(*times_ns))
+    bookie = Marking(*times_ns)
+    stage: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
     condition = checkpointed(stage, STEP)
     return [condition(stage, STEP)[0] for _ in times_ns[1:]]
 
@@ -44,8 +40,3 @@ def test_the_first_mark_may_end_a_checkpoint_that_began_before() -> None:
 
 def test_a_bookie_that_was_never_marked_begins_at_nothing() -> None:
     assert looks(0, 5, 6) == [False, True]
-
-
-def test_a_backend_that_cannot_tell_is_said_so() -> None:
-    with pytest.raises(UsageError, match="b2 cannot tell its checkpoints"):
-        checkpointed(stage_with(object()), STEP)

@@ -199,7 +199,7 @@ def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: 
     from nemesis.registry import FAULTS
 
     cluster: Any = stage.cluster
-    stage.faults.inject("kill", FAULTS["kill"].params(target="b1"))
+    stage.faults.inject(FAULTS["kill"](target="b1"))
     cluster.process("b1").refusing = True
     cluster.process("b2").kill()  # as if it had ended on its own
     stage.loads["stuck"] = Load(

@@ -6,17 +6,7 @@ from typing import Any
 
 import pytest
 
-import nemesis.corruption
-import nemesis.disks
-import nemesis.links
-import nemesis.messages
-import nemesis.metadata
-import nemesis.networks
-import nemesis.power
-import nemesis.processes  # registers its faults
-import nemesis.sessions  # registers its faults
-import nemesis.storage
-import nemesis.swapping  # noqa: F401  # registers its faults
+import harness.vocabulary  # noqa: F401  # registers every fault
 from nemesis.active import Active
 from tests.unit.nemesis.fake_cluster import FakeCluster
 from tests.unit.nemesis.fake_rules import FakeWire

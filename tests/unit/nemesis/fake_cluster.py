@@ -63,6 +63,15 @@ class FakeProcess:
     def refusal(self) -> Refusal | None:
         return Refusal(Exit(self.name, self.boot, 2, None, 0), ("no cookie",)) if self.refusing else None
 
+    def session_ended(self) -> bool:
+        return False
+
+    def capture_disk(self) -> None:
+        pass
+
+    def disks(self) -> Mapping[str, Any]:
+        return {}
+
     def wait_ready(self, timeout_s: float) -> None:
         self._orders.take(f"wait_ready {self.name}")
         if self.refusing:
@@ -91,12 +100,6 @@ class FakeProcess:
     def resume(self) -> None:
         self._orders.take(f"resume {self.name}")
         self.state = ProcessState.RUNNING
-
-
-class Stone:
-    """A process without any power."""
-
-    name, boot, state = "zk1", 1, ProcessState.RUNNING
 
 
 class FakeLinks:
@@ -168,5 +171,8 @@ class FakeCluster:
             raise UsageError(f"no {name}; nearest {get_close_matches(name, self._processes, 1, 0)}")
         return self._processes[name]
 
-    def petrify(self, name: str) -> None:
-        self._processes[name] = Stone()
+    bookie = process
+
+    @property
+    def zookeeper(self) -> Any:
+        return self.process("zk1")

@@ -21,7 +21,7 @@ Lines = list[dict[str, Any]]
 
 
 def inject(active: Active, name: str, **params: Any) -> Any:
-    return active.inject(name, FAULTS[name].params(**params))
+    return active.inject(FAULTS[name](**params))
 
 
 def start(active: Active, **params: Any) -> Any:

@@ -13,7 +13,6 @@ import pytest
 
 from cluster.waiting import wait_until
 from nemesis.active import Active
-from nemesis.registry import FAULTS
 from protocol.errors import UsageError
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 
@@ -156,8 +155,8 @@ class MessageStories:
     def test_links_that_understand_no_messages_and_those_of_the_observer_are_refused(
         self, active: Active, lines: Lines
     ) -> None:
-        observed = FAULTS["drop"].params(**{"from": "observer", "to": "b1"})
-        assert active.refusal("drop", observed) == "links of the observer are never faulted"
-        gone = FAULTS["drop"].params(**{"from": "writer", "to": "b9"})
-        assert active.refusal("drop", gone) == "there is no link writer-b9"
+        with pytest.raises(UsageError, match="links of the observer are never faulted"):
+            inject(active, "drop", **{"from": "observer", "to": "b1"})
+        with pytest.raises(UsageError, match="there is no link writer-b9"):
+            inject(active, "drop", **{"from": "writer", "to": "b9"})
         assert lines == []

@@ -131,7 +131,7 @@ def test_the_same_seed_flips_the_same_bits(disk: Path, cluster: Any, active: Act
 )
 def test_each_way_takes_its_own_parameters(params: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        FAULTS["corrupt"].params(target="b1", what="journal", **params)
+        FAULTS["corrupt"](target="b1", what="journal", **params)
 
 
 def test_zeros_at_the_end_were_not_written(tmp_path: Path) -> None:

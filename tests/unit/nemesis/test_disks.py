@@ -138,7 +138,7 @@ def test_a_loss_of_power_ends_what_slows_the_disk(
     for thread in threads:
         thread.join(10)
     assert not any(thread.is_alive() for thread in threads)
-    assert [entry.fault.name for entry in active.in_force()] == ["power_loss"]
+    assert [entry.fault.kind for entry in active.in_force()] == ["power_loss"]
     assert cluster.process("b1").state is ProcessState.DOWN
     active.heal()
     inject(active, "slow_disk", target="b1", sync_ms=1)

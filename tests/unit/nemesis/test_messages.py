@@ -160,7 +160,7 @@ def test_nothing_is_asked_of_what_is_not_in_force(active: Active) -> None:
 )
 def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        FAULTS[name].params.model_validate_json(json.dumps({**TO_B1, **params}), strict=True)
+        FAULTS[name].model_validate_json(json.dumps({**TO_B1, **params}), strict=True)
 
 
 @pytest.mark.parametrize(
@@ -168,13 +168,13 @@ def test_parameters_that_mean_nothing_are_refused(name: str, params: dict[str, A
     [({}, "both"), ({"kinds": ["add"]}, "requests"), ({"way": "answers"}, "answers"), ({"as": "x"}, "both")],
 )
 def test_a_hold_without_criteria_is_of_both_ways(params: dict[str, Any], way: str) -> None:
-    read = FAULTS["hold"].params.model_validate_json(json.dumps({**TO_B1, **params}), strict=True)
+    read = FAULTS["hold"].model_validate_json(json.dumps({**TO_B1, **params}), strict=True)
     assert read.model_dump(mode="json")["way"] == way
 
 
 def test_in_chaos_a_fault_may_idle_and_has_no_name() -> None:
     chaos = Names().within_chaos().context()
-    drop = FAULTS["drop"].params
+    drop = FAULTS["drop"]
     assert drop.model_validate({"from": "any-client", "to": "any-bookie"}, context=chaos).may_idle is True
     assert drop.model_validate({**TO_B1, "may_idle": False}, context=chaos).may_idle is False
     assert drop.model_validate(TO_B1).may_idle is False

@@ -77,12 +77,6 @@ def test_only_a_snapshot_that_there_is_can_be_restored(store: Store, active: Act
         inject(active, "restore_metadata", to="late")
 
 
-def test_a_store_without_the_power_is_refused(cluster: Any, active: Active) -> None:
-    inject(active, "kill", target="zk1")
-    with pytest.raises(UsageError, match="cannot be exchanged on this backend"):
-        inject(active, "wipe_metadata")
-
-
 def test_a_restore_of_what_is_there_already_is_none(store: Store, active: Active) -> None:
     store.then = {**store.then, "from": "0x8"}
     inject(active, "kill", target="zk1")

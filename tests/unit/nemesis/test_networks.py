@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cluster.packets import Direction
+from cluster.interface import Direction
 from nemesis.active import Active
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_cluster import FakeCluster

@@ -8,19 +8,21 @@ import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
-from nemesis.registry import FAULTS
+from nemesis.registry import FAULTS, FaultContext
 from protocol.errors import UnplannedDeathError
-
-PAUSE = FAULTS["pause"]
 
 
 class Paused:
-    """A process that stands still, and ends as soon as it goes on."""
+    """A process that stands still, ends as soon as it goes on, and reports why."""
 
     name = "ar1"
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_session: bool) -> None:
         self.boot, self.state = 1, ProcessState.PAUSED
+        self._by_session = by_session
+
+    def session_ended(self) -> bool:
+        return self._by_session
 
     def resume(self) -> None:
         self.state = ProcessState.DOWN
@@ -31,17 +33,6 @@ class Paused:
     def wait_ready(self, timeout_s: float) -> None:
         if self.state is ProcessState.DOWN:
             raise UnplannedDeathError(f"{self.name} ended on its own within {timeout_s} s")
-
-
-class Leaving(Paused):
-    """A process that reports why it ended."""
-
-    def __init__(self, *, by_session: bool) -> None:
-        super().__init__()
-        self._by_session = by_session
-
-    def session_ended(self) -> bool:
-        return self._by_session
 
 
 class Cluster:
@@ -55,14 +46,13 @@ class Cluster:
 
 def heal(process: Paused) -> Any:
     cluster: Any = Cluster(process)
-    return PAUSE.heal(PAUSE.params(target="ar1"), cluster, {"boot": 1})
+    return FAULTS["pause"](target="ar1").heal(FaultContext(cluster, injected={"boot": 1}))
 
 
 def test_what_ended_with_its_session_is_started_again() -> None:
-    assert heal(Leaving(by_session=True)) == {"boot": 2, "ready": True}
+    assert heal(Paused(by_session=True)) == {"boot": 2, "ready": True}
 
 
-@pytest.mark.parametrize("process", [Paused(), Leaving(by_session=False)])
-def test_what_died_otherwise_has_died(process: Paused) -> None:
+def test_what_died_otherwise_has_died() -> None:
     with pytest.raises(UnplannedDeathError):
-        heal(process)
+        heal(Paused(by_session=False))

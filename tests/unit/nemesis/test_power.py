@@ -137,4 +137,4 @@ def test_it_is_refused_while_one_of_them_is_down(cluster: Any, active: Active, t
 
 def test_a_bookie_is_named_once() -> None:
     with pytest.raises(ValidationError, match="named twice"):
-        FAULTS["power_loss"].params(targets=["b1", "b1"])
+        FAULTS["power_loss"](targets=["b1", "b1"])

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.interface import ProcessState
 from nemesis.active import Active
-from protocol.errors import ContradictedError, FaultError, ServerError, UsageError
+from protocol.errors import ContradictedError, FaultError, ServerError
 from tests.unit.nemesis.fault_stories import Lines, inject, phases, proof, start
 
 
@@ -73,10 +73,3 @@ def test_a_start_without_waiting_asks_for_no_readiness(
     assert (b1.state, proof(lines, "healed")["ready"]) == (ProcessState.RUNNING, False)
     inject(active, "kill", target="b1")  # in the middle of its boot
     assert phases(lines, 2) == ["planned", "injected", "confirmed"]
-
-
-def test_what_cannot_tell_refusals_cannot_be_expected_to_refuse(cluster: Any, active: Active) -> None:
-    cluster.petrify("zk1")
-    cluster.process("zk1").state = ProcessState.DOWN
-    with pytest.raises(UsageError, match="whether zk1 refuses cannot be seen"):
-        start(active, target="zk1", expect="refuses")

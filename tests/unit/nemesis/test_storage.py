@@ -127,14 +127,14 @@ def test_a_running_bookie_keeps_its_files(disk: Path, active: Active, lines: Lin
     assert (left(disk), lines) == (set(FILES), [])
 
 
-def test_files_out_of_reach_are_refused(disk: Path, active: Active) -> None:
-    with pytest.raises(UsageError, match="the files of b2 cannot be reached"):
-        inject(active, "wipe", target="b2")
+def test_an_unknown_bookie_is_refused(disk: Path, active: Active) -> None:
+    with pytest.raises(UsageError, match="wipe b9 cannot be injected: no b9"):
+        inject(active, "wipe", target="b9")
 
 
 def test_the_index_has_no_cookie() -> None:
     with pytest.raises(ValidationError, match="write `cookie: keep`"):
-        FAULTS["wipe"].params(target="b1", what="index")
+        FAULTS["wipe"](target="b1", what="index")
 
 
 def test_only_a_separate_index_directory_has_a_cookie_to_remove(

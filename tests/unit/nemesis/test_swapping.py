@@ -98,4 +98,4 @@ def test_both_have_to_be_down_and_have_the_same_directories(
 @pytest.mark.parametrize("targets", [["b1"], ["b1", "b1"], ["b1", "b2", "b3"]])
 def test_two_bookies_exchange_their_disks(targets: list[str]) -> None:
     with pytest.raises(ValidationError):
-        FAULTS["swap_disks"].params(targets=targets)
+        FAULTS["swap_disks"](targets=targets)

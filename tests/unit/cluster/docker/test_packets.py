@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cluster.docker import packets
-from cluster.packets import Direction
+from cluster.interface import Direction
 from protocol.errors import ServerError
 
 
