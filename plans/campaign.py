@@ -43,7 +43,8 @@ class Runs(Params):
 
     ``scenarios`` are names or patterns of names (``closing/*``), less ``without``. No ``modes`` means those
     of each plan, no ``versions`` the plan's own. ``seeds`` counts from 1. ``set`` is parameter -> values; a
-    plan that does not have the parameter is run without it.
+    plan that does not have the parameter is run without it. ``controls`` adds the plans' controls that need a
+    run of their own, where ``versions`` and ``set`` are left out.
     """
 
     scenarios: tuple[Scenario, ...] = Field(min_length=1)
@@ -53,6 +54,7 @@ class Runs(Params):
     seeds: int = Field(default=1, ge=1)
     settings: dict[str, tuple[Value, ...]] = Field(default_factory=dict, alias="set")
     rounds: int | None = Field(default=None, ge=1)
+    controls: bool = True
 
     def names(self) -> tuple[str, ...]:
         """The selected scenarios, sorted by where they are named, each once."""

@@ -57,7 +57,7 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
                 yield Experiment(
                     name, mode, release, settings, rounds, seed, digest, modified=modified(varied)
                 )
-        if not runs.settings and not runs.versions:
+        if runs.controls and not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
 
 

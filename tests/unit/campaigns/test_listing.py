@@ -135,6 +135,9 @@ def test_a_campaign_runs_a_control_by_a_defect_in_the_first_mode_only(load: Load
         ("unprotected", 1, ("callbacks-out-of-order",), "order"),
         ("unprotected", 1, ("lac-goes-back",), "lac"),
     ]
+    without = load("name: mine\nruns: [{scenarios: [protocol/order], controls: false}]\n")
+    assert [unit.defects for unit in units_of(without, plans=NOWHERE)] == [()] * 3
+    assert not [unit for unit in GATE if unit.defects], "the gate runs the BookKeeper that it is given"
     assert not experiments_with(units, ["lac-goes-back"]), "a control is no run to seed another defect in"
     assert not [one for one in units_of(campaign, version="4.14.7", plans=NOWHERE) if one.defects]
 
