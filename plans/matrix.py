@@ -77,8 +77,8 @@ def kept(cell: Cell, mode: str) -> Kept:
     believes QC = (WQ - AQ) + 1 denials: WQ - AQ bookies that never had the entries and one bookie that lost
     them are enough, unless a bookie that has them answers first (*Closing Ledgers Safely*). In protected mode
     such a bookie answers "unknown", and a ledger can be closed while QC others know (BP-46, "A note on
-    Quorums"). With its disks and its cookie a bookie loses the journal too, and what would tell it that it
-    has lost anything ("A note on cookies").
+    Quorums"). With its disks and its cookie a bookie loses the journal too, and every sign that it has lost
+    anything ("A note on cookies").
     """
     if mode == "journal" and cell.loss != "disks":
         return "all"

@@ -35,7 +35,7 @@ def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[
     denied = never + cell.lost >= quorums.coverage
     assert denied
     assert kept(cell, "unprotected") == ("perhaps" if have else "none")
-    empty = replace(cell, loss="disks")  # nobody knows, so nobody answers "unknown"
+    empty = replace(cell, loss="disks")  # no bookie knows, so none answers "unknown"
     assert {kept(empty, mode) for mode in MODES} == {kept(cell, "unprotected")}
 
 
