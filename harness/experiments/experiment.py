@@ -30,7 +30,7 @@ class Experiment:
 
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
     BookKeeper (:mod:`plans.defects`). ``modified`` is what its own plan changes in its BookKeeper, as reports
-    put it after the release, or empty.
+    put it after the release, or empty. Nothing runs beside it when it is to run ``alone``.
     """
 
     scenario: str
@@ -43,6 +43,7 @@ class Experiment:
     file: str = ""
     defects: tuple[str, ...] = ()
     modified: str = ""
+    alone: bool = False
 
     @property
     def protocol(self) -> str:

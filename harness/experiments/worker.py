@@ -26,9 +26,12 @@ from harness.experiments.outcomes import Status
 from harness.experiments.series import exit_code
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
-from harness.preparing import prepare
+from harness.preparing import prepare, prepared
 from harness.request import RunRequest
 from harness.run import judge_recorded, record_only
+from harness.vocabulary import loads, words
+from plans.load import load_tree
+from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError
 from protocol.exit_codes import ExitCode
 from reports.results import RunResult
@@ -73,11 +76,11 @@ def _record(tree: Tree, results: Path) -> Tree:
     path = tree["run"] and Path(tree["run"])
     answer: Tree = {}
     try:
-        prepared = prepare(request)
+        ready = prepare(request) if tree["plan"] is None else prepared(request, _plan(tree["plan"]))
         if path is None:
-            path = new_run(results, prepared.plan.name, prepared.seed)
+            path = new_run(results, ready.plan.name, ready.seed)
             point_latest(results, path)
-        record_only(prepared, path, Narrator(quiet=True))
+        record_only(ready, path, Narrator(quiet=True))
     except FencepostError as error:
         came = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
         answer["error"] = {
@@ -88,6 +91,10 @@ def _record(tree: Tree, results: Path) -> Tree:
             "exit_code": error.exit_code,
         }
     return {**answer, "folder": "" if path is None else str(path.relative_to(results))}
+
+
+def _plan(tree: Tree) -> Plan:
+    return load_tree(tree, words(), workloads=loads(), source="the plan of the request")
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:

@@ -200,6 +200,23 @@ def test_as_many_run_at_a_time_as_the_policy_says() -> None:
     assert sorted(one.key for one in done) == sorted(unit.key for unit in UNITS[:4])
 
 
+@pytest.mark.parametrize("number", [0, 1, 3, 5])
+def test_nothing_runs_beside_an_experiment_that_is_to_run_alone(number: int) -> None:
+    units = [replace(unit, alone=at in (number, 3)) for at, unit in enumerate(UNITS)]
+    done: list[str] = []
+    begun: dict[str, list[Experiment]] = {}
+
+    def begins(one: Experiment) -> None:
+        begun[one.key] = [other for other in units if other.key in begun and other.key not in done]
+
+    for outcome in run_all(units, scripted(*[Status.AS_EXPECTED] * 6), Policy(parallel=3), begins=begins):
+        done.append(outcome.key)
+    assert list(begun) == [one.key for one in units]
+    assert not any(begun[one.key] for one in units if one.alone)
+    assert not any(other.alone for beside in begun.values() for other in beside)
+    assert any(begun.values()), "one after the other"
+
+
 def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> None:
     told, ended = threading.Event(), threading.Event()
 

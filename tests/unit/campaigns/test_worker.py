@@ -12,6 +12,9 @@ from harness.experiments import worker
 from harness.experiments.outcomes import Status
 from harness.experiments.workers import Recorders
 from harness.request import RunRequest
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
 
 REQUEST = RunRequest(
@@ -38,11 +41,11 @@ class Pipe:
         return {}
 
 
-def sent(request: RunRequest, run: Path | None = None) -> dict[str, Any]:
+def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> dict[str, Any]:
     """The request as the worker reads it."""
     recorders: Any = Recorders(None, Path(), 0)
     recorders._idle.put(pipe := Pipe())
-    recorders.record(request, run=run)
+    recorders.record(request, plan=plan, run=run)
     return pipe.asked
 
 
@@ -75,3 +78,15 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     run = tmp_path / "mine" / "now-1"
     assert worker._record(sent(REQUEST, run), tmp_path) == {"folder": "mine/now-1"}
     assert carried_out == [REQUEST, run]
+
+
+@pytest.mark.parametrize("scenario", ["bp46/truncation", "soak/kill9", "bp46/power-loss"])
+def test_a_worker_runs_the_very_plan_that_it_is_given(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = load(find(scenario), words(), workloads=loads())
+    run: list[object] = []
+    monkeypatch.setattr(worker, "prepared", lambda request, plan: (request, plan))
+    monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
+    worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
+    assert run == [REQUEST, given]

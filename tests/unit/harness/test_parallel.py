@@ -21,6 +21,7 @@ from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
+from plans.models import Plan
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
@@ -56,7 +57,8 @@ class FakeRecorders:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def record(self, request: RunRequest, *, run: Path) -> dict[str, Any]:
+    def record(self, request: RunRequest, *, plan: Plan, run: Path) -> dict[str, Any]:
+        assert plan.name == SCENARIO
         return FakeRecorders.carry_out(request, run)
 
     def stop(self) -> None:
@@ -178,7 +180,7 @@ def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.
         RunRequest(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
     )
     here = RunResult(SCENARIO, 5, tmp_path, [])
-    monkeypatch.setattr(series, "run", lambda *_: here)
+    monkeypatch.setattr(parallel, "run", lambda *_: here)
     assert carried_out([one], lambda *_: pytest.fail("a worker was used"), at_a_time=8) == [here]
 
 
