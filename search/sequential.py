@@ -35,7 +35,7 @@ class SequentialTest:
         return False if ratio <= -bound + 1e-9 else None
 
     def fewest(self, failed: int, passed: int) -> int:
-        """The least number of further tries after which it may decide: so many are needed in any case."""
+        """The least number of further tries after which it may decide: these are needed in any case."""
         more = 1
         while self.decide(failed + more, passed) is None and self.decide(failed, passed + more) is None:
             more += 1

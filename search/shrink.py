@@ -253,7 +253,7 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         "control": {"mode": again.mode}
         if any(seen == len(confirmed) for seen in shown.values() if seen)
         else {"nothing": "nothing that a checker reports shows in each run"},
-        **{key: value for key, value in best.items() if key in ("limits", "rounds")},
+        **{key: value for key, value in best.items() if key in ("alone", "limits", "rounds")},
         "steps": best["steps"],
         "expect": {
             again.mode: [_stated(kind, shown[kind], len(confirmed), again) for kind in kinds] or ["holds"]

@@ -56,7 +56,9 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
                 yield Experiment(
-                    name, mode, release, settings, rounds, seed, digest, modified=_modified(varied)
+                    *(name, mode, release, settings, rounds, seed, digest),
+                    modified=_modified(varied),
+                    alone=plan.alone,
                 )
         if not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)
@@ -75,7 +77,9 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
         asked = [mode for mode in modes if not runs.modes or mode in runs.modes]
         for mode, seed in product(asked if release == (version or release) else (), range(1, runs.seeds + 1)):
             yield Experiment(
-                plan.name, mode, release, settings, rounds, seed, digest, modified=_modified(other)
+                *(plan.name, mode, release, settings, rounds, seed, digest),
+                modified=_modified(other),
+                alone=plan.alone,
             )
 
 

@@ -45,7 +45,7 @@ class ModeRun:
     @property
     def alone(self) -> bool:
         """Whether nothing else may run beside it."""
-        return False
+        return self.prepared.plan.alone
 
 
 class Recorded(NamedTuple):

@@ -149,6 +149,7 @@ def _tree(result: RunResult) -> dict[str, Any]:
                 **mode.verdict.as_json(),
                 "comparison": asdict(mode.comparison),
                 "modified": seeded_lines(mode.folder),
+                "load": (mode.folder.end() or {}).get("load"),
             }
             for mode in result.modes
         },

@@ -183,9 +183,41 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
     assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (
+            [(10.0, 0.6), (30.0, 0.4), (20.0, None)],
+            ["60 s in all, 20.0 s for a run", "1 of 3 runs had a busy"],
+        ),
+        ([(10.0, None), (None, None)], ["Processor time of 1 of 2 runs: 10 s", "is unknown on this machine"]),
+        ([(10.0, 0.1)], ["10 s in all"]),
+        ([(None, None)], []),
+    ],
+)
+def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
+    taken: list[tuple[float | None, float | None]], said: list[str]
+) -> None:
+    outcomes = [
+        outcome_of(unit, Status.AS_EXPECTED, cpu_s=cpu_s, cpu_pressure=pressure)
+        for unit, (cpu_s, pressure) in zip(UNITS, taken, strict=False)
+    ]
+    told = Conclusion(CAMPAIGN, outcomes, [], 0, "as expected")
+    assert len(told.load) == len(said)
+    text = markdown(told)
+    assert all(one in text for one in said)
+    assert all(line in page(told, NOWHERE) for line in told.load)
+
+
+def test_an_outcome_that_was_stored_before_the_processor_was_measured_is_read() -> None:
+    stored = outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=1.5).as_json()
+    before = {key: value for key, value in stored.items() if key not in ("cpu_s", "cpu_pressure")}
+    assert (from_json(before).took_s, from_json(before).cpu_s) == (1.5, None)
+
+
 @pytest.mark.parametrize("came", list(Status))
 def test_an_outcome_comes_back_as_it_was_kept(came: Status) -> None:
-    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2)
+    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
     assert from_json(one.as_json()) == one
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from evidence.folder import RunFolder
 from harness.experiments import worker
 from harness.experiments.outcomes import Status
 from harness.experiments.workers import Recorders
@@ -76,8 +77,25 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     monkeypatch.setattr(worker, "prepare", lambda request: request)
     monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
-    assert worker._record(sent(REQUEST, run), tmp_path) == {"folder": "mine/now-1"}
+    assert worker._record(sent(REQUEST, run), tmp_path)["folder"] == "mine/now-1"
     assert carried_out == [REQUEST, run]
+
+
+def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = iter((100.0, 112.5))
+
+    def record(_request: object, path: Path, _narrator: object) -> None:
+        folder = RunFolder.create(path, "protected")
+        folder.run_json.write_text("{}")
+        folder.write_end({"complete": True, "load": {"average": 3.5, "cpu_pressure": 0.75, "cpu_s": 12.0}})
+
+    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "record_only", record)
+    monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
+    answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
+    assert (answer["cpu_s"], answer["cpu_pressure"]) == (12.5, 0.75)
 
 
 @pytest.mark.parametrize("scenario", ["bp46/truncation", "soak/kill9", "bp46/power-loss"])

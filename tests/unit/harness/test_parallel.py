@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,15 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
     results = carried_out([prepared(tmp_path, seed=5), prepared(tmp_path, seed=6)], record)
     assert [one.seed for one in results] == [5, 6]
     assert tuple(mode.mode for mode in results[0].modes) == MODES
+
+
+def test_the_modes_of_a_plan_that_is_to_run_alone_run_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = prepared(tmp_path)
+    carried_out([replace(one, plan=one.plan.model_copy(update={"alone": True}))], recorded, at_a_time=3)
+    shown = [line for line in capsys.readouterr().out.splitlines() if "begins " in line or "seed 5, " in line]
+    assert ["begins" in line for line in shown[-6:]] == [True, False] * 3
 
 
 def test_an_error_ends_the_others_and_says_what_can_be_judged(

@@ -47,7 +47,9 @@ class Recorders:
 def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
     """Run plans in this process, with the given answers of workers."""
     request = SimpleNamespace(results=tmp_path, modes=("protected",))
-    ready: Any = SimpleNamespace(request=request, plan=SimpleNamespace(name="try/it"), seed=5, modes=("m",))
+    ready: Any = SimpleNamespace(
+        request=request, plan=SimpleNamespace(name="try/it", alone=False), seed=5, modes=("m",)
+    )
     monkeypatch.setattr(
         "harness.experiments.parallel.replace", lambda request, **_: request
     )  # no request is made of a stand-in

@@ -210,6 +210,14 @@ def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker
     assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
 
 
+def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    one.again = replace(one.again, plan=one.again.plan.model_copy(update={"alone": True}))
+    reduced(one)
+    assert one.plan(one.best).alone
+    assert "alone: true" in scenario_text(one, [])
+
+
 def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker()
     reduced(one)
