@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from cli.options import PARALLEL
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, remove_run
 from evidence.recorders import read_lines
 from evidence.seeding import seeded
+from harness.experiments.parallel import run_each
 from harness.judging import judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared, prepared, with_changes
 from harness.request import RunRequest, default_results
-from harness.run import run
 from harness.vocabulary import loads, words
 from plans.conditions import Elapsed
 from plans.defects import NONE
@@ -65,13 +67,17 @@ class Calm:
 @click.option("--first-seed", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--for-s", type=click.FloatRange(min=0.5), default=3.0, show_default=True, help="Load in each.")
 @click.option("--agent", is_flag=True, help="Load the agent without a defect in servers and clients.")
+@PARALLEL
 @click.option("--results", type=click.Path(path_type=Path), default=None, help="Default: results/calm.")
-def command(times: int, first_seed: int, for_s: float, agent: bool, results: Path | None) -> None:
+def command(
+    times: int, first_seed: int, for_s: float, agent: bool, parallel: int, results: Path | None
+) -> None:
     """Live runs without faults: an anomaly in any of them is an error (exit code 1)."""
     place = results or default_results() / "calm"
     told: list[Calm] = []
     try:
-        for calm in carried_out(requests(times, first_seed, for_s, place, agent=agent), place):
+        runs = list(requests(times, first_seed, for_s, place, agent=agent))
+        for calm in carried_out(runs, place, parallel):
             told.append(calm)
             click.echo(f"{len(told)} of {times}  {calm}")
             for finding in calm.found:
@@ -110,14 +116,15 @@ def _is(step: Step, name: str) -> bool:
     return isinstance(step, StepSpec) and step.name == name
 
 
-def carried_out(runs: Iterator[Prepared], results: Path) -> Iterator[Calm]:
-    """Run and judge one after the other on one Spark session; folders of valid runs are not kept."""
-    narrator = Narrator(quiet=True)
+def carried_out(runs: Sequence[Prepared], results: Path, parallel: int) -> Iterator[Calm]:
+    """Run ``parallel`` at a time, judge on one Spark session; folders of valid runs are not kept."""
     results.mkdir(parents=True, exist_ok=True)
-    with judging(results) as judge:
-        for one in runs:
-            result = run(one, judge, narrator)
-            (mode,) = result.modes
+    with (
+        judging(results) as judge,
+        closing(run_each(runs, judge, Narrator(quiet=True), parallel=parallel)) as ended,
+    ):
+        for number, result in ended:
+            one, (mode,) = runs[number - 1], result.modes
             broken = injected(mode.folder)
             if broken:
                 raise FencepostError(f"{result.path} is no run without faults: {', '.join(broken)}")

@@ -67,7 +67,7 @@ def _of_scenario(
         digest = digest_of(with_rounds(one, rounds))
         for mode in modes:
             for number in range(1, times + 1):
-                yield Experiment(name, mode, version, settings, rounds, number, digest)
+                yield Experiment(name, mode, version, settings, rounds, number, digest, alone=plan.alone)
 
     own = plan.cluster.version or DEFAULT_VERSION
     for settings in _protocols(plan):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.durations import DURATION
-from cli.options import AS_JSON, QUIET, RESULTS
+from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
 
 _DEFAULT_FOR_S = 300.0
 
@@ -35,6 +35,7 @@ _DEFAULT_FOR_S = 300.0
 @click.option(
     "--show", is_flag=True, help="Print the first plan, ready for `fencepost run`, and run nothing."
 )
+@PARALLEL
 @RESULTS
 @QUIET
 @AS_JSON
@@ -48,11 +49,14 @@ def command(
     keep_going: bool,
     version: str | None,
     show: bool,
+    parallel: int,
     results: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> int:
     """Search for losses: draw plans from a seed, run and judge each, and report what they exercised.
+
+    A seed gives the same plan with any --parallel; runs beside the first anomaly are finished.
 
     Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """
@@ -74,6 +78,7 @@ def command(
         for_s=for_s if for_s is not None or runs is not None else _DEFAULT_FOR_S,
         beyond=beyond,
         keep_going=keep_going,
+        parallel=parallel,
         results=results or default_results(),
     )
     if show:

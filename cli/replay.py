@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import AS_JSON, QUIET, RESULTS
+from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
 
 
 @click.command("replay")
@@ -16,6 +16,7 @@ from cli.options import AS_JSON, QUIET, RESULTS
 @click.option(
     "--backend", metavar="NAME", help="Backend of the servers, local or docker; default: that of RUN."
 )
+@PARALLEL
 @RESULTS
 @QUIET
 @AS_JSON
@@ -24,6 +25,7 @@ def command(
     times: int,
     mode: str | None,
     backend: str | None,
+    parallel: int,
     results: Path | None,
     quiet: bool,
     as_json: bool,
@@ -39,6 +41,7 @@ def command(
         run,
         mode=mode,
         times=times,
+        parallel=parallel,
         results=results or default_results(),
         quiet=quiet,
         as_json=as_json,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from cli.durations import DURATION
-from cli.options import AS_JSON, QUIET, RESULTS
+from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
 
 
 @click.command("shrink")
@@ -38,6 +38,7 @@ from cli.options import AS_JSON, QUIET, RESULTS
     type=click.Path(path_type=Path, dir_okay=False),
     help="File to write; default: shrunk.yaml in RUN.",
 )
+@PARALLEL
 @RESULTS
 @QUIET
 @AS_JSON
@@ -49,17 +50,21 @@ def command(
     for_s: float | None,
     confirm: int,
     output: Path | None,
+    parallel: int,
     results: Path | None,
     quiet: bool,
     as_json: bool,
 ) -> int:
     """Remove from RUN (a folder, a bundle, a scenario, or latest) everything that its failure does not need.
 
-    Writes a scenario that `fencepost run FILE` runs. Exit codes: 0 written and confirmed, 3 not
+    Writes a scenario that `fencepost run FILE` runs. Only tries that a decision needs anyway are run at
+    a time. Exit codes: 0 written and confirmed, 3 not
     confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
     """
     from harness.request import default_results
     from search.shrink import Options, shrink
 
-    options = Options(run, mode, finding, confidence, for_s, confirm, output, results or default_results())
+    options = Options(
+        run, mode, finding, confidence, for_s, confirm, output, parallel, results or default_results()
+    )
     return shrink(options, quiet=quiet, as_json=as_json)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import RESULTS
+from cli.options import PARALLEL, RESULTS
 from harness.verbs import typed
 
 
@@ -21,6 +21,7 @@ from harness.verbs import typed
 @click.option(
     "--times", type=click.IntRange(1), default=1, show_default=True, help="Number of runs on each release."
 )
+@PARALLEL
 @RESULTS
 @click.option(
     "--document", type=click.Path(path_type=Path), default=None, help="Markdown file to put the table into."
@@ -30,6 +31,7 @@ def command(
     names: tuple[str, ...],
     only_list: bool,
     times: int,
+    parallel: int,
     results: Path | None,
     document: Path | None,
     quiet: bool,
@@ -50,5 +52,10 @@ def command(
             click.echo(typed(f"  not:   {bug.command(bug.good)}"))
         return 0
     return carry_out(
-        chosen, times=times, results=results or default_results(), document=document, quiet=quiet
+        chosen,
+        times=times,
+        parallel=parallel,
+        results=results or default_results(),
+        document=document,
+        quiet=quiet,
     )

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -23,17 +23,10 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 class Narrator:
     """Prints one line an event, with the seconds since the clock was last started.
 
-    ``quiet`` keeps lines from the stream, never from the log file. ``watch`` gets each event too.
+    ``quiet`` keeps lines from the stream, never from the log file.
     """
 
-    def __init__(
-        self,
-        stream: TextIO | None = None,
-        *,
-        quiet: bool = False,
-        watch: Callable[[str], None] | None = None,
-    ) -> None:
-        self._watch = watch
+    def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         self._stream = stream if stream is not None else sys.stdout
         self._quiet = quiet
         self._colour = self._stream.isatty() and "NO_COLOR" not in os.environ
@@ -66,8 +59,6 @@ class Narrator:
 
     def event(self, text: str, *, style: str = "") -> None:
         """Print one line of progress with its time."""
-        if self._watch is not None:
-            self._watch(text)
         self._write(f"  {time.monotonic() - self._began:6.1f} s  {text}", style)
 
     def styled(self, text: str, style: str) -> str:

@@ -1,4 +1,4 @@
-"""The content of ``run.json``: the resolved plan, versions, commit, host, clock; written once, never changed.
+"""The content of ``run.json``: the resolved plan, versions, commit, host, load, clock; written once.
 
 Only facts that a reader needs to repeat or weigh a run. No environment, no user name.
 """
@@ -26,11 +26,23 @@ def waited_ns() -> int | None:
 
     Source: the line ``some`` of ``/proc/pressure/cpu`` (Documentation/accounting/psi.rst).
     """
+    total_us = _pressure("total")
+    return None if total_us is None else int(total_us) * 1000
+
+
+def _pressure(figure: str) -> float | None:
+    """``total`` in microseconds, ``avg10`` in percent of the last ten seconds."""
     try:
         some = Path("/proc/pressure/cpu").read_text().splitlines()[0]
-        return int(some.rpartition("total=")[2]) * 1000
-    except (OSError, ValueError, IndexError):
+        return float(dict(field.split("=") for field in some.split()[1:])[figure])
+    except (OSError, ValueError, LookupError):
         return None
+
+
+def load_now() -> dict[str, float | None]:
+    """The load average, and the share of the last ten seconds in which a process waited for a core."""
+    percent = _pressure("avg10")
+    return {**_average(), "cpu_pressure": None if percent is None else round(percent / 100, 3)}
 
 
 def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float | None]:
@@ -43,7 +55,20 @@ def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float |
     share = None
     if waited is not None and waited_before_ns is not None:
         share = round((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns), 3)
-    return {"average": round(os.getloadavg()[0], 2), "cpu_pressure": share}
+    return {**_average(), "cpu_pressure": share}
+
+
+def _average() -> dict[str, float]:
+    return {"average": round(os.getloadavg()[0], 2)}
+
+
+def cpu_s() -> float:
+    """Seconds of processor time, user and system, of this process and of all that it has waited for.
+
+    So the difference over a run has the time of its servers and clients: the keeper waits for them, and this
+    process for the keeper.
+    """
+    return sum(os.times()[:4])
 
 
 def commit() -> tuple[str, bool]:
@@ -72,7 +97,8 @@ def host() -> dict[str, Any]:
 def provenance() -> dict[str, Any]:
     """The part of ``run.json`` that does not depend on the plan."""
     head, dirty = commit()
-    return {"commit": head, "dirty": dirty, "argv": sys.argv[1:], "host": host(), "clock": clock()}
+    here = {"host": host(), "load": load_now(), "clock": clock()}
+    return {"commit": head, "dirty": dirty, "argv": sys.argv[1:], **here}
 
 
 def _git(*arguments: str) -> str:

@@ -19,7 +19,7 @@ from cluster.offline import transactions
 from cluster.racks import SCRIPT, rack_script, rack_settings
 from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
-from evidence.folder import RunFolder
+from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.recorders import Recorder
 from harness.acts.loads import abandon_all
 from harness.cleaning import full_disk
@@ -30,7 +30,7 @@ from harness.otherwise import by_itself
 from harness.pausing import pause
 from harness.perform import carry_out
 from harness.preparing import Prepared
-from harness.provenance import clock, load_since, provenance, waited_ns
+from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.request import properties_of
 from harness.stage import Ledgers, Stage, format_death
 from nemesis.active import Active
@@ -41,9 +41,7 @@ from plans.steps import Admin
 from protocol.errors import LinkError, UnplannedDeathError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES
-
-_BUSY = 0.5
-"""The share of a run's time with a wait for a core from which on the run says that the machine was busy."""
+from reports.text import busy_text
 
 
 def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
@@ -54,10 +52,11 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     Raises the error of the harness or the machine that ended the run early; ``UnplannedDeathError`` when a
     process that is not under test died although every step succeeded.
     """
-    began_ns, waited_before_ns = time.monotonic_ns(), waited_ns()
+    began_ns, waited_before_ns, cpu_before_s = time.monotonic_ns(), waited_ns(), cpu_s()
     plan = prepared.resolved(folder.mode)
     spec = _spec(prepared, plan, folder)
-    folder.write_run(_facts(prepared, plan, spec))
+    facts = _facts(prepared, plan, spec)
+    folder.write_run(facts)
     with ExitStack() as scopes:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
@@ -83,9 +82,12 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
                 stage.otherwise += [format_death(death) for death in stage.unnoted()]
             narrator.event("stopping everything")
         transactions(folder)
+        own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
+        spent_s = round(cpu_s() - cpu_before_s, 1) if own else None
         load = load_since(began_ns, waited_before_ns)
-        _tell_busy(load, narrator)
-        folder.write_end({**_end(stage, finals, wire, unplanned), "load": load})
+        if busy := busy_text(facts["load"], load):
+            narrator.event(busy, style="yellow")
+        folder.write_end({**_end(stage, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
     foreign = [death for death in unplanned if not by_itself(death)]
     if foreign:
         raise UnplannedDeathError(
@@ -159,13 +161,6 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
                 f"your {whose} setting {key}={values['theirs']} is overridden by {values['ours']}",
                 style="yellow",
             )
-
-
-def _tell_busy(load: Mapping[str, float | None], narrator: Narrator) -> None:
-    """Report when the machine was so busy that this may have caused timeouts of the run."""
-    if (load["cpu_pressure"] or 0) > _BUSY:
-        text = f"the machine was busy: processes waited for a core {load['cpu_pressure']:.0%} of the time"
-        narrator.event(text, style="yellow")
 
 
 def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, Any]:

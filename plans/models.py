@@ -186,7 +186,8 @@ class Plan(Params):
 
     ``rounds`` is how often the steps are run in one cluster, each time on fresh ledgers;
     ``series`` how often the plan is run by ``scripts/bench scenarios``. ``allowance`` maps a mode to
-    how many explained losses of which ledger are accepted there.
+    how many explained losses of which ledger are accepted there. Nothing runs beside a plan that is to
+    run ``alone``, because what it shows depends on time.
     """
 
     name: PlanName
@@ -202,6 +203,7 @@ class Plan(Params):
     limits: Limits = Limits()
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     series: Series | None = None
+    alone: bool = False
     vary: dict[str, Value] = Field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)

@@ -6,7 +6,7 @@ from evidence.names import ledger_names
 from reports.decisions import decision_table
 from reports.results import RunResult
 from reports.seeded import seeded_lines
-from reports.text import finding_line, rounded
+from reports.text import finding_line, load_text, rounded
 
 
 def summary_markdown(result: RunResult) -> str:
@@ -23,6 +23,8 @@ def summary_markdown(result: RunResult) -> str:
         "| mode | verdict | headline | as expected |",
         "|---|---|---|---|",
         *rows,
+        "",
+        *(f"- {mode.mode}: {load}" for mode in result.modes if (load := load_text(mode.folder))),
     ]
     for mode in result.modes:
         if mode.comparison.decisions:

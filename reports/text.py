@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
@@ -33,6 +34,8 @@ _CLASSES = {
 """The classes of a loss in a few words; the rules are in docs/verdicts.md."""
 _EXACT_TIME = re.compile(r"\b\d+\.\d{9}(?= s\b)")
 _SHOWN_FINDINGS = 3
+BUSY = 0.5
+"""From which share of a run's time with a wait for a core on reports say that its machine was busy."""
 
 
 def mode_title(mode: str) -> str:
@@ -87,6 +90,37 @@ def finding_line(finding: Finding, names: Mapping[int, str]) -> str:
 def rounded(text: str) -> str:
     """A proof with its times as ``fencepost explain`` shows them; ``verdict.json`` has the nanoseconds."""
     return _EXACT_TIME.sub(lambda time: f"{float(time[0]):.4f}", text)
+
+
+def busy_text(began: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
+    """That the machine was busy, from what a run recorded as ``load`` at its beginning and end; else empty.
+
+    It may explain a timeout, and is never part of a verdict.
+    """
+    share = ended.get("cpu_pressure")
+    if share is None or share <= BUSY:
+        return ""
+    waited = f"processes waited for a core {_percent(share)} of the time (more than {_percent(BUSY)})"
+    averages = (
+        f"load average {began.get('average', 'unknown')} at the beginning, {ended['average']} at the end"
+    )
+    return f"the machine was busy: {waited}; {averages}"
+
+
+def load_text(folder: RunFolder) -> str:
+    """What a run took of the processor, and how busy its machine was; empty where that was not recorded."""
+    ended = (folder.end() or {}).get("load") or {}
+    if "cpu_s" not in ended:
+        return ""
+    spent_s = ended["cpu_s"]
+    spent = "processor time unknown" if spent_s is None else f"{spent_s:.1f} s of processor time"
+    if ended.get("cpu_pressure") is None:
+        return f"{spent}; how long processes waited for a core is unknown"
+    return "; ".join(filter(None, (spent, busy_text(folder.run().get("load", {}), ended))))
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"
 
 
 def property_row(verdict: RunVerdict) -> str:

@@ -1,4 +1,4 @@
-"""``fencepost explore``: plans drawn from a seed, run one after the other on one warm Spark session."""
+"""``fencepost explore``: plans drawn from a seed, each run and judged until an end that the user named."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from evidence.findings import Verdict
-from harness.judging import Judge, judging
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
 from harness.vocabulary import loads, offered_faults, unavailable_reason, words
@@ -28,7 +28,7 @@ from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from search.coverage import Coverage, exercised
-from search.running import ERROR, Ended, carry_out
+from search.running import ERROR, Ended, Runner, running
 from search.showing import coverage_tables, duration, what_to_do
 from search.status import Status
 
@@ -49,6 +49,7 @@ class Search:
     for_s: float | None
     beyond: int
     keep_going: bool
+    parallel: int
     results: Path
 
 
@@ -117,35 +118,41 @@ def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
     _introduce(explorer, status)
     explorer.prepare(0)  # What this machine cannot do at all is said before anything starts.
     with (
-        judging(search.results) as judge,
         _concluding(explorer, found, status, as_json=as_json),
-        status.live(),
+        running(search.results, search.parallel, status) as runner,
     ):
-        _search(explorer, found, judge, status)
+        _search(explorer, found, runner, status)
     code, reason = _code(found)
     if not as_json:
         status.last(f"{found.text} in {duration(status.took_s)}; exit {code}: {reason}")
     return code
 
 
-def _search(explorer: Explorer, found: Found, judge: Judge, status: Status) -> None:
-    search, number, errors = explorer.search, 0, 0
-    while not _over(search, number, status):
-        ready = explorer.prepare(number)
-        status.begins(f"seed {ready.seed}, {found.text}")
-        ended = carry_out(ready, judge, status.doing)
-        found.ended.append(ended)
-        _cover(found.coverage, ended)
-        _tell(number, ready, ended, status)
-        errors = errors + 1 if ended.verdict == ERROR else 0
-        if errors == _MOST_ERRORS:
-            raise FencepostError(
-                f"{errors} runs in sequence ended early, the last one: {ended.error}",
-                remedy=f"see {ended.path} and `fencepost doctor`",
-            )
-        if ended.news and not search.keep_going:
+def _search(explorer: Explorer, found: Found, runner: Runner, status: Status) -> None:
+    errors = 0
+    status.counts(found.text)
+    runs = runner.run(_plans(explorer, found, status), lambda one: f"seed {one.prepared.seed}")
+    with closing(runs):
+        for one, ended in runs:
+            found.ended.append(ended)
+            status.counts(found.text)
+            _cover(found.coverage, ended)
+            _tell(one.number, one.prepared, ended, status)
+            errors = errors + 1 if ended.verdict == ERROR else 0
+            if errors == _MOST_ERRORS:
+                raise FencepostError(
+                    f"{errors} runs in sequence ended early, the last one: {ended.error}",
+                    remedy=f"see {ended.path} and `fencepost doctor`",
+                )
+
+
+def _plans(explorer: Explorer, found: Found, status: Status) -> Iterator[Prepared]:
+    """The plan of each further run, drawn when it can begin; none once the search is over."""
+    for number in count():
+        enough = any(one.news for one in found.ended) and not explorer.search.keep_going
+        if enough or _over(explorer.search, number, status):
             return
-        number += 1
+        yield explorer.prepare(number)
 
 
 def _over(search: Search, number: int, status: Status) -> bool:
@@ -183,7 +190,7 @@ def _introduce(explorer: Explorer, status: Status) -> None:
 def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
     styles = {"valid": "green", "anomaly": "red"}
     status.line(
-        f"{number + 1:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
+        f"{number:4}  seed {ready.seed}  {ended.verdict:8}{ended.took_s:5.0f} s  {_shape(ready.plan)}",
         style=styles.get(ended.verdict, "yellow"),
     )
     if ended.known:

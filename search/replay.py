@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from harness.judging import judging
 from protocol.exit_codes import ExitCode
 from reports.bounds import CONFIDENCE, interval, percent
 from reports.seeded import announced
 from search.again import Again, find_again
-from search.running import ERROR, Ended, carry_out
+from search.running import ERROR, Ended, running
 from search.showing import duration
 from search.status import Status
 
@@ -24,14 +25,15 @@ def replay(
     *,
     mode: str | None,
     times: int,
+    parallel: int,
     results: Path,
     quiet: bool,
     as_json: bool,
     backend: str | None = None,
 ) -> int:
-    """Repeat a stored run ``times`` times, on its own backend or on another; the exit code.
+    """Repeat a stored run ``times`` times, ``parallel`` at a time, on its own backend or on another.
 
-    0: it never failed, 3: some run said nothing and none failed, 4: it failed.
+    The exit code is 0: it never failed, 3: some run said nothing and none failed, 4: it failed.
     """
     status = Status(quiet=quiet or as_json)
     again = find_again(results, reference, mode)
@@ -39,11 +41,15 @@ def replay(
     ready = again.prepare(again.plan, results, _command(again, backend))
     _introduce(again, times, status)
     ended: list[Ended] = []
-    with judging(results) as judge, status.live():
-        for number in range(1, times + 1):
-            status.begins(f"run {number} of {times}, {_counts(again, ended)}")
-            ended.append(carry_out(ready, judge, status.doing))
-            _tell(number, again, ended[-1], status)
+    status.counts(_counts(again, ended))
+    with (
+        running(results, parallel, status) as runner,
+        closing(runner.run(repeat(ready, times), lambda one: f"run {one.number} of {times}")) as runs,
+    ):
+        for one, told in runs:
+            ended.append(told)
+            status.counts(_counts(again, ended))
+            _tell(one.number, again, told, status)
     code, reason = _code(again, ended)
     if as_json:
         json.dump({"exit": code, "reason": reason, **_json(again, ended)}, sys.stdout, indent=1)

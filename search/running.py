@@ -1,22 +1,26 @@
-"""One run of a search: executed without output, judged whatever happens, and returned as data."""
+"""The runs of a search: recorded without output, judged whatever happens, and returned as data."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from evidence.findings import Verdict
-from evidence.folder import FoundRun, modes_of, new_run
-from harness.judging import Judge
+from evidence.folder import FoundRun, modes_of
+from harness.experiments.parallel import ModeRun, recorded
+from harness.experiments.workers import Recorders
+from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared
-from harness.run import judge_again, run
+from harness.run import judge_again, judge_recorded
 from protocol.errors import FencepostError
 from reports.results import ModeResult
 from search.kinds import NEVER_QUIET, known_kinds, not_quiet, shown
+from search.status import Status
 
 ERROR = "error"
 
@@ -86,24 +90,54 @@ def _never_quiet(mode: ModeResult) -> str:
     return f"never quiet: {told}" if told else ""
 
 
-def carry_out(prepared: Prepared, judge: Judge, watch: Callable[[str], None]) -> Ended:
-    """Run and judge once; an error of the harness or of a server ends this run only.
+@dataclass(frozen=True)
+class Runner:
+    """Runs the plans of a search, ``parallel`` at a time; :func:`running` makes one."""
 
-    ``watch`` is called with progress messages. An interruption is not caught.
-    """
-    began = time.monotonic()
-    path = new_run(prepared.request.results, prepared.plan.name, prepared.seed)
-    narrator = Narrator(quiet=True, watch=watch)
+    judge: Judge
+    recorders: Recorders
+    parallel: int
+    status: Status
+
+    def run(
+        self, prepared: Iterable[Prepared], label: Callable[[ModeRun], str]
+    ) -> Generator[tuple[ModeRun, Ended], None, None]:
+        """Each run (of a single mode) as it ends, judged whatever happened.
+
+        An error of the harness or of a server ends its run only; an interruption ends all of them. ``label``
+        names a run in progress.
+        """
+
+        def begins(one: ModeRun) -> None:
+            self.status.begins(label(one), one.folder.harness_log)
+
+        ended = recorded(prepared, self.recorders, parallel=self.parallel, begins=begins)
+        with closing(ended):
+            for one, error, took_s in ended:
+                began_s = time.monotonic()
+                modes, why = _judged(one.path, error, self.judge)
+                self.status.ended(one.folder.harness_log)
+                yield one, Ended(one.path, modes, why, took_s + time.monotonic() - began_s)
+
+
+@contextmanager
+def running(results: Path, parallel: int, status: Status) -> Iterator[Runner]:
+    """A runner for as long as the block lasts: one Spark session, and the processes that record."""
+    with judging(results) as judge, Recorders(None, results, parallel) as recorders, status.live():
+        judge.wait_warm()
+        yield Runner(judge, recorders, parallel, status)
+
+
+def _judged(path: Path, error: FencepostError | None, judge: Judge) -> tuple[Sequence[ModeResult], str]:
+    """What the evidence proves, also that of a run that ended early, and the error that ended it."""
+    found, narrator = FoundRun(path, modes_of(path)), Narrator(quiet=True)
+    if error is None:
+        try:
+            return judge_recorded(found, judge, narrator).modes, ""
+        except FencepostError as caught:
+            error = caught
     try:
-        modes, error = run(prepared, judge, narrator, path=path).modes, ""
-    except FencepostError as caught:
-        modes, error = _judged_anyway(path, judge, narrator), str(caught) or type(caught).__name__
-    return Ended(path, modes, error, time.monotonic() - began)
-
-
-def _judged_anyway(path: Path, judge: Judge, narrator: Narrator) -> Sequence[ModeResult]:
-    """What the evidence of a run that ended early proves, if there is any."""
-    try:
-        return judge_again(FoundRun(path, modes_of(path)), judge, narrator).modes
-    except (FencepostError, IndexError):
-        return ()
+        modes = judge_again(found, judge, narrator).modes
+    except (FencepostError, IndexError):  # nothing was recorded that can be judged
+        modes = ()
+    return modes, str(error) or type(error).__name__

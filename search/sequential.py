@@ -34,6 +34,13 @@ class SequentialTest:
             return True
         return False if ratio <= -bound + 1e-9 else None
 
+    def fewest(self, failed: int, passed: int) -> int:
+        """The least number of further tries after which it may decide: these are needed in any case."""
+        more = 1
+        while self.decide(failed + more, passed) is None and self.decide(failed, passed + more) is None:
+            more += 1
+        return more
+
 
 def sequential_test(rate: float, confidence: float) -> SequentialTest:
     """The test for smaller forms of something that fails at ``rate`` (0 to 1, above 0)."""

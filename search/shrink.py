@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from checkers.facts.wording import counted
 from checkers.verdict import severity
 from evidence.folder import remove_run
-from harness.judging import Judge, judging
 from harness.vocabulary import loads, words
 from plans.load import load_tree
 from plans.models import Plan
@@ -34,7 +34,7 @@ from reports.seeded import announced
 from search.again import Again, find_again
 from search.kinds import NEVER_QUIET
 from search.replay import rate
-from search.running import ERROR, Ended, carry_out
+from search.running import ERROR, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
 from search.showing import duration
 from search.status import Status
@@ -57,6 +57,7 @@ class Options:
     for_s: float | None
     confirm: int
     output: Path | None
+    parallel: int
     results: Path
 
 
@@ -71,7 +72,7 @@ class Shrinker:
     again: Again
     kind: str
     options: Options
-    judge: Judge
+    runner: Runner
     status: Status
     test: SequentialTest | None = None
     runs: int = 0
@@ -98,9 +99,9 @@ class Shrinker:
         """How often the whole plan fails, of how many tries; ``UsageError`` when it never does."""
         plan, failed, tried = self._valid(tree), 0, 0
         while tried < _FIRST_TRIES and failed < _ENOUGH:
-            ended = self.run(plan)
-            tried += 1
-            failed += self.kind in ended.kinds
+            ended = self.run(plan, min(_ENOUGH - failed, _FIRST_TRIES - tried))
+            tried += len(ended)
+            failed += sum(self.kind in one.kinds for one in ended)
         if not failed:
             raise UsageError(
                 f"the run did not fail again with {self.kind} in {tried} tries, so nothing can be decided",
@@ -110,18 +111,23 @@ class Shrinker:
         self.kept = [tree]
         return failed, tried
 
-    def run(self, plan: Plan, *, boxed: bool = True) -> Ended:
-        """Run a plan once, within the time limit; its folder is removed unless it failed in any way."""
+    def run(self, plan: Plan, needed: int = 1, *, boxed: bool = True) -> list[Ended]:
+        """Run a plan once, or as many of the ``needed`` times as may run at a time, within the time limit.
+
+        The folder of a run is removed unless it failed in any way.
+        """
         if boxed and self.options.for_s is not None and self.status.took_s > self.options.for_s:
             raise TimeIsUpError
-        repeat = ("fencepost", "shrink", *self.again.words)
-        self.status.begins(f"{self.runs} runs, {_told(self.best)}")
-        self.runs += 1
-        ended = carry_out(
-            self.again.prepare(plan, self.options.results, repeat), self.judge, self.status.doing
-        )
-        if not (ended.kinds or ended.error):
-            remove_run(self.options.results, ended.path)
+        repeated = ("fencepost", "shrink", *self.again.words)
+        ready = self.again.prepare(plan, self.options.results, repeated)
+        self.status.counts(_told(self.best))
+        before, ended = self.runs, []
+        times = min(needed, self.options.parallel)
+        for _, one in self.runner.run(repeat(ready, times), lambda one: f"run {before + one.number}"):
+            self.runs += 1
+            ended.append(one)
+            if not (one.kinds or one.error):
+                remove_run(self.options.results, one.path)
         return ended
 
     def plan(self, tree: Tree) -> Plan:
@@ -133,13 +139,13 @@ class Shrinker:
         assert self.test is not None  # noqa: S101  # measured first
         failed = passed = 0
         while (decision := self.test.decide(failed, passed)) is None:
-            ended = self.run(plan)
-            if self.kind in ended.kinds:
-                failed += 1
-            elif ended.verdict == ERROR:
-                return False
-            else:
-                passed += 1
+            for ended in self.run(plan, self.test.fewest(failed, passed)):
+                if self.kind in ended.kinds:
+                    failed += 1
+                elif ended.verdict == ERROR:
+                    return False
+                else:
+                    passed += 1
         return decision
 
     def _better(self, tree: Tree) -> None:
@@ -177,8 +183,8 @@ def shrink(options: Options, *, quiet: bool, as_json: bool) -> int:
         status.line(announced(change), style="yellow")
     status.line(f"shrinking {again.path}: {again.mode}, {kind}", style="bold")
     confirmed: list[Ended] = []
-    with judging(options.results) as judge, status.live():
-        shrinker = Shrinker(again, kind, options, judge, status)
+    with running(options.results, options.parallel, status) as runner:
+        shrinker = Shrinker(again, kind, options, runner, status)
         first = lean_tree(again.plan)
         failed, tried = shrinker.measure(first)
         status.line(f"  it fails {rate(failed, tried)}; {_rule(shrinker.test)}")
@@ -208,8 +214,9 @@ def _confirm(shrinker: Shrinker, confirmed: list[Ended]) -> None:
     back = 1
     while True:
         confirmed[:] = []
-        for _ in range(shrinker.options.confirm):
-            confirmed.append(shrinker.run(shrinker.plan(shrinker.best), boxed=False))
+        plan, of = shrinker.plan(shrinker.best), shrinker.options.confirm
+        while len(confirmed) < of:
+            confirmed += shrinker.run(plan, of - len(confirmed), boxed=False)
         if not confirmed or len(shrinker.kept) == 1 or any(shrinker.kind in one.kinds for one in confirmed):
             return
         del shrinker.kept[max(1, len(shrinker.kept) - back) :]
@@ -246,7 +253,7 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         "control": {"mode": again.mode}
         if any(seen == len(confirmed) for seen in shown.values() if seen)
         else {"nothing": "nothing that a checker reports shows in each run"},
-        **{key: value for key, value in best.items() if key in ("limits", "rounds")},
+        **{key: value for key, value in best.items() if key in ("alone", "limits", "rounds")},
         "steps": best["steps"],
         "expect": {
             again.mode: [_stated(kind, shown[kind], len(confirmed), again) for kind in kinds] or ["holds"]

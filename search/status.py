@@ -1,10 +1,12 @@
-"""The output of a search in progress: permanent lines, and on a terminal one live line below them."""
+"""The output of a search in progress: permanent lines, and on a terminal live lines below them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -16,10 +18,19 @@ from harness.verbs import typed
 _WIDTH = 110
 """Columns where the output is no terminal."""
 _REFRESHED_PER_S = 4
+_TAIL_BYTES = 1000
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A run in progress; ``since_s`` is when it began, in seconds of the monotonic clock."""
+
+    label: str
+    since_s: float
 
 
 class Status:
-    """Lines and a live line; ``quiet`` keeps all but :meth:`last` back."""
+    """Lines and live lines; ``quiet`` keeps all but :meth:`last` back."""
 
     def __init__(self, stream: TextIO | None = None, *, quiet: bool = False) -> None:
         console = Console(file=stream, highlight=False, soft_wrap=True)
@@ -28,31 +39,34 @@ class Status:
         )
         self._quiet = quiet
         self._counts = ""
-        self._doing = ""
         self._began = time.monotonic()
-        self._since = time.monotonic()
+        self._running: dict[Path, _Running] = {}
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Show the live line for as long as the block lasts, where there is a terminal."""
+        """Show the live lines for as long as the block lasts, where there is a terminal."""
         if self._quiet or not self._console.is_terminal:
             yield
             return
         with Live(
             console=self._console,
             refresh_per_second=_REFRESHED_PER_S,
-            get_renderable=self._line,
+            get_renderable=self._lines,
             transient=True,
         ):
             yield
 
-    def begins(self, counts: str) -> None:
-        """A run begins; ``counts`` are the results up to now."""
-        self._counts, self._doing, self._since = counts, "", time.monotonic()
+    def counts(self, text: str) -> None:
+        """The results up to now."""
+        self._counts = text
 
-    def doing(self, text: str) -> None:
-        """The present activity of the run."""
-        self._doing = text
+    def begins(self, label: str, log: Path) -> None:
+        """A run begins; the last line of its ``log`` is its present activity."""
+        self._running[log] = _Running(label, time.monotonic())
+
+    def ended(self, log: Path) -> None:
+        """The run with this log has ended."""
+        self._running.pop(log, None)
 
     def line(self, text: str, *, style: str = "") -> None:
         """Print a permanent line."""
@@ -73,7 +87,25 @@ class Status:
         """Seconds since the search began."""
         return time.monotonic() - self._began
 
-    def _line(self) -> Text:
-        run_s = time.monotonic() - self._since
-        text = f"{self.took_s:5.0f} s  {self._counts}; this run {run_s:.0f} s: {self._doing}"
-        return Text(text, no_wrap=True, overflow="ellipsis", style="dim")
+    def _lines(self) -> Text:
+        """The results up to now, and each run in progress: in the same line, or below when there are more."""
+        now, head = time.monotonic(), f"{self.took_s:5.0f} s  "
+        runs = [
+            (one, f"{now - one.since_s:.0f} s: {_doing(log)}") for log, one in list(self._running.items())
+        ]
+        if len(runs) == 1:
+            ((one, told),) = runs
+            lines = [f"{head}{one.label}, {self._counts}; this run {told}"]
+        else:
+            lines = [f"{head}{self._counts}", *(f"         {one.label}, {told}" for one, told in runs)]
+        return Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
+
+
+def _doing(log: Path) -> str:
+    """The last line of a log without its time; empty before the first."""
+    try:
+        lines = log.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    last = lines[-1] if lines else ""
+    return last.partition(" s  ")[2] or last.strip()

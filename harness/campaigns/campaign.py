@@ -67,14 +67,12 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
         parallel=options.parallel,
     )
 
-    def begun() -> Iterator[Experiment]:
-        for one in store.waiting(units):
-            if options.parallel > 1:
-                narrator.line(f"  begins {one}")
-            yield one
+    def begins(one: Experiment) -> None:
+        if options.parallel > 1:
+            narrator.line(f"  begins {one}")
 
     try:
-        with closing(carry_out(campaign, store, begun(), policy)) as outcomes:
+        with closing(carry_out(campaign, store, store.waiting(units), policy, begins)) as outcomes:
             for number, outcome in enumerate(outcomes, start=1):
                 _tell(narrator, f"{number} of {waiting}", outcome)
     finally:

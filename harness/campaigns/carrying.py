@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 
 from evidence.folder import remove_run
@@ -15,13 +15,20 @@ from plans.campaign import Campaign
 
 
 def carry_out(
-    campaign: Campaign, store: Store, waiting: Iterable[Experiment], policy: Policy
+    campaign: Campaign,
+    store: Store,
+    waiting: Iterable[Experiment],
+    policy: Policy,
+    begins: Callable[[Experiment], None],
 ) -> Generator[Outcome, None, None]:
-    """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing."""
+    """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing.
+
+    ``begins`` is called with each as it begins.
+    """
     pool = WorkerPool(store.path, store.path / RUNS, run_s=campaign.limits.run_s, parallel=policy.parallel)
     once_more = unknown_again(pool.carry_out, campaign.unknown_again)
     with store.alone(), pool:
-        for outcome in run_all(waiting, once_more, policy, stop=pool.stop):
+        for outcome in run_all(waiting, once_more, policy, stop=pool.stop, begins=begins):
             kept = _kept(campaign, store, outcome)
             store.add(kept)
             yield kept

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from checkers.facts.wording import counted
 from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Measured
 from harness.experiments.outcomes import Outcome, Status, counts
 from plans.campaign import Campaign
+from reports.text import BUSY
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,22 @@ class Conclusion:
         told = [f"{number} {came}" for came, number in counts(self.outcomes).items()]
         unfinished = f"; {counted(self.left, 'run')} not started in time" if self.left else ""
         return f"{counted(len(self.outcomes), 'run')}: {', '.join(told) or 'none'}{unfinished}."
+
+    @property
+    def load(self) -> list[str]:
+        """What the runs took of the processor, and how many ran while the machine was busy."""
+        spent = [one.cpu_s for one in self.outcomes if one.cpu_s is not None]
+        if not spent:
+            return []
+        of = "" if len(spent) == len(self.outcomes) else f" of {len(spent)} of {len(self.outcomes)} runs"
+        lines = [f"Processor time{of}: {sum(spent):.0f} s in all, {median(spent):.1f} s for a run (median)."]
+        busy = sum((one.cpu_pressure or 0) > BUSY for one in self.outcomes)
+        waited = f"processes waited for a core more than {BUSY * 100:.0f} % of the time"
+        if all(one.cpu_pressure is None for one in self.outcomes):
+            lines += ["How long processes waited for a core is unknown on this machine."]
+        elif busy:
+            lines += [f"{busy} of {counted(len(self.outcomes), 'run')} had a busy machine: {waited}."]
+        return lines
 
     @property
     def failed(self) -> list[Outcome]:

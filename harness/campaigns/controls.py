@@ -42,6 +42,7 @@ class ControlRuns:
             defects=tuple(filter(None, [self.defect])),
             modified=modified(self.plan),
             breaks=self.breaks,
+            alone=self.plan.alone,
         )
 
 

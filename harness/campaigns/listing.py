@@ -55,7 +55,9 @@ def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
             modes = [mode for mode in plan.modes if not runs.modes or mode in runs.modes]
             for release, mode, seed in product(versions, modes, range(1, runs.seeds + 1)):
                 yield Experiment(
-                    name, mode, release, settings, rounds, seed, digest, modified=modified(varied)
+                    *(name, mode, release, settings, rounds, seed, digest),
+                    modified=modified(varied),
+                    alone=plan.alone,
                 )
         if runs.controls and not runs.settings and not runs.versions:
             yield from _controls(plan, runs, version)

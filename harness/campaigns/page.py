@@ -36,6 +36,7 @@ def page(told: Conclusion, night: Path) -> str:
             el("h1", told.title),
             el("p", told.campaign.about) if told.campaign.about else None,
             el("p", told.counted, class_="lead"),
+            [el("p", line) for line in told.load],
         ),
         _failed(told.failed, linked),
         _changed(told),

@@ -17,7 +17,7 @@ def markdown(told: Conclusion) -> str:
     lines = [f"# {told.title}", ""]
     if told.campaign.about:
         lines += [told.campaign.about, ""]
-    lines += [told.counted, ""]
+    lines += [" ".join([told.counted, *told.load]), ""]
     lines += [*_failures(told.failed), *_changes(told.changed), *_scenarios(told.groups)]
     if told.cells:
         lines += ["", *table(told.cells)]

@@ -31,6 +31,7 @@ class Experiment:
     ``file`` is where its plan lies when that is no scenario of the repository; ``defects`` are seeded in its
     BookKeeper (:mod:`plans.defects`); of a control, ``breaks`` is the property that they must break.
     ``modified`` is what its own plan changes in BookKeeper, as reports put it after the release, or empty.
+    Nothing runs beside it when it is to run ``alone``.
     """
 
     scenario: str
@@ -44,6 +45,7 @@ class Experiment:
     defects: tuple[str, ...] = ()
     modified: str = ""
     breaks: str = ""
+    alone: bool = False
 
     @property
     def protocol(self) -> str:

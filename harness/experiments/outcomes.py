@@ -28,7 +28,10 @@ class Outcome:
     ``folder`` is the run's, relative to the folder of the night's runs, empty where none is kept. ``why`` is
     the first reason where the outcome was not as expected, ``repeat`` the command that repeats it; ``tries``
     counts the runs it took, ``took_s`` is the wall time of the last. ``acted`` is how often the run's seeded
-    defects acted. ``error`` names the class of the error that ended the run early, or its judging.
+    defects acted. ``error`` names the class of the error that ended the run early, or its judging. ``cpu_s``
+    is the processor time of the last run, of the worker that recorded it and of its servers and clients;
+    ``cpu_pressure`` the share of its time in which a process of the machine waited for a core. Both are None
+    where they are not known.
     """
 
     key: str
@@ -46,6 +49,8 @@ class Outcome:
     tries: int = 1
     acted: int = 0
     error: str = ""
+    cpu_s: float | None = None
+    cpu_pressure: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """A plain tree; :func:`from_json` reads it back."""

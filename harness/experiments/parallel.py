@@ -1,121 +1,162 @@
-"""The runs of one ``fencepost run --parallel N``: worker processes record their modes, this process judges.
+"""Prepared runs, some at a time: worker processes record their modes, this process judges.
 
 A mode is recorded as soon as a worker is idle, and judged as soon as it is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from evidence.folder import RunFolder, new_run, point_latest
 from harness.cleaning import at_work
 from harness.experiments.running import Policy, run_all
-from harness.experiments.workers import Recorders
+from harness.experiments.workers import NoAnswerError, Recorders
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
-from harness.run import conclude, judge_mode, tell_where
+from harness.run import conclude, judge_mode, run, tell_where
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 from reports.text import mode_title
 
-
-@dataclass
-class _Run:
-    """One of the runs (``number`` counts from 1), and the results of its modes until now."""
-
-    number: int
-    prepared: Prepared
-    path: Path
-    modes: dict[str, ModeResult] = field(default_factory=dict)
-
-    def result(self) -> RunResult | None:
-        """The whole result, its modes in the plan's order; None while one of them is still to come."""
-        one = self.prepared
-        if len(self.modes) < len(one.modes):
-            return None
-        return RunResult(one.plan.name, one.seed, self.path, [self.modes[mode] for mode in one.modes])
+Results = Generator[tuple[int, RunResult], None, None]
 
 
 @dataclass(frozen=True)
-class _Job:
-    """One mode of one run, for one worker."""
+class ModeRun:
+    """One mode of a run, for one worker; ``number`` counts the runs from 1, ``path`` is the run's folder."""
 
-    run: _Run
+    number: int
+    prepared: Prepared
     mode: str
+    path: Path
 
     @property
     def folder(self) -> RunFolder:
-        return RunFolder(self.run.path / self.mode)
+        """The mode's folder."""
+        return RunFolder(self.path / self.mode)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it."""
+        return self.prepared.plan.alone
 
 
-def run_parallel(
-    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, parallel: int
-) -> Generator[tuple[int, RunResult], None, None]:
+class Recorded(NamedTuple):
+    """A mode whose recording took ``took_s`` seconds, ended early by ``error`` unless that is None."""
+
+    run: ModeRun
+    error: FencepostError | None
+    took_s: float
+
+
+def recorded(
+    prepared: Iterable[Prepared],
+    recorders: Recorders,
+    *,
+    parallel: int,
+    begins: Callable[[ModeRun], None] = lambda _: None,
+) -> Generator[Recorded, None, None]:
+    """Each mode as its recording ends. Closing the iterator ends what is in progress."""
+
+    def record(one: ModeRun) -> Recorded:
+        began_s = time.monotonic()
+        return Recorded(one, _ended_by(one, recorders), time.monotonic() - began_s)
+
+    return run_all(_modes(prepared), record, Policy(parallel=parallel), stop=recorders.stop, begins=begins)
+
+
+def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:
+    for number, one in enumerate(prepared, start=1):
+        path = new_run(one.request.results, one.plan.name, one.seed)
+        point_latest(one.request.results, path)
+        for mode in one.modes:
+            yield ModeRun(number, one, mode, path)
+
+
+def _ended_by(one: ModeRun, recorders: Recorders) -> FencepostError | None:
+    """Return when a worker has recorded the mode."""
+    prepared = one.prepared
+    request = replace(prepared.request, modes=(one.mode,), seed=prepared.seed)
+    try:
+        error = recorders.record(request, plan=prepared.plan, run=one.path).get("error")
+    except NoAnswerError as died:
+        return died
+    if not error:
+        return None
+    ended = FencepostError(error["why"] or error["error"], remedy=error["remedy"])
+    ended.exit_code = ExitCode(error["exit_code"])
+    return ended
+
+
+def run_each(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, parallel: int) -> Results:
     """Each result with its run's number (from 1), in the order in which the runs end.
 
-    The first error (``FencepostError``) ends the others, which are in progress. Closing the iterator does so
-    too.
+    With ``parallel`` 1 this process records as well. The first error (``FencepostError``) ends the others,
+    which are in progress. Closing the iterator does so too.
     """
+    parallel = min(parallel, sum(len(one.modes) for one in prepared))
+    if parallel > 1:
+        yield from _side_by_side(prepared, judge, narrator, parallel)
+        return
+    for number, one in enumerate(prepared, start=1):
+        _announce(number, len(prepared), narrator)
+        yield number, run(one, judge, narrator)
+
+
+def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int) -> Results:
     recorders = Recorders(None, prepared[0].request.results, parallel)
-    begun: list[_Job] = []
+    begun: list[ModeRun] = []
+    judged: dict[int, dict[str, ModeResult]] = {}
 
-    def jobs() -> Iterator[_Job]:
-        for job in _jobs(prepared, narrator):
-            begun.append(job)
-            yield job
-
-    def record(job: _Job) -> _Job:
-        _record(job, recorders)
-        return job
+    def begins(one: ModeRun) -> None:
+        begun.append(one)
+        if one.number not in judged:
+            judged[one.number] = {}
+            _announce(one.number, len(prepared), narrator)
+            narrator.lines(introduction(one.prepared, one.path))
+        narrator.line(f"  begins {one.mode}")
 
     with ExitStack() as work:
         work.callback(_tell_left, begun, narrator)
         work.enter_context(recorders)
         judge.wait_warm()
-        ended = run_all(jobs(), record, Policy(parallel=parallel), stop=recorders.stop)
-        for job in work.enter_context(closing(ended)):
-            _judge(job, judge, narrator)
-            begun.remove(job)
-            if (result := job.run.result()) is not None:
-                yield job.run.number, conclude(result, narrator)
+        ended = recorded(prepared, recorders, parallel=parallel, begins=begins)
+        for one, error, _ in work.enter_context(closing(ended)):
+            if error:
+                raise error
+            modes = judged[one.number]
+            modes[one.mode] = _judge(one, judge, narrator)
+            begun.remove(one)
+            if len(modes) == len(one.prepared.modes):
+                yield one.number, conclude(_result(one, modes), narrator)
 
 
-def _jobs(prepared: Sequence[Prepared], narrator: Narrator) -> Iterator[_Job]:
-    """Every mode of every run; a run's folder is made when its first mode begins."""
-    for number, one in enumerate(prepared, start=1):
-        if len(prepared) > 1:
-            narrator.line(f"run {number} of {len(prepared)}", style="bold")
-        run = _Run(number, one, new_run(one.request.results, one.plan.name, one.seed))
-        point_latest(one.request.results, run.path)
-        narrator.lines(introduction(one, run.path))
-        for mode in one.modes:
-            narrator.line(f"  begins {mode}")
-            yield _Job(run, mode)
+def _announce(number: int, of: int, narrator: Narrator) -> None:
+    if of > 1:
+        narrator.line(f"run {number} of {of}", style="bold")
 
 
-def _record(job: _Job, recorders: Recorders) -> None:
-    """Return when a worker has recorded the mode; raises what ended the run early."""
-    prepared = job.run.prepared
-    request = replace(prepared.request, modes=(job.mode,), seed=prepared.seed)
-    if error := recorders.record(request, run=job.run.path).get("error"):
-        raised = FencepostError(error["why"], remedy=error["remedy"])
-        raised.exit_code = ExitCode(error["exit_code"])
-        raise raised
+def _judge(one: ModeRun, judge: Judge, narrator: Narrator) -> ModeResult:
+    prepared = one.prepared
+    narrator.line(f"{prepared.plan.name}, seed {prepared.seed}, {mode_title(one.mode)}", style="bold")
+    with at_work(one.folder):
+        return judge_mode(one.folder, judge, narrator, keep=prepared.request.keep)
 
 
-def _judge(job: _Job, judge: Judge, narrator: Narrator) -> None:
-    prepared = job.run.prepared
-    narrator.line(f"{prepared.plan.name}, seed {prepared.seed}, {mode_title(job.mode)}", style="bold")
-    with at_work(job.folder):
-        job.run.modes[job.mode] = judge_mode(job.folder, judge, narrator, keep=prepared.request.keep)
+def _result(one: ModeRun, modes: dict[str, ModeResult]) -> RunResult:
+    """The whole result, its modes in the plan's order."""
+    prepared = one.prepared
+    return RunResult(prepared.plan.name, prepared.seed, one.path, [modes[mode] for mode in prepared.modes])
 
 
-def _tell_left(begun: Sequence[_Job], narrator: Narrator) -> None:
+def _tell_left(begun: Sequence[ModeRun], narrator: Narrator) -> None:
     """Say where the evidence of the modes is that an error left without a verdict."""
-    for job in begun:
-        tell_where(job.folder, narrator)
+    for one in begun:
+        tell_where(one.folder, narrator)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
@@ -17,8 +17,18 @@ from harness.experiments.outcomes import Outcome, Status
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""
 CarryOut = Callable[[Experiment], Outcome]
-Job = TypeVar("Job")
 Result = TypeVar("Result")
+
+
+class Runnable(Protocol):
+    """What can be run: an experiment, or one mode of a run."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run beside it."""
+
+
+Job = TypeVar("Job", bound=Runnable)
 
 
 @dataclass(frozen=True)
@@ -40,14 +50,16 @@ def run_all(
     policy: Policy,
     *,
     stop: Callable[[], None] = lambda: None,
+    begins: Callable[[Job], None] = lambda _: None,
 ) -> Generator[Result, None, None]:
     """Results as jobs end; none is begun when the time left is less than one usually takes.
 
-    A job is an experiment, or one mode of a run. Each is taken from ``jobs`` when it begins. ``carry_out`` is
-    called in threads, at most ``policy.parallel`` at a time. Closing the iterator, or an error, calls
-    ``stop``, which must make every call end soon, and then waits for these.
+    A job is taken from ``jobs`` when there is room for it, and ``begins`` is called with it when it begins:
+    at once, unless it or the one in progress is to run alone. ``carry_out`` is called in threads, at most
+    ``policy.parallel`` at a time. Closing the iterator, or an error, calls ``stop``, which must make every
+    call end soon, and then waits for these.
     """
-    waiting = iter(jobs)
+    waiting, held, alone = iter(jobs), None, False
     began = policy.clock()
     taken: list[float] = []
     running: set[Future[tuple[Result, float]]] = set()
@@ -63,7 +75,12 @@ def run_all(
     with ThreadPoolExecutor(policy.parallel, thread_name_prefix="experiment") as threads:
         try:
             while True:
-                while len(running) < policy.parallel and in_time() and (one := next(waiting, None)):
+                while len(running) < policy.parallel and in_time() and (one := held or next(waiting, None)):
+                    held = one if running and (alone or one.alone) else None
+                    if held:
+                        break
+                    alone = one.alone
+                    begins(one)
                     running.add(threads.submit(timed, one))
                 if not running:
                     return

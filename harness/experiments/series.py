@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any
 
 from evidence.folder import FoundRun
 from harness.bundles.opening import is_bundle, opened
+from harness.experiments.parallel import run_each
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
-from harness.run import judge_again, run
+from harness.run import judge_again
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
@@ -85,31 +86,15 @@ def _results(
     prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, parallel: int
 ) -> list[RunResult]:
     """Every result; when an error ends the series, the results before it are reported first."""
-    parallel = min(parallel, sum(len(one.modes) for one in prepared))
-    if parallel > 1:
-        from harness.experiments.parallel import run_parallel
-
-        ended = run_parallel(prepared, judge, narrator, parallel=parallel)
-    else:
-        ended = _one_by_one(prepared, judge, narrator)
     results: dict[int, RunResult] = {}
     try:
-        with closing(ended):
+        with closing(run_each(prepared, judge, narrator, parallel=parallel)) as ended:
             for number, result in ended:
                 results[number] = result
     except FencepostError:
         narrator.lines(series_lines(tallies(trials(_in_order(results)))))
         raise
     return _in_order(results)
-
-
-def _one_by_one(
-    prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
-) -> Generator[tuple[int, RunResult], None, None]:
-    for number, one in enumerate(prepared, start=1):
-        if len(prepared) > 1:
-            narrator.line(f"run {number} of {len(prepared)}", style="bold")
-        yield number, run(one, judge, narrator)
 
 
 def _in_order(results: Mapping[int, RunResult]) -> list[RunResult]:
@@ -164,6 +149,7 @@ def _tree(result: RunResult) -> dict[str, Any]:
                 **mode.verdict.as_json(),
                 "comparison": asdict(mode.comparison),
                 "modified": seeded_lines(mode.folder),
+                "load": (mode.folder.end() or {}).get("load"),
             }
             for mode in result.modes
         },

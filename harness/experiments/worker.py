@@ -28,9 +28,13 @@ from harness.experiments.outcomes import Status
 from harness.experiments.series import exit_code
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
-from harness.preparing import prepare
+from harness.preparing import prepare, prepared
+from harness.provenance import cpu_s
 from harness.request import RunRequest
 from harness.run import judge_recorded, record_only
+from harness.vocabulary import loads, words
+from plans.load import load_tree
+from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError
 from protocol.exit_codes import ExitCode
 from reports.results import RunResult
@@ -70,16 +74,17 @@ def _listen(source: TextIO, requests: queue.SimpleQueue[str]) -> None:
 
 
 def _record(tree: Tree, results: Path) -> Tree:
-    """The run's folder, and the error that ended the run early, if any."""
+    """The run's folder, processor time and wait for a core, and the error that ended it early, if any."""
+    began_s = cpu_s()
     request = TypeAdapter(RunRequest).validate_python(tree["request"])
     path = tree["run"] and Path(tree["run"])
     answer: Tree = {}
     try:
-        prepared = prepare(request)
+        ready = prepare(request) if tree["plan"] is None else prepared(request, _plan(tree["plan"]))
         if path is None:
-            path = new_run(results, prepared.plan.name, prepared.seed)
+            path = new_run(results, ready.plan.name, ready.seed)
             point_latest(results, path)
-        record_only(prepared, path, Narrator(quiet=True))
+        record_only(ready, path, Narrator(quiet=True))
     except FencepostError as error:
         came = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
         answer["error"] = {
@@ -89,7 +94,18 @@ def _record(tree: Tree, results: Path) -> Tree:
             "remedy": error.remedy,
             "exit_code": error.exit_code,
         }
-    return {**answer, "folder": "" if path is None else str(path.relative_to(results))}
+    load = {"cpu_s": round(cpu_s() - began_s, 1), "cpu_pressure": _pressure(path)}
+    return {**answer, **load, "folder": "" if path is None else str(path.relative_to(results))}
+
+
+def _pressure(path: Path | None) -> float | None:
+    """The greatest of the run's modes, None where it is not known."""
+    loads = ((one.end() or {}).get("load", {}) for one in (modes_of(path) if path else ()))
+    return max((load["cpu_pressure"] for load in loads if load.get("cpu_pressure") is not None), default=None)
+
+
+def _plan(tree: Tree) -> Plan:
+    return load_tree(tree, words(), workloads=loads(), source="the plan of the request")
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:

@@ -27,6 +27,8 @@ from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
+from plans.models import Plan
+from plans.tree import plan_tree
 from protocol.errors import FencepostError
 
 LOG = "worker.log"
@@ -162,16 +164,23 @@ class Recorders:
         self.close()
 
     def record(
-        self, request: RunRequest, *, run: Path | None = None, timeout_s: float | None = None
+        self,
+        request: RunRequest,
+        *,
+        plan: Plan | None = None,
+        run: Path | None = None,
+        timeout_s: float | None = None,
     ) -> Answer:
         """The answer of an idle process: the run's folder, and the error that ended the run, if any.
 
-        ``run`` is the folder that the request's modes are recorded in, a new one unless given.
+        ``plan`` is what runs, that of the request's scenario unless given; ``run`` is the folder that the
+        request's modes are recorded in, a new one unless given.
         """
         recorder = self._idle.get()
         try:
             tree = TypeAdapter(RunRequest).dump_python(request, mode="json")
-            return recorder.ask({"request": tree, "run": run and str(run)}, timeout_s)
+            planned = plan and plan_tree(plan)
+            return recorder.ask({"request": tree, "plan": planned, "run": run and str(run)}, timeout_s)
         finally:
             self._idle.put(recorder)
 

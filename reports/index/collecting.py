@@ -15,7 +15,7 @@ from reports.page.writing import NAME
 
 NOT_JUDGED = "not judged"
 _OUTSIDE = frozenset(
-    {"argv", "clock", "commit", "dirty", "format", "host", "mode", "run_id", "scenario", "seed"}
+    {"argv", "clock", "commit", "dirty", "format", "host", "load", "mode", "run_id", "scenario", "seed"}
 )
 """Of ``run.json`` what says nothing of the experiment, or stands elsewhere in the index."""
 

@@ -26,6 +26,7 @@ from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.page.timeline import timeline
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
+from reports.text import load_text
 
 NAME = "report.html"
 
@@ -106,6 +107,7 @@ def _mode(mode: StoredMode) -> Markup:
         el("p", about, class_="muted"),
         el("p", mode.verdict["headline"], class_="lead"),
         stated(mode.comparison),
+        el("p", load, class_="muted") if (load := load_text(mode.folder)) else None,
         [el("p", f"damaged evidence: {one}", class_="note") for one in mode.verdict.get("damage", [])[:10]],
     )
     judged = el("section", el("h3", "Properties"), properties_section(mode.verdict["judgements"]))

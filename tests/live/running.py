@@ -115,6 +115,18 @@ class Fencepost:
         wait_until(said, f"{text!r}", timeout_s)
         self.look()
 
+    def wait_for_two_clusters(self) -> None:
+        """Wait until two clusters run at the same time, in results where none has ended yet."""
+
+        def both() -> bool:
+            self.look()
+            assert self.process.poll() is None, self.finish()
+            up = [log for log in self.logs() if "all processes are ready" in log.read_text()]
+            return len(up) == 2
+
+        wait_until(both, "two clusters")
+        assert not any(mode.end_json.exists() for mode in every_mode(self.results)), "one after the other"
+
     def look(self) -> None:
         try:
             self.seen.update(psutil.Process(self.process.pid).children(recursive=True))

@@ -56,7 +56,7 @@ EXECUTED = {
         "fencepost run soak/kill9 --mode protected --set for_s=10 --bookkeeper 4.17.3 --results DIR --json",
         "fencepost run fencing/figure --mode unprotected --rounds 1 --results DIR --json --master URL",
         "fencepost run bp46/limbo-late --mode protected --times 2 --json --cure preboot-awaited",
-        "fencepost replay latest --times 2 --json",
+        "fencepost replay latest --times 2 --parallel auto --json",
         "fencepost campaign FILE --bookkeeper 4.16.4 --for 8h --parallel auto",
         "fencepost campaign FILE --jars DIR --junit FILE",
         "fencepost trackrecord protection-ignored",

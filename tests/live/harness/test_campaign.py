@@ -48,6 +48,8 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
     assert len(ElementTree.parse(tmp_path / "junit.xml").getroot().findall(".//testcase")) == 3
     (page,) = first.results.glob("campaigns/short/*/summary.md")
     assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
+    assert all(float(str(one["cpu_s"])) > 1 for one in kept().values()), kept()
+    assert "Processor time: " in page.read_text()
 
 
 def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(

@@ -54,7 +54,7 @@ def test_the_scenario_of_the_guide_is_as_the_guide_expects(fencepost: Start, tmp
 def test_a_run_is_repeated_twice_as_it_was_executed(fencepost: Start) -> None:
     code, text = fencepost("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1").finish()
     assert code == 0, text
-    code, text = fencepost("replay", "latest", "--times", "2", "--json").finish()
+    code, text = fencepost("replay", "latest", "--times", "2", "--parallel", "auto", "--json").finish()
     replayed = document_in(text)
     assert (code, replayed["failed"], replayed["of"]) == (4, 2, 2), text
 

@@ -97,3 +97,28 @@ def test_an_interrupted_search_says_what_was_done(fencepost: Start, tmp_path: Pa
     assert code == 143, text
     assert "interrupted after" in text
     search.assert_nothing_left()
+
+
+def test_two_plans_run_at_a_time_and_nothing_survives_the_end_of_a_replay_by_force(
+    fencepost: Start, tmp_path: Path
+) -> None:
+    two = ("--parallel", "2")
+    limits = ("--mode", "protected", "--runs", "4", "--seed", "1", "--keep-going")
+    search = fencepost("explore", "--profile", str(small_profile(tmp_path)), *limits, *two, "--json")
+    search.wait_for_two_clusters()
+    code, text = search.finish()
+    assert code in (0, 3, 4), text
+    found = document_in(text)["runs"]
+    seeds = sorted(int(Path(one["folder"]).name.rpartition("-")[2]) for one in found)
+    assert (seeds, {one["verdict"] for one in found} <= {"valid", "unknown", "anomaly"}) == (
+        [1, 2, 3, 4],
+        True,
+    )
+    search.assert_nothing_left()
+
+    replay = ("replay", found[0]["folder"], "--times", "4", *two)
+    again = fencepost(*replay, results=tmp_path / "again")
+    again.wait_for_two_clusters()
+    again.send(signal.SIGKILL)
+    assert again.finish()[0] == -signal.SIGKILL
+    again.assert_nothing_left()

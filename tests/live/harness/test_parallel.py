@@ -7,29 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from evidence.folder import every_mode
-from tests.live.running import Fencepost, assert_as_stated, command_line, document_in, wait_until
+from tests.live.running import Fencepost, assert_as_stated, command_line, document_in
 
 Start = Callable[..., Fencepost]
 TWO = ("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--times", "2", "--parallel", "2")
 
 
-def wait_for_both(run: Fencepost) -> None:
-    """Wait until two clusters run at the same time."""
-
-    def both() -> bool:
-        run.look()
-        assert run.process.poll() is None, run.finish()
-        up = [log for log in run.logs() if "all processes are ready" in log.read_text()]
-        return len(up) == 2
-
-    wait_until(both, "two clusters")
-    assert not any(mode.end_json.exists() for mode in every_mode(run.results)), "one after the other"
-
-
 def test_two_runs_at_a_time_are_judged_and_counted(fencepost: Start) -> None:
     run = fencepost(*TWO, "--seed", "7", "--json")
-    wait_for_both(run)
+    run.wait_for_two_clusters()
     code, text = run.finish()
     runs = assert_as_stated(code, text)
     assert [one["seed"] for one in runs] == [7, 8]
@@ -45,7 +31,7 @@ def test_two_runs_at_a_time_are_judged_and_counted(fencepost: Start) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_survives_the_end_of_the_command(number: signal.Signals, fencepost: Start) -> None:
     run = fencepost(*TWO)
-    wait_for_both(run)
+    run.wait_for_two_clusters()
     run.send(number)
     code, text = run.finish()
     assert code == (130 if number is signal.SIGINT else -signal.SIGKILL), text
@@ -54,7 +40,7 @@ def test_nothing_survives_the_end_of_the_command(number: signal.Signals, fencepo
 
 def test_a_worker_that_is_killed_ends_the_command_with_its_error(fencepost: Start) -> None:
     run = fencepost(*TWO)
-    wait_for_both(run)
+    run.wait_for_two_clusters()
     workers = [one for one in run.seen if "harness.experiments.worker" in command_line(one)]
     assert len(workers) == 2
     workers[0].kill()

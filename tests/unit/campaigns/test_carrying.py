@@ -183,9 +183,41 @@ def test_junit_has_a_case_for_each_run_and_each_that_was_left_out(tmp_path: Path
     assert [len(root.findall(f".//{kind}")) for kind in ("failure", "error", "skipped")] == [2, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (
+            [(10.0, 0.6), (30.0, 0.4), (20.0, None)],
+            ["60 s in all, 20.0 s for a run", "1 of 3 runs had a busy"],
+        ),
+        ([(10.0, None), (None, None)], ["Processor time of 1 of 2 runs: 10 s", "is unknown on this machine"]),
+        ([(10.0, 0.1)], ["10 s in all"]),
+        ([(None, None)], []),
+    ],
+)
+def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
+    taken: list[tuple[float | None, float | None]], said: list[str]
+) -> None:
+    outcomes = [
+        outcome_of(unit, Status.AS_EXPECTED, cpu_s=cpu_s, cpu_pressure=pressure)
+        for unit, (cpu_s, pressure) in zip(UNITS, taken, strict=False)
+    ]
+    told = Conclusion(CAMPAIGN, outcomes, [], 0, "as expected")
+    assert len(told.load) == len(said)
+    text = markdown(told)
+    assert all(one in text for one in said)
+    assert all(line in page(told, NOWHERE) for line in told.load)
+
+
+def test_an_outcome_that_was_stored_before_the_processor_was_measured_is_read() -> None:
+    stored = outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=1.5).as_json()
+    before = {key: value for key, value in stored.items() if key not in ("cpu_s", "cpu_pressure")}
+    assert (from_json(before).took_s, from_json(before).cpu_s) == (1.5, None)
+
+
 @pytest.mark.parametrize("came", list(Status))
 def test_an_outcome_comes_back_as_it_was_kept(came: Status) -> None:
-    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2)
+    one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
     assert from_json(one.as_json()) == one
 
 
@@ -198,6 +230,23 @@ def test_as_many_run_at_a_time_as_the_policy_says() -> None:
 
     done = list(run_all(UNITS[:4], carry, Policy(parallel=2)))
     assert sorted(one.key for one in done) == sorted(unit.key for unit in UNITS[:4])
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 5])
+def test_nothing_runs_beside_an_experiment_that_is_to_run_alone(number: int) -> None:
+    units = [replace(unit, alone=at in (number, 3)) for at, unit in enumerate(UNITS)]
+    done: list[str] = []
+    begun: dict[str, list[Experiment]] = {}
+
+    def begins(one: Experiment) -> None:
+        begun[one.key] = [other for other in units if other.key in begun and other.key not in done]
+
+    for outcome in run_all(units, scripted(*[Status.AS_EXPECTED] * 6), Policy(parallel=3), begins=begins):
+        done.append(outcome.key)
+    assert list(begun) == [one.key for one in units]
+    assert not any(begun[one.key] for one in units if one.alone)
+    assert not any(other.alone for beside in begun.values() for other in beside)
+    assert any(begun.values()), "one after the other"
 
 
 def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> None:

@@ -197,3 +197,12 @@ def test_a_campaign_that_does_not_exist_is_named_with_its_nearest() -> None:
         load_campaign("gaet")
     with pytest.raises(PlanError, match=r"no campaign file mine\.yaml"):
         load_campaign("mine.yaml")
+
+
+def test_a_plan_runs_alone_in_a_campaign_and_its_measurements_stay_valid(load: Load) -> None:
+    text = "name: mine\nruns: [{scenarios: [durability/re-replication, fencing/figure]}]"
+    alone = {unit.scenario for unit in units_of(load(text), plans=NOWHERE) if unit.alone}
+    assert alone == {"durability/re-replication"}
+    plan = plan_of(find("durability/re-replication"), words(), workloads=loads())
+    assert plan.alone
+    assert digest_of(plan.model_copy(update={"alone": False})) == digest_of(plan)

@@ -8,10 +8,14 @@ from typing import Any, NoReturn
 
 import pytest
 
+from evidence.folder import RunFolder
 from harness.experiments import worker
 from harness.experiments.outcomes import Status
 from harness.experiments.workers import Recorders
 from harness.request import RunRequest
+from harness.vocabulary import loads, words
+from plans.load import find, load
+from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
 
 REQUEST = RunRequest(
@@ -38,11 +42,11 @@ class Pipe:
         return {}
 
 
-def sent(request: RunRequest, run: Path | None = None) -> dict[str, Any]:
+def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> dict[str, Any]:
     """The request as the worker reads it."""
     recorders: Any = Recorders(None, Path(), 0)
     recorders._idle.put(pipe := Pipe())
-    recorders.record(request, run=run)
+    recorders.record(request, plan=plan, run=run)
     return pipe.asked
 
 
@@ -73,5 +77,34 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     monkeypatch.setattr(worker, "prepare", lambda request: request)
     monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
-    assert worker._record(sent(REQUEST, run), tmp_path) == {"folder": "mine/now-1"}
+    assert worker._record(sent(REQUEST, run), tmp_path)["folder"] == "mine/now-1"
     assert carried_out == [REQUEST, run]
+
+
+def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = iter((100.0, 112.5))
+
+    def record(_request: object, path: Path, _narrator: object) -> None:
+        folder = RunFolder.create(path, "protected")
+        folder.run_json.write_text("{}")
+        folder.write_end({"complete": True, "load": {"average": 3.5, "cpu_pressure": 0.75, "cpu_s": 12.0}})
+
+    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "record_only", record)
+    monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
+    answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
+    assert (answer["cpu_s"], answer["cpu_pressure"]) == (12.5, 0.75)
+
+
+@pytest.mark.parametrize("scenario", ["bp46/truncation", "soak/kill9", "bp46/power-loss"])
+def test_a_worker_runs_the_very_plan_that_it_is_given(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = load(find(scenario), words(), workloads=loads())
+    run: list[object] = []
+    monkeypatch.setattr(worker, "prepared", lambda request, plan: (request, plan))
+    monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
+    worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
+    assert run == [REQUEST, given]

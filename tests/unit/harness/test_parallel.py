@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from harness.request import RunRequest
 from harness.vocabulary import loads, words
 from plans.comparison import Comparison
 from plans.load import find, load
+from plans.models import Plan
 from protocol.errors import FencepostError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
@@ -56,7 +58,8 @@ class FakeRecorders:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def record(self, request: RunRequest, *, run: Path) -> dict[str, Any]:
+    def record(self, request: RunRequest, *, plan: Plan, run: Path) -> dict[str, Any]:
+        assert plan.name == SCENARIO
         return FakeRecorders.carry_out(request, run)
 
     def stop(self) -> None:
@@ -125,6 +128,15 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
     assert tuple(mode.mode for mode in results[0].modes) == MODES
 
 
+def test_the_modes_of_a_plan_that_is_to_run_alone_run_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = prepared(tmp_path)
+    carried_out([replace(one, plan=one.plan.model_copy(update={"alone": True}))], recorded, at_a_time=3)
+    shown = [line for line in capsys.readouterr().out.splitlines() if "begins " in line or "seed 5, " in line]
+    assert ["begins" in line for line in shown[-6:]] == [True, False] * 3
+
+
 def test_an_error_ends_the_others_and_says_what_can_be_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,7 +190,7 @@ def test_a_single_mode_runs_in_this_process(tmp_path: Path, monkeypatch: pytest.
         RunRequest(scenario=SCENARIO, results=tmp_path), prepared(tmp_path).plan, 5, MODES[:1], "4.18.0"
     )
     here = RunResult(SCENARIO, 5, tmp_path, [])
-    monkeypatch.setattr(series, "run", lambda *_: here)
+    monkeypatch.setattr(parallel, "run", lambda *_: here)
     assert carried_out([one], lambda *_: pytest.fail("a worker was used"), at_a_time=8) == [here]
 
 

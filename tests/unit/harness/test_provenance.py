@@ -1,8 +1,11 @@
-"""How busy the machine was during a run, as its evidence says it."""
+"""What a run took of the processor and how busy its machine was, as its evidence says it."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,3 +21,29 @@ def test_the_pressure_of_a_run_is_the_share_of_its_own_time(
     monkeypatch.setattr(provenance, "waited_ns", lambda: now_ns)
     monkeypatch.setattr(time, "monotonic_ns", lambda: 1_000_000_007)
     assert provenance.load_since(7, before_ns)["cpu_pressure"] == share
+
+
+BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
+NESTED = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}], check=True)"
+
+
+def test_the_time_of_a_process_counts_for_those_who_wait_for_it() -> None:
+    """As the keeper waits for the servers, and the harness for the keeper."""
+    before_s = provenance.cpu_s()
+    subprocess.run([sys.executable, "-c", NESTED], check=True)
+    assert provenance.cpu_s() - before_s >= 0.3
+
+
+@pytest.mark.parametrize(
+    ("text", "total_ns", "share"),
+    [
+        ("some avg10=84.54 avg60=40.73 avg300=21.33 total=129899109\nfull avg10=0.00\n", 129899109000, 0.845),
+        ("", None, None),
+    ],
+)
+def test_a_kernel_without_pressure_says_unknown(
+    text: str, total_ns: int | None, share: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda _: text)
+    assert provenance.waited_ns() == total_ns
+    assert provenance.load_now()["cpu_pressure"] == share

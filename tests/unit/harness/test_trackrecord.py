@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
+from evidence.folder import RunFolder
+from harness.preparing import Prepared
+from harness.request import RunRequest
 from harness.trackrecord import carrying
 from harness.trackrecord.bugs import Bug, bugs
 from harness.trackrecord.counting import Showing, Side, showing, table
 from harness.vocabulary import loads, words
+from plans.comparison import Comparison
 from plans.expectations import Breaks, Defect, applicable
 from plans.load import find, load
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
+from reports.results import ModeResult, RunResult
 
 BUG = Bug(
     name="b",
@@ -89,6 +96,38 @@ def test_the_table_has_a_row_for_each_bug() -> None:
 )
 def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showing, code: int) -> None:
     assert carrying._concluded(sides([bad], [good])) == code
+
+
+def test_each_run_counts_for_its_side_whichever_ends_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bug is found on 4.14.7 with seed 2 alone."""
+
+    @contextmanager
+    def no_judge(_: Path) -> Iterator[None]:
+        yield
+
+    def prepare(request: RunRequest) -> Prepared:
+        plan = load(find(request.scenario), words(), workloads=loads())
+        return Prepared(request, plan, 1, request.modes, str(request.version))
+
+    def run_each(ready: list[Prepared], *_: object, parallel: int) -> Iterator[tuple[int, RunResult]]:
+        assert parallel == 3
+        for number, one in reversed(list(enumerate(ready, start=1))):
+            folder = RunFolder.create(tmp_path / f"{number}", "protected")
+            findings = [Finding("closing", "closed_below")] * ((one.version, one.seed) == (BUG.bad, 2))
+            judged = {"closing": Judgement("closing", Verdict.ANOMALY, "", findings=findings)}
+            verdict = RunVerdict("s", "protected", Verdict.ANOMALY, "", judged)
+            mode = ModeResult("protected", folder, verdict, Comparison(True, ()))
+            yield number, RunResult("s", one.seed, folder.path.parent, [mode])
+
+    monkeypatch.setattr(carrying, "judging", no_judge)
+    monkeypatch.setattr(carrying, "prepare", prepare)
+    monkeypatch.setattr(carrying, "run_each", run_each)
+    monkeypatch.setattr(carrying, "ledger_names", lambda _: {-1: BUG.ledger})
+    code = carrying.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
+    assert "| 4.14.7: 1 of 2 | 4.15.0: 0 of 2 |" in capsys.readouterr().out
+    assert code == ExitCode.ANOMALY
 
 
 def test_one_run_otherwise_is_not_as_recorded() -> None:

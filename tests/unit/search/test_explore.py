@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from protocol.errors import FencepostError
 from search import explore as exploring
 from search.explore import Explorer, Search, explore
 from search.running import Ended
+from search.status import Status
 
 Run = Callable[..., tuple[int, str]]
 
@@ -59,6 +63,7 @@ def search(**changes: Any) -> Search:
         "for_s": None,
         "beyond": 0,
         "keep_going": False,
+        "parallel": 1,
         "results": Path("results"),
     }
     return Search(**{**wishes, **changes})
@@ -68,27 +73,39 @@ def search(**changes: Any) -> Search:
 def searched(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Search with the given results of runs; a given exception is raised instead of a run."""
 
-    @contextmanager
-    def no_judge(_: Path) -> Iterator[None]:
-        yield
-
     def run(outcomes: Sequence[Any], *, as_json: bool = False, **changes: Any) -> tuple[int, str]:
-        told = iter(outcomes)
+        @contextmanager
+        def no_processes(_results: Path, parallel: int, _status: Status) -> Iterator[Scripted]:
+            yield Scripted(outcomes, parallel)
 
-        def ran(*_: object) -> Ended:
-            outcome = next(told)
-            if isinstance(outcome, BaseException):
-                raise outcome
-            ended: Ended = outcome(Path("results/run"), (), "", 3.0)
-            return ended
-
-        monkeypatch.setattr(exploring, "carry_out", ran)
-        monkeypatch.setattr(exploring, "judging", no_judge)
+        monkeypatch.setattr(exploring, "running", no_processes)
         monkeypatch.setattr(exploring, "prepared", lambda request, plan: _Ready(request.seed, plan))
         code = explore(search(**changes), quiet=False, as_json=as_json)
         return code, capsys.readouterr().out
 
     return run
+
+
+class Scripted:
+    """A stand-in for the runner: as many at a time as there is room for, the oldest ends first."""
+
+    def __init__(self, outcomes: Sequence[Any], parallel: int) -> None:
+        self._told = iter(outcomes)
+        self._parallel = parallel
+
+    def run(self, plans: Iterator[Any], label: Callable[[Any], str]) -> Iterator[tuple[Any, Ended]]:
+        begun: deque[Any] = deque()
+        numbered = (SimpleNamespace(number=at, prepared=one) for at, one in enumerate(plans, start=1))
+        while True:
+            begun.extend(islice(numbered, self._parallel - len(begun)))
+            if not begun:
+                return
+            outcome = next(self._told)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            one = begun.popleft()
+            assert label(one) == f"seed {one.prepared.seed}"
+            yield one, outcome(Path("results/run"), (), "", 3.0)
 
 
 class _Ready:
@@ -108,6 +125,13 @@ def test_it_ends_with_the_first_anomaly_and_says_what_to_do(searched: Run) -> No
     assert "fencepost replay results/run --times 5" in text
     assert "fencepost shrink results/run" in text
     assert "2 runs: 1 anomaly, 1 valid" in text
+
+
+def test_what_runs_beside_the_first_anomaly_is_finished_and_nothing_more_begins(searched: Run) -> None:
+    code, text = searched([Anomaly, Run1, Anomaly], runs=9, parallel=3)
+    assert code == 4
+    assert [f"seed {seed} " in text for seed in (5, 6, 7, 8)] == [True, True, True, False]
+    assert "3 runs: 2 anomaly, 1 valid" in text
 
 
 def test_it_may_go_on(searched: Run) -> None:

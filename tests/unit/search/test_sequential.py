@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 
 import pytest
@@ -48,3 +49,16 @@ def _run(test: object, chance: float, random: Random) -> bool:
         else:
             passed += 1
     return bool(decision)
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.66, 1.0])
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
+def test_no_decision_comes_before_the_fewest_tries(rate: float, confidence: float) -> None:
+    test = sequential_test(rate, confidence)
+    for failed, passed in product(range(4), repeat=2):
+        if test.decide(failed, passed) is not None:
+            continue
+        fewest = test.fewest(failed, passed)
+        after = [test.decide(failed + more, passed + fewest - 1 - more) is not None for more in range(fewest)]
+        assert not any(after)
+        assert any(test.decide(failed + more, passed + fewest - more) is not None for more in (0, fewest))

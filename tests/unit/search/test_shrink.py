@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,24 +65,34 @@ def loses(tree: Tree) -> bool:
     return "append" in names and "kill" in names[names.index("append") :]
 
 
+def runner(ended: Callable[[Plan], Ended]) -> Any:
+    """A stand-in for the runner: each plan ends as the given function says."""
+
+    def run(plans: Iterable[Plan], label: Callable[[Any], str]) -> Iterator[tuple[Any, Ended]]:
+        for number, plan in enumerate(plans, start=1):
+            one = SimpleNamespace(number=number)
+            assert label(one)
+            yield one, ended(plan)
+
+    return SimpleNamespace(run=run)
+
+
 @pytest.fixture
 def shrinker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Shrinker]:
     """A shrinker of a drawn plan whose runs fail with this chance where ``loses`` holds."""
 
-    def make(chance: float = 1.0, for_s: float | None = None) -> Shrinker:
+    def make(chance: float = 1.0, for_s: float | None = None, parallel: int = 1) -> Shrinker:
         plan, random = found(), Random(3)
         folder: Any = type("Folder", (), {"path": tmp_path / "run" / "unprotected"})()
         again = Again(folder, plan, 1, "unprotected", "4.18.0", frozenset({KIND}), measured=True)
-        options = Options("run", None, None, 0.95, for_s, 3, None, tmp_path)
+        options = Options("run", None, None, 0.95, for_s, 3, None, parallel, tmp_path)
 
-        def ran(ready: Plan, *_: object) -> Ended:
-            kind = Told if loses(lean_tree(ready)) and random.random() < chance else Held
+        def ended(plan: Plan) -> Ended:
+            kind = Told if loses(lean_tree(plan)) and random.random() < chance else Held
             return kind(new_run(tmp_path, "trial", 1), (), "", 0.0)
 
-        monkeypatch.setattr(shrinking, "carry_out", ran)
         monkeypatch.setattr(Again, "prepare", lambda self, plan, results, repeat: plan)
-        judge: Any = None
-        return Shrinker(again, KIND, options, judge, Status(quiet=True))
+        return Shrinker(again, KIND, options, runner(ended), Status(quiet=True))
 
     return make
 
@@ -106,6 +117,15 @@ def test_what_fails_in_two_of_three_runs_is_shrunk_as_well(shrinker: Callable[..
     assert len(list(placed(small["steps"]))) < 8
 
 
+@pytest.mark.parametrize("parallel", [2, 8])
+def test_with_runs_at_a_time_no_more_are_run_and_the_same_is_left(
+    shrinker: Callable[..., Shrinker], parallel: int
+) -> None:
+    alone, together = shrinker(), shrinker(parallel=parallel)
+    assert reduced(together) == reduced(alone)
+    assert together.runs == alone.runs
+
+
 def test_what_does_not_fail_again_cannot_be_shrunk(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker(chance=0.0)
     with pytest.raises(UsageError, match=r"did not fail again with durability/lost in 5 tries"):
@@ -116,7 +136,7 @@ def test_when_the_time_is_up_the_best_so_far_stands(shrinker: Callable[..., Shri
     one = shrinker()
     tree = lean_tree(one.again.plan)
     one.measure(tree)
-    one.options = Options("run", None, None, 0.95, 1e-9, 3, None, Path())
+    one.options = replace(one.options, for_s=1e-9)
     with pytest.raises(TimeIsUpError):
         one.fails({**tree, "steps": tree["steps"][:-1]})
     assert one.best == tree
@@ -157,7 +177,6 @@ def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(
 )
 def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
     shrinker: Callable[..., Shrinker],
-    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     kind: type[Ended],
     error: str,
@@ -166,7 +185,7 @@ def test_only_what_did_not_fail_at_all_is_removed_and_latest_never_dangles(
     one = shrinker()
     trial = new_run(tmp_path, "trial", 1)
     point_latest(tmp_path, trial)
-    monkeypatch.setattr(shrinking, "carry_out", lambda *_: kind(trial, (), error, 0.0))
+    one.runner = runner(lambda _: kind(trial, (), error, 0.0))
     one.run(one.again.plan)
     assert trial.exists() == stays
     assert (tmp_path / "latest").is_symlink() == stays
@@ -189,6 +208,14 @@ def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker
     assert plan.cluster.version == "4.18.0"
     (stated,) = plan.expect["unprotected"]
     assert (stated.says, plan.control[0].mode) == ("breaks", "unprotected")
+
+
+def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[..., Shrinker]) -> None:
+    one = shrinker()
+    one.again = replace(one.again, plan=one.again.plan.model_copy(update={"alone": True}))
+    reduced(one)
+    assert one.plan(one.best).alone
+    assert "alone: true" in scenario_text(one, [])
 
 
 def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..., Shrinker]) -> None:

@@ -1,0 +1,121 @@
+"""The runs of a search: what ended early is judged all the same, and those in progress are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.text import Text
+
+from evidence.folder import FoundRun, RunFolder
+from harness.experiments.workers import DiedError
+from protocol.errors import EvidenceError, FencepostError
+from search import running
+from search.running import ERROR, Ended, Runner
+from search.status import Status
+
+Answer = dict[str, Any] | Exception
+Search = Callable[..., list[Ended]]
+DIED = {"error": {"why": "b1 did not start", "error": "ServerError", "remedy": "", "exit_code": 1}}
+LOST: Any = SimpleNamespace(verdict=SimpleNamespace(verdict="anomaly"))
+
+
+class Recorders:
+    """A stand-in for the workers: a mode is recorded with the next answer; ``asked`` are the folders."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self._answers = iter(answers)
+        self.asked: list[Path] = []
+
+    def record(self, request: Any, *, plan: Any, run: Path) -> dict[str, Any]:
+        RunFolder.create(run, request.modes[0]).run_json.touch()
+        self.asked.append(run)
+        answer = next(self._answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+@pytest.fixture
+def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Search:
+    """Run plans in this process, with the given answers of workers."""
+    request = SimpleNamespace(results=tmp_path, modes=("protected",))
+    ready: Any = SimpleNamespace(
+        request=request, plan=SimpleNamespace(name="try/it", alone=False), seed=5, modes=("m",)
+    )
+    monkeypatch.setattr(
+        "harness.experiments.parallel.replace", lambda request, **_: request
+    )  # no request is made of a stand-in
+
+    def search(*answers: Answer, parallel: int = 1) -> list[Ended]:
+        recorders: Any = Recorders(*answers)
+        judge: Any = None
+        runner = Runner(judge, recorders, parallel, Status(quiet=True))
+        plans = repeat(ready, len(answers))
+        return [ended for _, ended in runner.run(plans, lambda one: f"run {one.number}")]
+
+    return search
+
+
+def judges(found: FoundRun, *_: object) -> Any:
+    assert found.modes
+    return SimpleNamespace(modes=[LOST])
+
+
+def refuses(*_: object) -> Any:
+    raise EvidenceError("no evidence can be read")
+
+
+@pytest.mark.parametrize("answer", [DIED, DiedError("the worker died (code -9)")])
+def test_a_run_that_ended_early_is_judged_on_what_it_left_and_the_next_one_runs(
+    answer: Answer, searched: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "judge_again", judges)
+    monkeypatch.setattr(running, "judge_recorded", judges)
+    first, second = searched(answer, {})
+    assert first.error in ("b1 did not start", "the worker died (code -9)")
+    assert (first.modes, first.verdict) == ([LOST], "anomaly")
+    assert (second.modes, second.error) == ([LOST], "")
+    assert first.path != second.path
+
+
+@pytest.mark.parametrize("answer", [DIED, {}])
+def test_a_run_that_cannot_be_judged_is_an_error(
+    answer: Answer, searched: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "judge_again", refuses)
+    monkeypatch.setattr(running, "judge_recorded", refuses)
+    (ended,) = searched(answer)
+    assert (ended.modes, ended.verdict) == ((), ERROR)
+    assert ended.error in ("b1 did not start", "no evidence can be read")
+
+
+def test_an_error_without_words_is_named() -> None:
+    nowhere, judge = Path("/nowhere"), None
+    _, why = running._judged(nowhere, FencepostError(""), judge)  # type: ignore[arg-type]
+    assert why == "FencepostError"
+
+
+def test_every_run_in_progress_is_shown_with_what_it_does(tmp_path: Path) -> None:
+    logs = [tmp_path / name for name in ("a.log", "b.log")]
+    logs[0].write_text("  protected\n     1.5 s  all processes are ready\n")
+    status = Status(quiet=True)
+    status.counts("3 runs: 3 valid")
+    for number, log in enumerate(logs):
+        status.begins(f"seed {number}", log)
+
+    def shown() -> list[str]:
+        text = status._lines()
+        assert isinstance(text, Text)
+        return [line.strip() for line in text.plain.splitlines()]
+
+    assert shown() == ["0 s  3 runs: 3 valid", "seed 0, 0 s: all processes are ready", "seed 1, 0 s:"]
+    status.ended(logs[1])
+    assert shown() == ["0 s  seed 0, 3 runs: 3 valid; this run 0 s: all processes are ready"]
