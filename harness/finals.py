@@ -12,12 +12,14 @@ from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
-from harness.acts.loads import end_load
-from harness.conditions import alive_and, quiet
+from harness.conditions.answers import quiet
+from harness.conditions.registry import alive_and
 from harness.otherwise import noted
 from harness.stage import Stage
+from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S
 from nemesis.starting import restart
+from plans.conditions import Quiet
 from protocol.errors import ClientError, NotReadyError
 
 NOT_QUIET = "not quiet"
@@ -64,7 +66,7 @@ def _bring_back(stage: Stage) -> None:
 def await_quiet(stage: Stage) -> str:
     """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
     patience_s = stage.plan.plan.limits.quiet_s
-    return wait_until(lambda: alive_and(quiet, stage, None), patience_s, "the quiet state")
+    return wait_until(lambda: alive_and(stage, lambda: quiet(stage, Quiet())), patience_s, "the quiet state")
 
 
 def observe(stage: Stage) -> dict[str, Any]:
@@ -74,11 +76,11 @@ def observe(stage: Stage) -> dict[str, Any]:
     """
     finals: dict[str, Any] = {}
     with noted(stage):
-        stage.narrator.event(census(stage))
+        stage.narrator.event(take_census(stage))
     with noted(stage):
         finals = _final_reads(stage)
     with noted(stage):
-        stage.narrator.event(census(stage))
+        stage.narrator.event(take_census(stage))
     return finals
 
 
@@ -94,7 +96,7 @@ def _final_reads(stage: Stage) -> dict[str, Any]:
     return finals
 
 
-def census(stage: Stage, only: int | None = None) -> str:
+def take_census(stage: Stage, only: int | None = None) -> str:
     """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
     number = stage.next_census()
     spans = [span for span in _spans(stage) if only in (None, span["ledger"])]

@@ -13,15 +13,16 @@ from plans.document import Problem
 from plans.expectations import Breaks, Decides, Defect, Holds, describe
 from plans.models import Plan
 from plans.rounds import unrepeatable
-from plans.steps import STEPS, Act
+from plans.steps import Act, Vocabulary
 from plans.versions import overlap
 from plans.walk import raw_steps
 
 
-def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
-    """Every contradiction in a plan whose single parts are valid."""
+def contradictions(tree: Mapping[str, Any], plan: Plan, words: Vocabulary | None) -> Iterator[Problem]:
+    """Every contradiction in a plan whose single parts are valid; without ``words`` acts are not known."""
     yield from _named_twice(tree)
-    yield from _without_handle(tree)
+    if words is not None:
+        yield from _without_handle(tree, words)
     yield from _ids_without_adv(tree)
     yield from _expectations(plan)
     yield from _rounds(plan)
@@ -40,7 +41,7 @@ def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
         seen.add((what, name))
 
 
-def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:
+def _without_handle(tree: Mapping[str, Any], words: Vocabulary) -> Iterator[Problem]:
     opened: set[tuple[object, object]] = set()
     created: set[tuple[object, object]] = set()
     for step in raw_steps(tree):
@@ -50,7 +51,7 @@ def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:
         if step.name == "create":
             created.add(who)
     for step in raw_steps(tree):
-        model = STEPS.get(step.name)
+        model = words.steps.get(step.name)
         if model is None or not issubclass(model, Act) or not model.needs_handle:
             continue
         client, ledger = who = (step.params.get("client"), step.params.get("ledger"))

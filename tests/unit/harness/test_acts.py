@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from evidence.codes import Outcome
-from harness.acts.clients import read
-from harness.perform import ACTS
-from plans.steps import STEPS
+from harness.steps.clients import read
+from harness.steps.registry import STEPS, Done, step
+from harness.vocabulary import words
+from nemesis.registry import FAULTS
+from plans.conditions import Condition, Elapsed
+from plans.names import Params, name_of
+from plans.reading import Recorded
 
 
-def test_every_step_has_an_act() -> None:
-    assert set(STEPS) - set(ACTS) == set()
+def test_every_step_can_run() -> None:
+    assert set(words().single) - set(STEPS) - set(FAULTS) == set()
+    assert "load" in STEPS
+
+
+def test_a_condition_has_the_name_under_which_it_is_registered() -> None:
+    for name, model in words().conditions.items():
+        assert name == name_of(model)
+        assert issubclass(model, Condition | Elapsed)
+
+
+def test_a_name_stands_for_one_step() -> None:
+    class Create(Params):
+        pass
+
+    with pytest.raises(ValueError, match="step 'create' is registered twice"):
+        step(Create)(lambda stage, params: Done("made"))
+
+
+def test_a_step_that_was_read_without_its_model_cannot_run() -> None:
+    with pytest.raises(TypeError, match="create is given Recorded"):
+        STEPS["create"].run(cast("Any", None), Recorded())
 
 
 REFUSED = {"ok": False, "outcome": "unknown", "error": "ReadException", "code": -1}

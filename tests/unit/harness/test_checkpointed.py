@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from harness.acts.checkpoints import checkpointed
+from harness.conditions.storage import Checkpointed, checkpointed
 from protocol.errors import UsageError
 
-STEP = SimpleNamespace(target="b2")
+STEP = Checkpointed(target="b2")
 
 
 class Marking:
@@ -29,9 +29,8 @@ def stage_with(process: object) -> Any:
 
 
 def looks(*times_ns: int) -> list[bool]:
-    stage = stage_with(Marking(*times_ns))
-    condition = checkpointed(stage, STEP)
-    return [condition(stage, STEP)[0] for _ in times_ns[1:]]
+    look = checkpointed(stage_with(Marking(*times_ns)), STEP)
+    return [look()[0] for _ in times_ns[1:]]
 
 
 def test_a_mark_that_stays_is_no_checkpoint() -> None:

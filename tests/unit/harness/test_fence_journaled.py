@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from evidence.journal import FENCE, KEY, MAGIC
-from harness.acts.journals import fence_journaled
+from harness.conditions.storage import FenceJournaled, fence_journaled
 from protocol.errors import UsageError
 
-STEP = SimpleNamespace(target="b2", ledger="main")
+STEP = FenceJournaled(target="b2", ledger="main")
 MAIN = 7
 
 

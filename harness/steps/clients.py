@@ -1,4 +1,4 @@
-"""Acts of clients: create, append, recover, open, close, read, tail, lac, force, delete.
+"""Steps of clients: create, append, recover, open, close, read, tail, lac, force, delete.
 
 Each sends one command to a client process; the client records the operations. Nothing here
 reads a history.
@@ -7,14 +7,18 @@ reads a history.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.configuration import CHOSEN_ENSEMBLE
 from evidence.codes import Outcome
-from harness.acts.registry import Act, Done, act, outcome_of, refusal, told
-from harness.conditions import condition
 from harness.stage import Stage
+from harness.steps.registry import Done, outcome_of, refusal, step, told
 from plans.executed import BOOKIES
+from plans.names import BookieName
+from plans.shapes import LedgerShape
+from plans.steps import Act
 from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600
@@ -28,8 +32,36 @@ def ended(reply: dict[str, Any], text: str, **facts: int | None) -> Done:
     return Done(text, outcome, {**told(reply), **known})
 
 
-@act("create")
-def create(stage: Stage, step: Any) -> Done:
+class Create(LedgerShape, Act):
+    """Create a ledger and name it; the handle stays open.
+
+    ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
+    """
+
+    needs_handle: ClassVar[bool] = False
+    digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
+    deferred: bool = False
+    adv: bool = False
+    metadata: dict[str, str] = Field(default_factory=dict)
+    bookies: tuple[BookieName, ...] | None = None
+
+    @field_validator("bookies")
+    @classmethod
+    def _an_ensemble(
+        cls, value: tuple[BookieName, ...] | None, info: ValidationInfo
+    ) -> tuple[BookieName, ...] | None:
+        if value is None:
+            return value
+        ensemble = info.data.get("ensemble", len(value))
+        if len(value) != ensemble:
+            raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
+        if len(set(value)) != len(value):
+            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
+        return value
+
+
+@step(Create)
+def create(stage: Stage, step: Create) -> Done:
     """A new ledger under a name of the plan."""
     handle = stage.ledgers.new_handle(step.client, step.ledger)
     reply = stage.call(
@@ -56,8 +88,33 @@ def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
     return {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, bookies))} if bookies else {}
 
 
-@act("append")
-def append(stage: Stage, step: Any) -> Done:
+class Append(Act):
+    """Add entries; without ``background`` the step ends when every add has an outcome."""
+
+    entries: int = Field(ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
+    background: bool = False
+    ids: tuple[int, ...] | None = None
+
+    def adds(self) -> int:
+        """All of them."""
+        return self.entries
+
+    @field_validator("ids")
+    @classmethod
+    def _one_for_each(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        entries = info.data.get("entries", 0)
+        if value is not None and entries and len(value) != entries:
+            raise ValueError(f"{len(value)} ids are given for {entries} entries")
+        if value is not None and any(number < 0 for number in value):
+            raise ValueError(f"ids must be 0 or more, not {min(value)}")
+        return value
+
+
+@step(Append)
+def append(stage: Stage, step: Append) -> Done:
     """Adds on the client's handle, many in flight."""
     optional = {
         key: value for key, value in (("rate_per_s", step.rate_per_s), ("ids", step.ids)) if value is not None
@@ -81,8 +138,16 @@ def append(stage: Stage, step: Any) -> Done:
     return ended(reply, text, entries=acked, lac=reply.get("lac"))
 
 
-@act("recover")
-def recover(stage: Stage, step: Any) -> Done:
+class Recover(Act):
+    """Open with recovery: fence the ledger, recover its end, close it."""
+
+    needs_handle: ClassVar[bool] = False
+    attempts: int = Field(default=1, ge=1)
+    timeout_s: float = Field(default=60, gt=0)
+
+
+@step(Recover)
+def recover(stage: Stage, step: Recover) -> Done:
     """Open with recovery (fences and closes the ledger); repeated up to ``attempts`` times."""
     ledger = stage.ledgers.id(step.ledger)
     reply: dict[str, Any] = {}
@@ -101,17 +166,14 @@ def recover(stage: Stage, step: Any) -> Done:
     return ended(reply, f"{step.client} fails to recover {step.ledger}")
 
 
-@condition("known")
-def known(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The client would find the bookie's address."""
-    reply = stage.call(step.client, "knows", bookie=bookie_id(step.target))
-    if reply.get("known"):
-        return True, f"{step.client} knows {step.target}"
-    return False, f"{step.client} does not know {step.target} yet"
+class Open(Act):
+    """Open without recovery, to read what is there."""
+
+    needs_handle: ClassVar[bool] = False
 
 
-@act("open")
-def open_(stage: Stage, step: Any) -> Done:
+@step(Open)
+def open_(stage: Stage, step: Open) -> Done:
     """Open without recovery: neither fences nor closes."""
     reply = stage.call(
         step.client,
@@ -123,8 +185,23 @@ def open_(stage: Stage, step: Any) -> Done:
     return ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
 
 
-@act("read")
-def read(stage: Stage, step: Any) -> Done:
+class Read(Act):
+    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
+
+    first: int = Field(default=0, ge=0)
+    last: int | None = Field(default=None, ge=0)
+
+    @field_validator("last")
+    @classmethod
+    def _not_before(cls, value: int | None, info: ValidationInfo) -> int | None:
+        first = info.data.get("first", 0)
+        if value is not None and value < first:
+            raise ValueError(f"last {value} is before first {first}")
+        return value
+
+
+@step(Read)
+def read(stage: Stage, step: Read) -> Done:
     """Read a range, by default all up to the LAC that the handle knows."""
     handle = stage.ledgers.handle(step.client, step.ledger)
     last, lac = step.last, None
@@ -141,8 +218,14 @@ def read(stage: Stage, step: Any) -> Done:
     return ended(reply, f"{step.client} reads {entries} entries of {step.ledger}", entries=entries, lac=lac)
 
 
-@act("tail")
-def tail(stage: Stage, step: Any) -> Done:
+class Tail(Act):
+    """Follow the LAC and read what it covers; without ``background`` until the ledger's end."""
+
+    background: bool = True
+
+
+@step(Tail)
+def tail(stage: Stage, step: Tail) -> Done:
     """Follow the ledger, in the background or until it is closed and read to its end."""
     handle = stage.ledgers.handle(step.client, step.ledger)
     reply = stage.call(step.client, "tail", handle=handle, background=step.background)
@@ -153,25 +236,51 @@ def tail(stage: Stage, step: Any) -> Done:
     return ended(reply, f"{text} to its end: {entries} entries", entries=entries)
 
 
-@act("delete")
-def delete(stage: Stage, step: Any) -> Done:
+class Delete(Act):
+    """Delete the ledger."""
+
+    needs_handle: ClassVar[bool] = False
+
+
+@step(Delete)
+def delete(stage: Stage, step: Delete) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
     reply = stage.call(step.client, "delete", ledger=stage.ledgers.id(step.ledger))
     return ended(reply, f"{step.client} deletes {step.ledger}")
 
 
-def _on_handle(do: str, sentence: str, **parameters: Any) -> Act:
-    """An action that is one command on the client's present handle; ``sentence`` describes its result."""
-
-    def carry_out(stage: Stage, step: Any) -> Done:
-        handle = stage.ledgers.handle(step.client, step.ledger)
-        reply = stage.call(step.client, do, handle=handle, **parameters)
-        found = {key: reply.get(key, "-") for key in ("lac", "last_entry")}
-        return ended(reply, sentence.format(client=step.client, ledger=step.ledger, **found))
-
-    return carry_out
+class Close(Act):
+    """Close the client's handle; a writer's close ends the ledger."""
 
 
-act("close")(_on_handle("close", "{client} closes {ledger} at {last_entry}"))
-act("force")(_on_handle("force", "{client} forces {ledger}"))
-act("lac")(_on_handle("lac", "{client} gets LAC {lac} of {ledger}"))
+@step(Close)
+def close(stage: Stage, step: Close) -> Done:
+    """The last entry is the client's: what it reports."""
+    reply = _on_handle(stage, step, "close")
+    return ended(reply, f"{step.client} closes {step.ledger} at {reply.get('last_entry', '-')}")
+
+
+class Force(Act):
+    """Make deferred adds durable."""
+
+
+@step(Force)
+def force(stage: Stage, step: Force) -> Done:
+    """All that were acknowledged before."""
+    return ended(_on_handle(stage, step, "force"), f"{step.client} forces {step.ledger}")
+
+
+class Lac(Act):
+    """Ask for the last add confirmed."""
+
+
+@step(Lac)
+def lac(stage: Stage, step: Lac) -> Done:
+    """As the bookies report it."""
+    reply = _on_handle(stage, step, "lac")
+    return ended(reply, f"{step.client} gets LAC {reply.get('lac', '-')} of {step.ledger}")
+
+
+def _on_handle(stage: Stage, step: Act, do: str) -> dict[str, Any]:
+    """The reply to one command on the client's present handle."""
+    return stage.call(step.client, do, handle=stage.ledgers.handle(step.client, step.ledger))
