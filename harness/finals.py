@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.commands import R
 from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
@@ -86,8 +87,9 @@ def observe(stage: Stage) -> dict[str, Any]:
 
 def _final_reads(stage: Stage) -> dict[str, Any]:
     ledgers = stage.cluster.metadata.ledgers()
-    reply = _asked(stage, "final", ledgers=ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
-    finals: dict[str, Any] = reply["ledgers"]
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
+    finals = _done(found, "final").ledgers
     opened = sum(1 for final in finals.values() if "error" not in final)
     entries = sum(int(final["read"]) for final in finals.values())
     stage.narrator.event(
@@ -100,21 +102,20 @@ def take_census(stage: Stage, only: int | None = None) -> str:
     """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
     number = stage.next_census()
     spans = [span for span in _spans(stage) if only in (None, span["ledger"])]
-    reply = _asked(stage, "census", **{"pass": number}, ledgers=spans, outstanding=_CENSUS_OUTSTANDING)
-    codes = {int(code): int(count) for code, count in reply["codes"].items()}
-    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in sorted(codes.items())]
-    parts += [f"{int(reply[what]):,} {what}" for what in ("damaged", "skipped") if reply[what]]
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")
+    codes = sorted(counts.codes.items())
+    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in codes]
+    others = {"damaged": counts.damaged, "skipped": counts.skipped}
+    parts += [f"{count:,} {what}" for what, count in others.items() if count]
     return f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}"
 
 
-def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
-    """One long command of the observer; ``ClientError`` when it did not run."""
-    reply = stage.reply(stage.cluster.observer.submit(do, **parameters), _OBSERVATION_TIMEOUT_S, do)
-    if not reply.get("ok"):
-        raise ClientError(
-            f"the observer could not do {do!r}: {reply.get('error')} {reply.get('message', '')}"
-        )
-    return reply
+def _done(result: R, do: str) -> R:
+    """The result of a command of the observer; ``ClientError`` when it was refused."""
+    if not result.ok:
+        raise ClientError(f"the observer could not do {do!r}: {result.refusal} {result.message}".rstrip())
+    return result
 
 
 def _spans(stage: Stage) -> list[dict[str, Any]]:

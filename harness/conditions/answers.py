@@ -40,7 +40,6 @@ class Limbo(Condition):
 
 @condition(Limbo)
 def limbo(stage: Stage, wanted: Limbo) -> tuple[bool, str]:
-    """BP-46's limbo, as the bookie itself answers."""
     status = _answer(stage, wanted.target, wanted.ledger)
     return status == UNKNOWN_STATE, f"{wanted.target} {_said(status)}"
 
@@ -54,7 +53,6 @@ class NotLimbo(Condition):
 
 @condition(NotLimbo)
 def not_limbo(stage: Stage, wanted: NotLimbo) -> tuple[bool, str]:
-    """No answer is not enough."""
     status = _answer(stage, wanted.target, wanted.ledger)
     return status not in (None, UNKNOWN_STATE), f"{wanted.target} {_said(status)}"
 
@@ -68,14 +66,12 @@ class Forgotten(Condition):
 
 @condition(Forgotten)
 def forgotten(stage: Stage, wanted: Forgotten) -> tuple[bool, str]:
-    """As the bookie itself answers."""
     status = _answer(stage, wanted.target, wanted.ledger)
     return status == NO_LEDGER, f"{wanted.target} {_said(status)}"
 
 
 @condition(Quiet)
 def quiet(stage: Stage, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
-    """Every bookie is registered and answers; none is in limbo for a known ledger, none repairs."""
     present = stage.cluster.metadata.registered()
     for name in stage.cluster.bookies:
         if name not in present:

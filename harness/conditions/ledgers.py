@@ -22,7 +22,6 @@ class State(Condition):
 
 @condition(State)
 def state(stage: Stage, wanted: State) -> tuple[bool, str]:
-    """As the metadata store has it."""
     found = stage.cluster.metadata.ledger(stage.ledgers.id(wanted.ledger))
     if found is None:
         return False, f"{wanted.ledger} has no metadata"
@@ -38,7 +37,6 @@ class Fragments(Condition):
 
 @condition(Fragments)
 def fragments(stage: Stage, wanted: Fragments) -> tuple[bool, str]:
-    """As the metadata store has it."""
     found = stage.cluster.metadata.ledger(stage.ledgers.id(wanted.ledger))
     if found is None:
         return False, f"{wanted.ledger} has no metadata"
@@ -56,17 +54,14 @@ class Acked(Condition):
 
 @condition(Acked)
 def acked(stage: Stage, wanted: Acked) -> tuple[bool, str]:
-    """Every client with a handle on the ledger is asked."""
     count = acked_entries(stage, wanted.ledger)
     return count >= wanted.entries, f"{count} of {wanted.entries} adds to {wanted.ledger} acknowledged"
 
 
 def acked_entries(stage: Stage, ledger: str) -> int:
     """Number of adds to a named ledger that were acknowledged to its writers up to now."""
-    total = 0
-    for client, handle in stage.ledgers.handles(ledger):
-        total += int(stage.call(client, "status", handle=handle).get("acked", 0))
-    return total
+    handles = stage.ledgers.handles(ledger)
+    return sum(stage.client(client).status(handle).acked for client, handle in handles)
 
 
 class Acted(Condition):
@@ -78,7 +73,6 @@ class Acted(Condition):
 
 @condition(Acted)
 def acted(stage: Stage, wanted: Acted) -> tuple[bool, str]:
-    """That the fault has acted confirms it."""
     count = stage.faults.acted(wanted.fault)
     if count is None:
         return False, f"no fault named {wanted.fault} is in force"
@@ -93,7 +87,6 @@ class Done(Condition):
 
 @condition(Done)
 def done(stage: Stage, wanted: Done) -> tuple[bool, str]:
-    """Whether the load ended well or not, ``end_load`` returns how."""
     if wanted.load not in stage.loads:
         raise UsageError(f"no load {wanted.load!r} is running", remedy="wait for it before it is ended")
     load = stage.loads[wanted.load]

@@ -40,7 +40,6 @@ class Marked(Condition):
 
 @condition(Marked)
 def marked(stage: Stage, wanted: Marked) -> tuple[bool, str]:
-    """As the metadata store has it."""
     found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_replicated()
     return found is wanted.wanted, f"{wanted.ledger} is {'' if found else 'not '}marked as lacking copies"
 
@@ -58,7 +57,6 @@ class Replicated(Condition):
 
 @beginning(Replicated)
 def replicated(stage: Stage, wanted: Replicated) -> Look:
-    """No ledger is marked, and an audit has ended that began with just those bookies that are there."""
     repairs = _repairs(stage)
     since: tuple[int, int] | None = None  # just the bookies that run are registered: monotonic ns, wall ms
 

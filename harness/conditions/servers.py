@@ -30,7 +30,6 @@ class Ready(Condition):
 
 @condition(Ready)
 def ready(stage: Stage, wanted: Ready) -> tuple[bool, str]:
-    """Each rung of the ladder is recorded as it is reached."""
     return _is_ready(stage, wanted.target)
 
 
@@ -53,7 +52,6 @@ class Down(Condition):
 
 @condition(Down)
 def down(stage: Stage, wanted: Down) -> tuple[bool, str]:
-    """As the process's state says."""
     state = stage.cluster.process(wanted.target).state
     return state is ProcessState.DOWN, f"{wanted.target} is {state}"
 
@@ -66,7 +64,6 @@ class Refused(Condition):
 
 @condition(Refused)
 def refused(stage: Stage, wanted: Refused) -> tuple[bool, str]:
-    """The present or last boot has ended on its own."""
     process = stage.cluster.process(wanted.target)
     if not isinstance(process, CanRefuse):
         raise UsageError(f"whether {wanted.target} refuses cannot be seen on this backend")
@@ -106,7 +103,6 @@ class Registered(Condition):
 
 @condition(Registered)
 def registered(stage: Stage, wanted: Registered) -> tuple[bool, str]:
-    """As the metadata store has it."""
     metadata = stage.cluster.metadata
     if wanted.target not in metadata.registered():
         return wanted.state == "absent", f"{wanted.target} is not registered"
@@ -123,8 +119,6 @@ class Known(Condition):
 
 @condition(Known)
 def known(stage: Stage, wanted: Known) -> tuple[bool, str]:
-    """The client would find the bookie's address."""
-    reply = stage.call(wanted.client, "knows", bookie=bookie_id(wanted.target))
-    if reply.get("known"):
+    if stage.client(wanted.client).knows(bookie_id(wanted.target)).known:
         return True, f"{wanted.client} knows {wanted.target}"
     return False, f"{wanted.client} does not know {wanted.target} yet"

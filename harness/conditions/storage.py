@@ -35,7 +35,6 @@ class Checkpointed(Condition):
 
 @beginning(Checkpointed)
 def checkpointed(stage: Stage, wanted: Checkpointed) -> Look:
-    """The bookie has written its journal's mark twice since now."""
     bookie = stage.cluster.process(wanted.target)
     if not isinstance(bookie, CanTellCheckpoints):
         raise UsageError(f"{wanted.target} cannot tell its checkpoints on this backend")
@@ -63,7 +62,6 @@ class FenceJournaled(Condition):
 
 @condition(FenceJournaled)
 def fence_journaled(stage: Stage, wanted: FenceJournaled) -> tuple[bool, str]:
-    """A file of the bookie's journal has a record of the fence."""
     bookie = stage.cluster.process(wanted.target)
     if not isinstance(bookie, HasFiles):
         raise UsageError(f"the files of {wanted.target} cannot be reached on this backend")

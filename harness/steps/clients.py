@@ -7,14 +7,13 @@ reads a history.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.configuration import CHOSEN_ENSEMBLE
-from evidence.codes import Outcome
 from harness.stage import Stage
-from harness.steps.registry import Done, outcome_of, refusal, step, told
+from harness.steps.registry import Done, ended, step
 from plans.executed import BOOKIES
 from plans.names import BookieName
 from plans.shapes import LedgerShape
@@ -22,14 +21,6 @@ from plans.steps import Act
 from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600
-
-
-def ended(reply: dict[str, Any], text: str, **facts: int | None) -> Done:
-    """What is done and how it ended, with the refusal where there was one, and the facts that are known."""
-    outcome = outcome_of(reply)
-    known = {name: value for name, value in facts.items() if value is not None}
-    text = text if outcome is Outcome.OK else f"{text}: {refusal(reply)}"
-    return Done(text, outcome, {**told(reply), **known})
 
 
 class Create(LedgerShape, Act):
@@ -62,26 +53,21 @@ class Create(LedgerShape, Act):
 
 @step(Create)
 def create(stage: Stage, step: Create) -> Done:
-    """A new ledger under a name of the plan."""
     handle = stage.ledgers.new_handle(step.client, step.ledger)
-    reply = stage.call(
-        step.client,
-        "create",
-        handle=handle,
-        ensemble=step.ensemble,
-        write_quorum=step.write_quorum,
-        ack_quorum=step.ack_quorum,
+    created = stage.client(step.client).create(
+        handle,
+        step,
         digest=step.digest.upper(),
         deferred=step.deferred,
         adv=step.adv,
         metadata={**step.metadata, **_chosen(step.bookies)},
     )
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
-    if not reply.get("ok"):
-        return ended(reply, f"{step.client} creates {step.ledger} ({quorums})")
-    stage.ledgers.name(step.ledger, int(reply["ledger"]))
-    text = f"{step.client} creates {step.ledger}: ledger {reply['ledger']} ({quorums})"
-    return Done(text, facts={BOOKIES: reply["bookies"]})
+    if not created.ok:
+        return ended(created, f"{step.client} creates {step.ledger} ({quorums})")
+    stage.ledgers.name(step.ledger, created.ledger)
+    text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
+    return Done(text, facts={BOOKIES: list(created.bookies)})
 
 
 def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
@@ -115,27 +101,20 @@ class Append(Act):
 
 @step(Append)
 def append(stage: Stage, step: Append) -> Done:
-    """Adds on the client's handle, many in flight."""
-    optional = {
-        key: value for key, value in (("rate_per_s", step.rate_per_s), ("ids", step.ids)) if value is not None
-    }
-    reply = stage.call(
-        step.client,
-        "append",
-        timeout_s=_APPEND_TIMEOUT_S,
-        handle=stage.ledgers.handle(step.client, step.ledger),
-        entries=step.entries,
+    added = stage.client(step.client, timeout_s=_APPEND_TIMEOUT_S).append(
+        stage.ledgers.handle(step.client, step.ledger),
+        step.entries,
         entry_bytes=step.entry_bytes,
         outstanding=step.outstanding,
+        rate_per_s=step.rate_per_s,
+        ids=step.ids,
         background=step.background,
-        **optional,
     )
     if step.background:
-        return ended(reply, f"{step.client} begins {step.entries} adds to {step.ledger}")
-    acked, unknown = reply.get("acked", 0), reply.get("unknown", 0)
-    text = f"{step.client} appends to {step.ledger}: {acked} acknowledged"
-    text = f"{text}, {unknown} unknown" if unknown else text
-    return ended(reply, text, entries=acked, lac=reply.get("lac"))
+        return ended(added, f"{step.client} begins {step.entries} adds to {step.ledger}")
+    text = f"{step.client} appends to {step.ledger}: {added.acked} acknowledged"
+    text = f"{text}, {added.unknown} unknown" if added.unknown else text
+    return ended(added, text, entries=added.acked, lac=added.lac)
 
 
 class Recover(Act):
@@ -148,22 +127,13 @@ class Recover(Act):
 
 @step(Recover)
 def recover(stage: Stage, step: Recover) -> Done:
-    """Open with recovery (fences and closes the ledger); repeated up to ``attempts`` times."""
-    ledger = stage.ledgers.id(step.ledger)
-    reply: dict[str, Any] = {}
+    ledger, client = stage.ledgers.id(step.ledger), stage.client(step.client, timeout_s=step.timeout_s)
     for _ in range(step.attempts):
-        reply = stage.call(
-            step.client,
-            "open",
-            timeout_s=step.timeout_s,
-            handle=stage.ledgers.new_handle(step.client, step.ledger),
-            ledger=ledger,
-            recovery=True,
-        )
-        if reply.get("ok"):
-            last = reply.get("last_entry")
-            return ended(reply, f"{step.client} recovers {step.ledger}: closed, last entry {last}")
-    return ended(reply, f"{step.client} fails to recover {step.ledger}")
+        opened = client.open(stage.ledgers.new_handle(step.client, step.ledger), ledger, recovery=True)
+        if opened.ok:
+            text = f"{step.client} recovers {step.ledger}: closed, last entry {opened.last_entry}"
+            return ended(opened, text)
+    return ended(opened, f"{step.client} fails to recover {step.ledger}")
 
 
 class Open(Act):
@@ -174,15 +144,14 @@ class Open(Act):
 
 @step(Open)
 def open_(stage: Stage, step: Open) -> Done:
-    """Open without recovery: neither fences nor closes."""
-    reply = stage.call(
-        step.client,
-        "open",
-        handle=stage.ledgers.new_handle(step.client, step.ledger),
-        ledger=stage.ledgers.id(step.ledger),
-        recovery=False,
-    )
-    return ended(reply, f"{step.client} opens {step.ledger} without recovery (LAC {reply.get('lac', '-')})")
+    handle = stage.ledgers.new_handle(step.client, step.ledger)
+    opened = stage.client(step.client).open(handle, stage.ledgers.id(step.ledger), recovery=False)
+    text = f"{step.client} opens {step.ledger} without recovery (LAC {_or_dash(opened.lac)})"
+    return ended(opened, text)
+
+
+def _or_dash(number: int | None) -> str:
+    return "-" if number is None else str(number)
 
 
 class Read(Act):
@@ -202,20 +171,19 @@ class Read(Act):
 
 @step(Read)
 def read(stage: Stage, step: Read) -> Done:
-    """Read a range, by default all up to the LAC that the handle knows."""
-    handle = stage.ledgers.handle(step.client, step.ledger)
+    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
     last, lac = step.last, None
     if last is None:
-        told = stage.call(step.client, "lac", handle=handle)
-        if not told.get("ok"):
-            return ended(told, f"{step.client} asks for the LAC of {step.ledger}, to read up to it")
-        last = lac = int(told["lac"])
+        known = client.lac(handle)
+        if known.lac is None:
+            return ended(known, f"{step.client} asks for the LAC of {step.ledger}, to read up to it")
+        last = lac = known.lac
     if last < step.first:
         text = f"{step.client} finds nothing to read in {step.ledger} (LAC {last})"
         return Done(text, facts={"entries": 0, "lac": last})
-    reply = stage.call(step.client, "read", handle=handle, first=step.first, last=last)
-    entries = reply.get("entries", 0)
-    return ended(reply, f"{step.client} reads {entries} entries of {step.ledger}", entries=entries, lac=lac)
+    found = client.read(handle, step.first, last)
+    text = f"{step.client} reads {found.entries} entries of {step.ledger}"
+    return ended(found, text, entries=found.entries, lac=lac)
 
 
 class Tail(Act):
@@ -226,14 +194,12 @@ class Tail(Act):
 
 @step(Tail)
 def tail(stage: Stage, step: Tail) -> Done:
-    """Follow the ledger, in the background or until it is closed and read to its end."""
     handle = stage.ledgers.handle(step.client, step.ledger)
-    reply = stage.call(step.client, "tail", handle=handle, background=step.background)
+    tailed = stage.client(step.client).tail(handle, background=step.background)
     text = f"{step.client} tails {step.ledger}"
     if step.background:
-        return ended(reply, text)
-    entries = reply.get("read", 0)
-    return ended(reply, f"{text} to its end: {entries} entries", entries=entries)
+        return ended(tailed, text)
+    return ended(tailed, f"{text} to its end: {tailed.read} entries", entries=tailed.read)
 
 
 class Delete(Act):
@@ -245,8 +211,8 @@ class Delete(Act):
 @step(Delete)
 def delete(stage: Stage, step: Delete) -> Done:
     """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
-    reply = stage.call(step.client, "delete", ledger=stage.ledgers.id(step.ledger))
-    return ended(reply, f"{step.client} deletes {step.ledger}")
+    deleted = stage.client(step.client).delete(stage.ledgers.id(step.ledger))
+    return ended(deleted, f"{step.client} deletes {step.ledger}")
 
 
 class Close(Act):
@@ -255,9 +221,8 @@ class Close(Act):
 
 @step(Close)
 def close(stage: Stage, step: Close) -> Done:
-    """The last entry is the client's: what it reports."""
-    reply = _on_handle(stage, step, "close")
-    return ended(reply, f"{step.client} closes {step.ledger} at {reply.get('last_entry', '-')}")
+    closed = stage.client(step.client).close(stage.ledgers.handle(step.client, step.ledger))
+    return ended(closed, f"{step.client} closes {step.ledger} at {_or_dash(closed.last_entry)}")
 
 
 class Force(Act):
@@ -266,8 +231,8 @@ class Force(Act):
 
 @step(Force)
 def force(stage: Stage, step: Force) -> Done:
-    """All that were acknowledged before."""
-    return ended(_on_handle(stage, step, "force"), f"{step.client} forces {step.ledger}")
+    forced = stage.client(step.client).force(stage.ledgers.handle(step.client, step.ledger))
+    return ended(forced, f"{step.client} forces {step.ledger}")
 
 
 class Lac(Act):
@@ -276,11 +241,5 @@ class Lac(Act):
 
 @step(Lac)
 def lac(stage: Stage, step: Lac) -> Done:
-    """As the bookies report it."""
-    reply = _on_handle(stage, step, "lac")
-    return ended(reply, f"{step.client} gets LAC {reply.get('lac', '-')} of {step.ledger}")
-
-
-def _on_handle(stage: Stage, step: Act, do: str) -> dict[str, Any]:
-    """The reply to one command on the client's present handle."""
-    return stage.call(step.client, do, handle=stage.ledgers.handle(step.client, step.ledger))
+    known = stage.client(step.client).lac(stage.ledgers.handle(step.client, step.ledger))
+    return ended(known, f"{step.client} gets LAC {_or_dash(known.lac)} of {step.ledger}")

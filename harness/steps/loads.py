@@ -21,7 +21,6 @@ _END_TIMEOUT_S = 120
 
 @step(grammar.Load)
 def begin(stage: Stage, step: grammar.Load) -> Done:
-    """Begin a workload under the plan's name for it."""
     name = step.name
     if name in stage.loads:
         raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
@@ -56,7 +55,6 @@ class EndLoad(Params):
 
 @step(EndLoad)
 def end(stage: Stage, step: EndLoad) -> Done:
-    """End one load and say what it did."""
     if step.load not in stage.loads:
         raise UsageError(
             f"no load {step.load!r} is running", remedy=f"running: {sorted(stage.loads) or 'none'}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from harness.stage import Stage
-from harness.steps.clients import ended
-from harness.steps.registry import Done, step
+from harness.steps.registry import Done, ended, step
 from plans.names import ClientName, LogName, Params
 from plans.steps import Act
 
@@ -20,16 +19,13 @@ class Extend(Act):
 
 @step(Extend)
 def extend(stage: Stage, step: Extend) -> Done:
-    """Make the ledger the log's last one, unless another client changes the list at the same time."""
     text = f"{step.client} puts {step.ledger} at the end of log {step.log}"
-    listed = stage.call(step.client, "chain_list", chain=step.log)
-    if not listed.get("ok"):
+    client = stage.client(step.client)
+    listed = client.chain_list(step.log)
+    if not listed.ok:
         return ended(listed, text)
-    ledgers = [*listed["ledgers"], stage.ledgers.id(step.ledger)]
-    reply = stage.call(
-        step.client, "chain_extend", chain=step.log, ledgers=ledgers, version=listed["version"]
-    )
-    return ended(reply, text)
+    ledgers = (*listed.ledgers, stage.ledgers.id(step.ledger))
+    return ended(client.chain_extend(step.log, ledgers, listed.version), text)
 
 
 class ReadLog(Params):
@@ -41,6 +37,5 @@ class ReadLog(Params):
 
 @step(ReadLog)
 def read_log(stage: Stage, step: ReadLog) -> Done:
-    """One pass through the log, without recovery."""
-    reply = stage.call(step.client, "chain_read", chain=step.log)
-    return ended(reply, f"{step.client} reads log {step.log}: {reply.get('entries', 0)} entries")
+    found = stage.client(step.client).chain_read(step.log)
+    return ended(found, f"{step.client} reads log {step.log}: {found.entries} entries")

@@ -21,7 +21,6 @@ class Census(Params):
 
 @step(Census)
 def census(stage: Stage, step: Census) -> Done:
-    """What the answers were, counted."""
     return Done(take_census(stage, None if step.ledger is None else stage.ledgers.id(step.ledger)))
 
 
@@ -33,7 +32,6 @@ class Touch(Params):
 
 @step(Touch)
 def touch(stage: Stage, step: Touch) -> Done:
-    """The next write that is based on the former version fails."""
     version = stage.cluster.metadata.touch(stage.ledgers.id(step.ledger))
     return Done(f"touch {step.ledger}: metadata version {version}")
 
@@ -44,6 +42,5 @@ class LongIds(Params):
 
 @step(LongIds)
 def long_ids(stage: Stage, step: LongIds) -> Done:  # noqa: ARG001  # the step has no parameters
-    """The store counts on from there."""
     stage.cluster.metadata.long_ids()
     return Done("long_ids: the next ledgers have ids beyond 31 bits")

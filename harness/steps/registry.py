@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from cluster.commands import Result
 from evidence.codes import Outcome
 from harness.stage import Stage
 from plans.names import Params, name_of
@@ -23,7 +24,7 @@ P = TypeVar("P", bound=Params)
 class Done:
     """What a step did, as a sentence, and how it ended for the plan's ``outcome``.
 
-    ``facts`` are recorded beside the step: the client's result (:func:`told`).
+    ``facts`` are recorded beside the step: the client's result (:func:`ended`).
     """
 
     text: str
@@ -62,19 +63,12 @@ def checked(model: type[P], params: object) -> P:
     return params
 
 
-def outcome_of(reply: dict[str, Any]) -> Outcome:
-    """How a client's reply ended: ok, fail (nothing was sent), or else unknown."""
-    if reply.get("ok"):
-        return Outcome.OK
-    return Outcome.FAIL if reply.get("outcome") == "fail" else Outcome.UNKNOWN
+def ended(result: Result, text: str, **facts: int | None) -> Done:
+    """What is done and how it ended, with the refusal where there was one, and the facts that are known.
 
-
-def refusal(reply: dict[str, Any]) -> str:
-    """Why a reply is not ok: the error's name and code."""
-    return f"{reply.get('error', 'error')} ({reply.get('code', '?')})"
-
-
-def told(reply: dict[str, Any]) -> dict[str, Any]:
-    """The decision in a reply: the last entry, or the error's name and code."""
-    keys = ("last_entry",) if reply.get("ok") else ("error", "code")
-    return {key: reply[key] for key in keys if key in reply}
+    The first facts are the client's decision: the last entry, or the error's name and code.
+    """
+    told = {"last_entry"} if result.ok else {"error", "code"}
+    known = {name: value for name, value in facts.items() if value is not None}
+    text = text if result.outcome is Outcome.OK else f"{text}: {result.refusal}"
+    return Done(text, result.outcome, {**result.model_dump(include=told, exclude_unset=True), **known})

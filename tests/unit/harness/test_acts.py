@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.commands import Commands
 from evidence.codes import Outcome
-from harness.steps.clients import read
+from harness.steps.clients import Read, read
 from harness.steps.registry import STEPS, Done, step
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
@@ -56,8 +57,11 @@ def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
     lac: dict[str, Any], outcome: Outcome, said: str
 ) -> None:
     replies = {"lac": lac, "read": {"ok": True, "entries": 5}}
+    asked: Any = SimpleNamespace(name="reader", submit=lambda do, **_: replies[do])
     ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
-    stage: Any = SimpleNamespace(ledgers=ledgers, call=lambda client, do, **_: replies[do])
-    done = read(stage, SimpleNamespace(client="reader", ledger="main", first=0, last=None))
+    stage: Any = SimpleNamespace(
+        ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
+    )
+    done = read(stage, Read(client="reader", ledger="main"))
     assert done.outcome is outcome
     assert said in done.text
