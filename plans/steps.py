@@ -28,9 +28,13 @@ class HasOutcome(Params):
 
 
 class Act(HasOutcome):
-    """Base of the operations of one client on one ledger of the plan."""
+    """Base of the operations of one client on one ledger of the plan.
 
-    needs_handle: ClassVar[bool] = True
+    ``handle`` says what it does with the client's handle on the ledger: it makes a writer's or a reader's,
+    or needs a writer's, or either, or none.
+    """
+
+    handle: ClassVar[Literal["creates", "opens", "writes", "reads", "none"]] = "reads"
     client: ClientName
     ledger: LedgerName
 

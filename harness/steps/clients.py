@@ -7,7 +7,7 @@ reads a history.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -29,7 +29,7 @@ class Create(LedgerShape, Act):
     ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
     """
 
-    needs_handle: ClassVar[bool] = False
+    handle = "creates"
     digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
     deferred: bool = False
     adv: bool = False
@@ -77,6 +77,7 @@ def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
 class Append(Act):
     """Add entries; without ``background`` the step ends when every add has an outcome."""
 
+    handle = "writes"
     entries: int = Field(ge=1)
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
     outstanding: int = Field(default=100, ge=1, le=100_000)
@@ -120,7 +121,7 @@ def append(stage: Stage, step: Append) -> Done:
 class Recover(Act):
     """Open with recovery: fence the ledger, recover its end, close it."""
 
-    needs_handle: ClassVar[bool] = False
+    handle = "opens"
     attempts: int = Field(default=1, ge=1)
     timeout_s: float = Field(default=60, gt=0)
 
@@ -139,7 +140,7 @@ def recover(stage: Stage, step: Recover) -> Done:
 class Open(Act):
     """Open without recovery, to read what is there."""
 
-    needs_handle: ClassVar[bool] = False
+    handle = "opens"
 
 
 @step(Open)
@@ -205,7 +206,7 @@ def tail(stage: Stage, step: Tail) -> Done:
 class Delete(Act):
     """Delete the ledger."""
 
-    needs_handle: ClassVar[bool] = False
+    handle = "none"
 
 
 @step(Delete)
@@ -227,6 +228,8 @@ def close(stage: Stage, step: Close) -> Done:
 
 class Force(Act):
     """Make deferred adds durable."""
+
+    handle = "writes"
 
 
 @step(Force)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from harness.stage import Stage
 from harness.steps.registry import Done, ended, step
 from plans.names import ClientName, LogName, Params
@@ -13,7 +11,7 @@ from plans.steps import Act
 class Extend(Act):
     """Put the ledger at the end of a log's list, by compare-and-set on the list as it is now."""
 
-    needs_handle: ClassVar[bool] = False
+    handle = "none"
     log: LogName
 
 
