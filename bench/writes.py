@@ -21,7 +21,7 @@ from cluster.servers.process import OwnedProcess
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
-from harness.acts.checkpoints import checkpoints_ended
+from harness.conditions.storage import checkpoints_ended
 from protocol.modes import MODES
 
 WAYS = ("journal", "unprotected")

@@ -20,6 +20,16 @@ from protocol.errors import ClientError
 
 Reply = dict[str, Any]
 _PIPE_BYTES = 1 << 20
+_LOOK_S = 0.1
+
+
+def await_reply(future: Future[Reply], look: Callable[[], None]) -> Reply:
+    """Wait for a reply; ``look`` is called again and again meanwhile, and ends the wait by raising."""
+    while True:
+        try:
+            return future.result(_LOOK_S)
+        except TimeoutError:
+            look()
 
 
 class Conversation:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from cluster.commands import R
 from cluster.interface import ProcessState
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
-from harness.acts.loads import end_load
-from harness.conditions import alive_and, quiet
+from harness.conditions.answers import quiet
+from harness.conditions.registry import alive_and
 from harness.otherwise import noted
 from harness.stage import Stage
+from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S
 from nemesis.starting import restart
+from plans.conditions import Quiet
 from protocol.errors import ClientError, NotReadyError
 
 NOT_QUIET = "not quiet"
@@ -64,7 +67,7 @@ def _bring_back(stage: Stage) -> None:
 def await_quiet(stage: Stage) -> str:
     """Wait for the quiet state and describe it; ``NotReadyError`` when it is not reached."""
     patience_s = stage.plan.plan.limits.quiet_s
-    return wait_until(lambda: alive_and(quiet, stage, None), patience_s, "the quiet state")
+    return wait_until(lambda: alive_and(stage, lambda: quiet(stage, Quiet())), patience_s, "the quiet state")
 
 
 def observe(stage: Stage) -> dict[str, Any]:
@@ -74,18 +77,19 @@ def observe(stage: Stage) -> dict[str, Any]:
     """
     finals: dict[str, Any] = {}
     with noted(stage):
-        stage.narrator.event(census(stage))
+        stage.narrator.event(take_census(stage))
     with noted(stage):
         finals = _final_reads(stage)
     with noted(stage):
-        stage.narrator.event(census(stage))
+        stage.narrator.event(take_census(stage))
     return finals
 
 
 def _final_reads(stage: Stage) -> dict[str, Any]:
     ledgers = stage.cluster.metadata.ledgers()
-    reply = _asked(stage, "final", ledgers=ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
-    finals: dict[str, Any] = reply["ledgers"]
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
+    finals = _done(found, "final").ledgers
     opened = sum(1 for final in finals.values() if "error" not in final)
     entries = sum(int(final["read"]) for final in finals.values())
     stage.narrator.event(
@@ -94,25 +98,24 @@ def _final_reads(stage: Stage) -> dict[str, Any]:
     return finals
 
 
-def census(stage: Stage, only: int | None = None) -> str:
+def take_census(stage: Stage, only: int | None = None) -> str:
     """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
     number = stage.next_census()
     spans = [span for span in _spans(stage) if only in (None, span["ledger"])]
-    reply = _asked(stage, "census", **{"pass": number}, ledgers=spans, outstanding=_CENSUS_OUTSTANDING)
-    codes = {int(code): int(count) for code, count in reply["codes"].items()}
-    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in sorted(codes.items())]
-    parts += [f"{int(reply[what]):,} {what}" for what in ("damaged", "skipped") if reply[what]]
+    observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
+    counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")
+    codes = sorted(counts.codes.items())
+    parts = [f"{count:,} {_MEANING.get(code, f'error {code}')}" for code, count in codes]
+    others = {"damaged": counts.damaged, "skipped": counts.skipped}
+    parts += [f"{count:,} {what}" for what, count in others.items() if count]
     return f"census {number} of {len(spans)} ledgers: {', '.join(parts) or 'nothing to ask'}"
 
 
-def _asked(stage: Stage, do: str, **parameters: Any) -> dict[str, Any]:
-    """One long command of the observer; ``ClientError`` when it did not run."""
-    reply = stage.reply(stage.cluster.observer.submit(do, **parameters), _OBSERVATION_TIMEOUT_S, do)
-    if not reply.get("ok"):
-        raise ClientError(
-            f"the observer could not do {do!r}: {reply.get('error')} {reply.get('message', '')}"
-        )
-    return reply
+def _done(result: R, do: str) -> R:
+    """The result of a command of the observer; ``ClientError`` when it was refused."""
+    if not result.ok:
+        raise ClientError(f"the observer could not do {do!r}: {result.refusal} {result.message}".rstrip())
+    return result
 
 
 def _spans(stage: Stage) -> list[dict[str, Any]]:

@@ -9,35 +9,23 @@ the block began, or for an event. Every step is recorded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
 
 from evidence.codes import Outcome
-from harness.acts import (  # noqa: F401  # each registers
-    admin,
-    booting,
-    checkpoints,
-    clients,
-    faults,
-    journals,
-    loads,
-    logs,
-    metadata,
-    observing,
-    repair,
-)
-from harness.acts.faults import inject
-from harness.acts.registry import ACTS, Done
-from harness.conditions import StepsOverError, await_condition
+from harness.conditions.registry import await_condition
 from harness.decisions import CONTRADICTED
 from harness.finals import await_quiet
 from harness.otherwise import of_servers, sentence
 from harness.stage import Stage
-from nemesis.registry import FAULTS
-from plans.conditions import Elapsed
+from harness.steps.faults import inject
+from harness.steps.registry import STEPS, Done
+from harness.steps.waiting import StepsOverError, wait_for
+from nemesis.registry import FAULTS, Fault
+from plans.conditions import Condition, Elapsed
 from plans.models import Step, StepSpec, Together
 from plans.rounds import every
 from plans.steps import Act
@@ -158,7 +146,7 @@ def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
 def _done(step: StepSpec, stage: Stage) -> Done:
     """Run one step; an action that may end in any way and gets no reply in time has an unknown outcome."""
     try:
-        return _act(step.name)(stage, step.params)
+        return _run(step, stage)
     except NotReadyError as error:
         if isinstance(step.params, Act) and step.outcome in ("any", "unknown"):
             return Done(f"{step.params.client} {step.name} {step.params.ledger}: {error}", Outcome.UNKNOWN)
@@ -169,12 +157,14 @@ def _in_round(stage: Stage) -> str:
     return f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
 
 
-def _act(name: str) -> Callable[[Stage, Any], Done]:
-    if name in ACTS:
-        return ACTS[name]
-    if name in FAULTS:
-        return inject
-    raise UsageError(f"no step is named {name!r}", remedy="`fencepost list faults` shows the names")
+def _run(step: StepSpec, stage: Stage) -> Done:
+    if isinstance(step.params, Condition | Elapsed):
+        return wait_for(stage, step.params)
+    if step.name in STEPS:
+        return STEPS[step.name].run(stage, step.params)
+    if isinstance(step.params, Fault):
+        return inject(stage, step.params)
+    raise UsageError(f"no step is named {step.name!r}", remedy="`fencepost list faults` shows the names")
 
 
 def _wait_for_time(step: Step, began: float) -> None:
@@ -186,7 +176,7 @@ def _wait_for_event(step: Step, stage: Stage) -> None:
     if isinstance(step.when, Elapsed):
         time.sleep(step.when.for_s)
     elif step.when is not None:
-        await_condition(stage, step.when, step.when.timeout_s)
+        await_condition(stage, step.when)
 
 
 def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: Any) -> None:

@@ -21,7 +21,6 @@ from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import DEFAULT_BACKEND, RunFolder
 from evidence.recorders import Recorder
-from harness.acts.loads import abandon_all
 from harness.cleaning import full_disk
 from harness.finals import heal_everything, observe
 from harness.judging import Judge
@@ -33,11 +32,12 @@ from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.request import properties_of
 from harness.stage import Ledgers, Stage, format_death
+from harness.steps.admin import Admin
+from harness.steps.loads import abandon_all
 from nemesis.active import Active
 from plans.models import ClusterSpec
 from plans.resolve import ResolvedPlan
 from plans.rounds import every
-from plans.steps import Admin
 from protocol.errors import LinkError, UnplannedDeathError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES

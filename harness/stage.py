@@ -9,12 +9,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
 
+from cluster.commands import Commands, within
 from cluster.interface import Client, Cluster, Exit
 from evidence.collect.logs import GrowingLog, LogEvent
 from evidence.folder import RunFolder
@@ -24,9 +23,7 @@ from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
 from plans.rounds import ledger_in_round
-from protocol.errors import FencepostError, NotReadyError, StepError, UnplannedDeathError, UsageError
-
-_LOOK_ROUND_S = 0.2
+from protocol.errors import FencepostError, StepError, UnplannedDeathError, UsageError
 
 
 def format_death(death: Exit) -> str:
@@ -157,9 +154,16 @@ class Stage:
     _noted: set[Exit] = field(default_factory=set)
     _logs: BootLogs = field(default_factory=BootLogs)
 
-    def client(self, name: str) -> Client:
-        """A client of the plan by name."""
-        return self.cluster.clients[name]
+    def client(self, name: str, *, timeout_s: float = 120) -> Commands:
+        """The commands of a client of the plan."""
+        return self.commands(self.cluster.clients[name], timeout_s)
+
+    def commands(self, client: Client, timeout_s: float) -> Commands:
+        """A client's commands; an unplanned end of the run ends the wait for a reply.
+
+        Raises as :meth:`assert_alive` does, or ``NotReadyError`` when no reply came in time.
+        """
+        return within(client, timeout_s, self.assert_alive)
 
     def random(self, stream: str) -> Random:
         """The named random stream of this run; the same seed and name give the same numbers."""
@@ -177,24 +181,6 @@ class Stage:
     def observe_metadata(self) -> None:
         """Let the observer follow every ledger's metadata from here on."""
         self.cluster.observer.call("watch", timeout_s=120)
-
-    def call(self, client: str, do: str, *, timeout_s: float = 120, **parameters: Any) -> dict[str, Any]:
-        """One command of a client, and its reply; an unplanned death ends the wait."""
-        return self.reply(self.client(client).submit(do, **parameters), timeout_s, f"{client} {do}")
-
-    def reply(self, future: Future[dict[str, Any]], timeout_s: float, what: str) -> dict[str, Any]:
-        """Wait for a reply; an unplanned end of the run ends the wait.
-
-        Raises as :meth:`assert_alive` does, or ``NotReadyError`` when no reply came in time.
-        """
-        deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                return future.result(_LOOK_ROUND_S)
-            except TimeoutError:
-                self.assert_alive()
-                if time.monotonic() > deadline:
-                    raise NotReadyError(f"no reply to {what!r} within {timeout_s:g} s") from None
 
     def note(self, what: str) -> None:
         """Note what went otherwise than planned; deaths up to now end no wait any more."""

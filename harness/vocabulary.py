@@ -1,41 +1,39 @@
-"""The vocabulary of plans: every step name with the model of its parameters, resolved once.
+"""The vocabulary of plans: every step, condition, fault and workload with the model of its parameters.
 
-Joins the plans' own steps with the registries of faults and workloads; importing this module
-registers all of them.
+Importing this module imports every module of the rooms that register them.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 from pydantic import BaseModel
 
-import nemesis.corruption  # registers its faults
-import nemesis.disks  # registers its faults
-import nemesis.links  # registers its faults
-import nemesis.messages  # registers its faults
-import nemesis.metadata  # registers its faults
-import nemesis.networks  # registers its faults
-import nemesis.power  # registers its faults
-import nemesis.processes  # registers its faults
-import nemesis.sessions  # registers its faults
-import nemesis.storage  # registers its faults
-import nemesis.swapping  # noqa: F401  # registers its faults
-import workloads.append
-import workloads.chain
-import workloads.churn
-import workloads.failover
-import workloads.forced
-import workloads.many_ledgers
-import workloads.recover_all
-import workloads.recovery
-import workloads.striped  # noqa: F401  # each registers its workload
+import harness.conditions
+import harness.steps
+import nemesis
+import workloads
+from harness.conditions.registry import CONDITIONS
+from harness.steps.registry import STEPS
 from nemesis.registry import FAULTS
-from plans.steps import Vocabulary, faults_in, vocabulary
+from plans.conditions import Elapsed
+from plans.steps import CHOSEN, Models, Vocabulary
 from workloads.registry import WORKLOADS
+
+for room in (harness.steps, harness.conditions, nemesis, workloads):
+    for module in iter_modules(room.__path__, f"{room.__name__}."):
+        import_module(module.name)
 
 
 def words() -> Vocabulary:
-    """Every step that a plan of this installation may name, with its parameter model."""
-    return vocabulary(FAULTS)
+    """Every step and condition that a plan of this installation may name, with its parameter model."""
+    conditions: Models = {name: one.model for name, one in CONDITIONS.items()} | {"elapsed": Elapsed}
+    return Vocabulary(
+        steps={name: one.model for name, one in sorted(STEPS.items()) if name not in CHOSEN},
+        conditions=dict(sorted(conditions.items())),
+        faults=dict(FAULTS),
+    )
 
 
 def loads() -> dict[str, type[BaseModel]]:
@@ -45,9 +43,7 @@ def loads() -> dict[str, type[BaseModel]]:
 
 def offered_faults() -> frozenset[str]:
     """The names of all faults that this machine supports."""
-    return frozenset(
-        name for name in faults_in(words()) if name in FAULTS and unavailable_reason(name) is None
-    )
+    return frozenset(name for name in FAULTS if unavailable_reason(name) is None)
 
 
 def unavailable_reason(name: str) -> str | None:

@@ -9,19 +9,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from plans.document import Problem
 from plans.expectations import Breaks, Decides, Defect, Holds, describe
 from plans.models import Plan
 from plans.rounds import unrepeatable
-from plans.steps import STEPS, Act
+from plans.steps import Act, Vocabulary
 from plans.versions import overlap
 from plans.walk import raw_steps
 
 
-def contradictions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
-    """Every contradiction in a plan whose single parts are valid."""
+def contradictions(tree: Mapping[str, Any], plan: Plan, words: Vocabulary | None) -> Iterator[Problem]:
+    """Every contradiction in a plan whose single parts are valid; without ``words`` acts are not known."""
     yield from _named_twice(tree)
-    yield from _without_handle(tree)
+    if words is not None:
+        yield from _without_handle(tree, words)
     yield from _ids_without_adv(tree)
     yield from _expectations(plan)
     yield from _rounds(plan)
@@ -40,25 +43,21 @@ def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
         seen.add((what, name))
 
 
-def _without_handle(tree: Mapping[str, Any]) -> Iterator[Problem]:
-    opened: set[tuple[object, object]] = set()
-    created: set[tuple[object, object]] = set()
-    for step in raw_steps(tree):
-        who = (step.params.get("client"), step.params.get("ledger"))
-        if step.name in ("create", "open", "recover"):
-            opened.add(who)
-        if step.name == "create":
-            created.add(who)
-    for step in raw_steps(tree):
-        model = STEPS.get(step.name)
-        if model is None or not issubclass(model, Act) or not model.needs_handle:
-            continue
-        client, ledger = who = (step.params.get("client"), step.params.get("ledger"))
+def _without_handle(tree: Mapping[str, Any], words: Vocabulary) -> Iterator[Problem]:
+    acts = [
+        (step, model.handle, (step.params.get("client"), step.params.get("ledger")))
+        for step in raw_steps(tree)
+        if issubclass(model := words.steps.get(step.name, BaseModel), Act)
+    ]
+    created = [who for _, handle, who in acts if handle == "creates"]
+    opened = [who for _, handle, who in acts if handle in ("creates", "opens")]
+    for step, handle, who in acts:
+        client, ledger = who
         refused = step.name == "append" and step.outcome == "fail" and who in opened
-        if step.name in ("append", "force") and who not in created and not refused:
+        if handle == "writes" and who not in created and not refused:
             text = f"`{client}` did not create `{ledger}` and cannot {step.name}"
             yield Problem((*step.path, "client"), text)
-        elif who not in opened:
+        elif handle in ("writes", "reads") and who not in opened:
             yield Problem(
                 (*step.path, "client"),
                 f"`{client}` has no handle on `{ledger}`: it neither creates, opens nor recovers it",

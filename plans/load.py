@@ -1,8 +1,8 @@
 """Load a plan: from a scenario's name, a YAML file, or the tree saved in ``run.json``.
 
 Every mistake is a ``PlanError`` whose lines say file, line, column, the value and what is
-allowed; all that can be found at once is listed at once. Faults and workloads come in as models
-by name, so nothing here knows which exist.
+allowed; all that can be found at once is listed at once. Steps, conditions, faults and workloads come
+in as models by name, so nothing here knows which exist.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 from plans import loss, only, vary
 from plans.consistency import contradictions
 from plans.controls import control_problems
@@ -20,7 +18,7 @@ from plans.document import Document, Problem, parse_file
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.reading import Reader
-from plans.steps import Vocabulary, faults_in
+from plans.steps import Models, Vocabulary
 from plans.walk import names_of
 from protocol.errors import PlanError
 from protocol.modes import MODES
@@ -55,16 +53,15 @@ def load(
     path: Path | str,
     vocabulary: Vocabulary,
     *,
-    workloads: Mapping[str, type[BaseModel]],
+    workloads: Models,
     settings: Mapping[str, object] = _NO_SETTINGS,
     modes: Collection[str] = tuple(MODES),
 ) -> Plan:
     """Read and check a plan file.
 
-    ``vocabulary`` is :func:`plans.steps.vocabulary` of the faults' models, ``workloads`` maps a
-    workload's name to its model, ``settings`` sets parameters named under the plan's ``vary``
-    (values or their text), ``modes`` are the names a plan may use. The controls belong to the plan as it
-    is written, so they are checked without ``settings``.
+    ``vocabulary`` and ``workloads`` are the models by their names, ``settings`` sets parameters named under
+    the plan's ``vary`` (values or their text), ``modes`` are the names a plan may use. The controls belong to
+    the plan as it is written, so they are checked without ``settings``.
     """
     document = parse_file(Path(path))
 
@@ -81,13 +78,13 @@ def load_tree(
     tree: Any,
     vocabulary: Vocabulary | None = None,
     *,
-    workloads: Mapping[str, type[BaseModel]] | None = None,
+    workloads: Models | None = None,
     modes: Collection[str] | None = None,
     source: str = "run.json",
 ) -> Plan:
     """Check a plan that was saved by :func:`plans.tree.plan_tree`.
 
-    Without a vocabulary, steps that are not the project's own keep their parameters unread
+    Without a vocabulary, steps and conditions keep their parameters unread
     (:class:`plans.reading.Recorded`): enough to judge a run, not to repeat it.
     """
     return read(Document(source, tree), vocabulary, workloads=workloads, modes=modes)
@@ -97,7 +94,7 @@ def read(
     document: Document,
     vocabulary: Vocabulary | None,
     *,
-    workloads: Mapping[str, type[BaseModel]] | None,
+    workloads: Models | None,
     settings: Mapping[str, object] = _NO_SETTINGS,
     modes: Collection[str] | None,
 ) -> Plan:
@@ -115,14 +112,14 @@ def read(
     tree = document.tree
     names = names_of(
         tree,
-        faults=None if vocabulary is None else tuple(faults_in(vocabulary)),
+        faults=None if vocabulary is None else tuple(vocabulary.faults),
         modes=None if modes is None else tuple(modes),
     )
     reader = Reader(vocabulary, workloads, names)
     plan = _plan(reader, tree)
     if plan is None or reader.problems:
         raise document.error(reader.problems)
-    wrong = list(contradictions(tree, plan))
+    wrong = list(contradictions(tree, plan, vocabulary))
     if wrong:
         raise document.error(wrong)
     return plan

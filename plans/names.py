@@ -7,6 +7,7 @@ plan's :class:`Names` in pydantic's validation context. Independent of single st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -33,12 +34,18 @@ EVERY_DISK = "all"
 PLACEHOLDERS = (ANY_BOOKIE, ANY_CLIENT)
 RESERVED = (ADMIN, OBSERVER, PROXY, ZOOKEEPER)
 """Names that no client may have."""
+_WORD = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class Params(BaseModel):
     """Base of every parameter model: frozen, no unknown keys, keys that are Python words by alias."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, validate_default=True)
+
+
+def name_of(model: type[BaseModel]) -> str:
+    """How plans write a model of a step or a condition: ``FenceJournaled`` as ``fence_journaled``."""
+    return _WORD.sub("_", model.__name__).lower()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from plans.conditions import CONDITIONS, AnyCondition
+from plans.conditions import AnyCondition, Elapsed, RecordedCondition
 from plans.document import Path, Problem
 from plans.expectations import EXPECTATIONS, Expectation
 from plans.models import Control, Outcome, Plan, Step, StepSpec, Together
-from plans.names import Names, Params
+from plans.names import Names, Params, name_of
 from plans.nearest import unknown
-from plans.steps import CHOSEN, STEPS, Act, Admin, Chaos, Load, Named, Vocabulary, faults_in
+from plans.steps import CHOSEN, Chaos, HasOutcome, Load, Models, Named, Vocabulary
 from plans.walk import MODIFIERS
 from plans.wording import problems_of, shown
 
@@ -40,13 +40,11 @@ class _Modifiers(Params):
 class Reader:
     """Reads the parts of one plan; ``problems`` grows while it does.
 
-    Without a vocabulary (None) unknown steps and workloads are kept as :class:`Recorded`, which is
-    enough to judge a run but not to repeat it.
+    Without a vocabulary (None) steps and workloads are kept as :class:`Recorded` and conditions as
+    :class:`RecordedCondition`, which is enough to judge a run but not to repeat it.
     """
 
-    def __init__(
-        self, words: Vocabulary | None, workloads: Mapping[str, type[BaseModel]] | None, names: Names
-    ) -> None:
+    def __init__(self, words: Vocabulary | None, workloads: Models | None, names: Names) -> None:
         self._words = words
         self._workloads = workloads
         self._names = names
@@ -112,7 +110,7 @@ class Reader:
         params = self._named(name, value[name], params_path)
         if params is None or modifiers is None:
             return None
-        if "outcome" in value and not isinstance(params, Act | Admin | Recorded):
+        if "outcome" in value and not isinstance(params, HasOutcome | Recorded):
             self._say((*path, "outcome"), _NO_OUTCOME, at_key=True)
         return StepSpec(
             name=name,
@@ -135,14 +133,13 @@ class Reader:
         return Together(branches=branches, at_s=modifiers.at_s, when=when, note=modifiers.note)
 
     def _named(self, name: str, raw: Any, path: Path) -> BaseModel | None:
-        words = STEPS if self._words is None else self._words
         if name in CHOSEN:
             return self._chosen(name, raw, path)
-        if name not in words and self._words is None:
+        if self._words is None:
             return self._params(Recorded, raw, path)
         if not self._is_known("step", name, path, self._steps_known()):
             return None
-        return self._params(words[name], raw, path)
+        return self._params(self._words.single[name], raw, path)
 
     def _chosen(self, name: str, raw: Any, path: Path) -> BaseModel | None:
         if not isinstance(raw, dict):
@@ -151,7 +148,7 @@ class Reader:
         if name == "chaos":
             return self._chaos(raw, path)
         key = CHOSEN[name]
-        registry: Mapping[str, type[BaseModel]] | None = CONDITIONS if name == "wait_for" else self._workloads
+        registry = self._conditions if name == "wait_for" else self._workloads
         choice = raw.get(key)
         if not isinstance(choice, str):
             self._say(path, f"`{key}` is missing" if choice is None else f"`{key}` must be a name")
@@ -159,7 +156,7 @@ class Reader:
         if registry is not None and not self._is_known(key, choice, (*path, key), registry, at_key=False):
             return None
         if name == "wait_for":
-            return self._params(CONDITIONS[choice], raw, path)
+            return self._condition(choice, raw, path)
         return self._load(raw, Recorded if registry is None else registry[choice], path)
 
     def _load(self, raw: dict[str, Any], model: type[BaseModel], path: Path) -> Load | None:
@@ -176,7 +173,7 @@ class Reader:
         if not isinstance(listed, list) or not listed:
             self._say((*path, "faults"), "`faults` must be a list, such as `[{kill: {target: any-bookie}}]`")
             return None
-        known = None if self._words is None else faults_in(self._words)
+        known = None if self._words is None else self._words.faults
         faults = []
         for index, entry in enumerate(listed):
             at = (*path, "faults", index)
@@ -190,13 +187,30 @@ class Reader:
         return None if chaos is None else chaos.model_copy(update={"faults": tuple(faults)})
 
     def _when(self, value: Any, path: Path) -> AnyCondition | None:
-        name = self._only_name(value, path, "condition", known=CONDITIONS)
-        if name is None or not self._is_known("condition", name, (*path, name), CONDITIONS):
+        known = self._conditions
+        name = self._only_name(value, path, "condition", known=known or ())
+        if name is None:
             return None
-        return cast("AnyCondition | None", self._params(CONDITIONS[name], value[name], (*path, name)))
+        if known is not None and not self._is_known("condition", name, (*path, name), known):
+            return None
+        return self._condition(name, value[name], (*path, name))
+
+    def _condition(self, name: str, raw: Any, path: Path) -> AnyCondition | None:
+        """A condition, whose name may stand in its parameters or before them."""
+        if self._conditions is not None:
+            return cast("AnyCondition | None", self._params(self._conditions[name], raw, path))
+        if name == name_of(Elapsed):
+            return self._params(Elapsed, raw, path)
+        return self._params(
+            RecordedCondition, {**raw, "condition": name} if isinstance(raw, dict) else raw, path
+        )
+
+    @property
+    def _conditions(self) -> Models | None:
+        return None if self._words is None else self._words.conditions
 
     def _steps_known(self) -> list[str]:
-        return [*(STEPS if self._words is None else self._words), *CHOSEN, "together"]
+        return [*(() if self._words is None else self._words.single), *CHOSEN, "together"]
 
     def _only_name(
         self, value: Any, path: Path, what: str, *, known: Collection[str], beside: Collection[str] = ()

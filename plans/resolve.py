@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from plans.chaos import expand
 from plans.conditions import Elapsed
@@ -21,10 +21,11 @@ from plans.models import MOST_ROUNDS, Plan, Step, StepSpec, Together
 from plans.names import EACH, Names, Params, bookie_names
 from plans.rounds import every, unrepeatable
 from plans.seeds import HIGHEST_SEED, stream
-from plans.steps import CHOSEN, STEPS, Append, Chaos, Vocabulary
+from plans.steps import Act, Chaos, Models, Vocabulary
 from plans.tree import plan_tree
 from plans.wording import problems_of
 from protocol.errors import PlanError
+from protocol.faults import EFFECTS
 
 
 class ResolvedPlan(Params):
@@ -88,7 +89,7 @@ def from_json(
     tree: Mapping[str, Any],
     vocabulary: Vocabulary | None = None,
     *,
-    workloads: Mapping[str, type[BaseModel]] | None = None,
+    workloads: Models | None = None,
     source: str = "run.json",
 ) -> ResolvedPlan:
     """The inverse of :meth:`ResolvedPlan.as_json`.
@@ -139,11 +140,11 @@ def _check_limit(plan: Plan, what: str, in_a_round: float) -> None:
 
 
 def _entries(step: StepSpec) -> int:
-    return step.params.entries if isinstance(step.params, Append) else 0
+    return step.params.adds() if isinstance(step.params, Act) else 0
 
 
 def _is_fault(step: StepSpec) -> bool:
-    return step.name not in STEPS and step.name not in CHOSEN
+    return step.name in EFFECTS
 
 
 def shortest_s(steps: Sequence[Step]) -> float:

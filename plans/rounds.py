@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from plans.models import Step, StepSpec, Together
-from plans.steps import Roll, Start
+from plans.steps import StartsServers
 
 _BACKGROUND = ("chaos", "load")
 _TOLD = 8
@@ -43,15 +43,13 @@ def unrepeatable(steps: Sequence[Step]) -> Iterator[str]:
     for step in every(steps):
         if step.name in _BACKGROUND:
             yield f"`{step.name}` does not end with a round"
-        elif isinstance(step.params, Start | Roll) and (step.params.conf or step.params.version):
-            yield (
-                f"`{step.name}` gives {_whom(step.params)} other settings or another release, "
-                "which the next round would begin with"
-            )
-
-
-def _whom(params: Start | Roll) -> str:
-    return params.target if isinstance(params, Start) else ", ".join(params.targets)
+        elif isinstance(step.params, StartsServers):
+            changed = [start.target for start in step.params.starts() if start.conf or start.version]
+            if changed:
+                yield (
+                    f"`{step.name}` gives {', '.join(changed)} other settings or another release, "
+                    "which the next round would begin with"
+                )
 
 
 def every(steps: Sequence[Step]) -> Iterator[StepSpec]:

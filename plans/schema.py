@@ -12,11 +12,10 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from plans.conditions import CONDITIONS
 from plans.expectations import EXPECTATIONS
 from plans.models import Control, Plan
 from plans.only import KEY
-from plans.steps import STEPS, Act, Chaos, Load, Vocabulary, faults_in
+from plans.steps import Chaos, HasOutcome, Load, Models, Vocabulary
 from protocol.modes import MODES
 
 Schema = dict[str, Any]
@@ -43,7 +42,7 @@ _ONLY: Schema = {
 def json_schema(
     vocabulary: Vocabulary,
     *,
-    workloads: Mapping[str, type[BaseModel]] | None = None,
+    workloads: Models | None = None,
     modes: Iterable[str] = tuple(MODES),
 ) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
@@ -51,9 +50,9 @@ def json_schema(
     models = dict.fromkeys(
         [
             *(Plan, Control, Chaos, Load),
-            *vocabulary.values(),
+            *vocabulary.single.values(),
             *loads.values(),
-            *CONDITIONS.values(),
+            *vocabulary.conditions.values(),
             *EXPECTATIONS.values(),
         ]
     )
@@ -61,9 +60,17 @@ def json_schema(
     names = {model: references[(model, "validation")] for model in models}
     defs: Schema = found["$defs"]
     plan = defs.pop(_name_of(names[Plan]))
-    defs["Step"] = {"oneOf": [_step(name, names[model]) for name, model in sorted(vocabulary.items())]}
+    conditions = {name: names[model] for name, model in vocabulary.conditions.items()}
+    for name, reference in conditions.items():
+        defs[_name_of(reference)]["properties"]["condition"] = {"const": name}
+    defs["Step"] = {
+        "oneOf": [
+            _step(name, names[model], has_outcome=issubclass(model, HasOutcome))
+            for name, model in sorted(vocabulary.single.items())
+        ]
+    }
     defs["Step"]["oneOf"] += [
-        _step("wait_for", _wait_for(names, defs)),
+        _step("wait_for", _wait_for(conditions, defs)),
         _step("load", _load(names, defs, loads)),
         _step("chaos", _chaos(names, defs, vocabulary)),
         _together(),
@@ -71,7 +78,7 @@ def json_schema(
     defs["Expectation"] = {
         "oneOf": [{"const": "holds"}, *(_stated(name, names[model]) for name, model in EXPECTATIONS.items())]
     }
-    defs["Condition"] = {"oneOf": [_one(name, names[model]) for name, model in CONDITIONS.items()]}
+    defs["Condition"] = {"oneOf": [_one(name, reference) for name, reference in conditions.items()]}
     return _document(plan, defs, list(modes))
 
 
@@ -117,7 +124,7 @@ def _stated(name: str, schema: Schema) -> Schema:
     return one
 
 
-def _step(name: str, schema: Schema) -> Schema:
+def _step(name: str, schema: Schema, *, has_outcome: bool = False) -> Schema:
     one = _one(name, schema)
     one["properties"] = {
         name: schema,
@@ -126,7 +133,7 @@ def _step(name: str, schema: Schema) -> Schema:
         "note": {"type": "string"},
         KEY: _ONLY,
     }
-    if issubclass(STEPS.get(name, BaseModel), Act):
+    if has_outcome:
         one["properties"]["outcome"] = {"enum": ["ok", "unknown", "fail", "any"]}
     return one
 
@@ -136,20 +143,13 @@ def _together() -> Schema:
     return _step("together", {"type": "array", "items": branch, "minItems": 1})
 
 
-def _wait_for(names: Mapping[type[BaseModel], Schema], defs: Schema) -> Schema:
+def _wait_for(conditions: Mapping[str, Schema], defs: Schema) -> Schema:
     """Each condition's parameters beside the key that names it."""
-    choices = []
-    for name, model in CONDITIONS.items():
-        own = defs[_name_of(names[model])]
-        required = ["condition", *own.get("required", [])]
-        key = {"condition": {"const": name}}
-        choices.append({**own, "properties": own["properties"] | key, "required": required})
-    return {"oneOf": choices}
+    own = (defs[_name_of(reference)] for reference in conditions.values())
+    return {"oneOf": [{**one, "required": ["condition", *one.get("required", [])]} for one in own]}
 
 
-def _load(
-    names: Mapping[type[BaseModel], Schema], defs: Schema, workloads: Mapping[str, type[BaseModel]]
-) -> Schema:
+def _load(names: Mapping[type[BaseModel], Schema], defs: Schema, workloads: Models) -> Schema:
     alias = defs[_name_of(names[Load])]["properties"]["as"]
     choices = []
     for name, model in sorted(workloads.items()):
@@ -162,7 +162,7 @@ def _load(
 
 def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vocabulary) -> Schema:
     own = defs[_name_of(names[Chaos])]
-    faults = [_one(name, names[model]) for name, model in sorted(faults_in(vocabulary).items())]
+    faults = [_one(name, names[model]) for name, model in sorted(vocabulary.faults.items())]
     listed = {"type": "array", "items": {"oneOf": faults} if faults else {"type": "object"}, "minItems": 1}
     return {
         **own,

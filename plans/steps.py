@@ -1,178 +1,57 @@
-"""The steps that every plan may use, whatever faults and workloads exist.
+"""The grammar of steps, and the steps that plans themselves make or read.
 
-Each is a name and a parameter model. Faults bring their own models through the vocabulary that
-the loader is given (:func:`vocabulary`); nothing here says how a step is run.
+A step is a model of its parameters; a plan writes it by its class's name (:func:`plans.names.name_of`). The
+models here are those that something in ``plans`` makes or reads by its type: what a seed draws (``Chaos``)
+and what ends a fault. All others stand with the functions that run them, in ``harness/steps``; the loader
+is given them (:class:`Vocabulary`). What ``plans`` must know of a step is said by the classes that it derives
+from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
 
-from plans.names import (
-    BookieName,
-    ClientName,
-    FaultName,
-    GivenFault,
-    LedgerName,
-    LoadName,
-    LogName,
-    NewFault,
-    Params,
-    ServerName,
-    StoreName,
-    TargetName,
-)
-from plans.nearest import unknown
+from plans.names import ClientName, FaultName, LedgerName, Params, ServerName, TargetName
 from plans.settings import BookieSettings
-from plans.shapes import LedgerShape
 from plans.versions import Version
-from protocol.shell import COMMANDS
+
+Models = Mapping[str, type[BaseModel]]
+"""Models of parameters by their names in plans."""
 
 
-class Act(Params):
-    """An operation of one client on one ledger of the plan; it has an outcome."""
-
-    needs_handle: ClassVar[bool] = True
-    client: ClientName
-    ledger: LedgerName
+class HasOutcome(Params):
+    """Base of the steps that end ok, failed or unknown: a plan may say with ``outcome`` how."""
 
 
-class Create(LedgerShape, Act):
-    """Create a ledger and name it; the handle stays open.
+class Act(HasOutcome):
+    """Base of the operations of one client on one ledger of the plan.
 
-    ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
+    ``handle`` says what it does with the client's handle on the ledger: it makes a writer's or a reader's,
+    or needs a writer's, or either, or none.
     """
 
-    needs_handle: ClassVar[bool] = False
-    digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
-    deferred: bool = False
-    adv: bool = False
-    metadata: dict[str, str] = Field(default_factory=dict)
-    bookies: tuple[BookieName, ...] | None = None
-
-    @field_validator("bookies")
-    @classmethod
-    def _an_ensemble(
-        cls, value: tuple[BookieName, ...] | None, info: ValidationInfo
-    ) -> tuple[BookieName, ...] | None:
-        if value is None:
-            return value
-        ensemble = info.data.get("ensemble", len(value))
-        if len(value) != ensemble:
-            raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
-        if len(set(value)) != len(value):
-            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
-        return value
-
-
-class Append(Act):
-    """Add entries; without ``background`` the step ends when every add has an outcome."""
-
-    entries: int = Field(ge=1)
-    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
-    outstanding: int = Field(default=100, ge=1, le=100_000)
-    rate_per_s: float | None = Field(default=None, gt=0)
-    background: bool = False
-    ids: tuple[int, ...] | None = None
-
-    @field_validator("ids")
-    @classmethod
-    def _one_for_each(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
-        entries = info.data.get("entries", 0)
-        if value is not None and entries and len(value) != entries:
-            raise ValueError(f"{len(value)} ids are given for {entries} entries")
-        if value is not None and any(number < 0 for number in value):
-            raise ValueError(f"ids must be 0 or more, not {min(value)}")
-        return value
-
-
-class Recover(Act):
-    """Open with recovery: fence the ledger, recover its end, close it."""
-
-    needs_handle: ClassVar[bool] = False
-    attempts: int = Field(default=1, ge=1)
-    timeout_s: float = Field(default=60, gt=0)
-
-
-class Open(Act):
-    """Open without recovery, to read what is there."""
-
-    needs_handle: ClassVar[bool] = False
-
-
-class Close(Act):
-    """Close the client's handle; a writer's close ends the ledger."""
-
-
-class Read(Act):
-    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
-
-    first: int = Field(default=0, ge=0)
-    last: int | None = Field(default=None, ge=0)
-
-    @field_validator("last")
-    @classmethod
-    def _not_before(cls, value: int | None, info: ValidationInfo) -> int | None:
-        first = info.data.get("first", 0)
-        if value is not None and value < first:
-            raise ValueError(f"last {value} is before first {first}")
-        return value
-
-
-class Lac(Act):
-    """Ask for the last add confirmed."""
-
-
-class Tail(Act):
-    """Follow the LAC and read what it covers; without ``background`` until the ledger's end."""
-
-    background: bool = True
-
-
-class Delete(Act):
-    """Delete the ledger."""
-
-    needs_handle: ClassVar[bool] = False
-
-
-class Force(Act):
-    """Make deferred adds durable."""
-
-
-class Extend(Act):
-    """Put the ledger at the end of a log's list, by compare-and-set on the list as it is now."""
-
-    needs_handle: ClassVar[bool] = False
-    log: LogName
-
-
-class ReadLog(Params):
-    """Read a whole log, ledger by ledger, without recovery."""
-
+    handle: ClassVar[Literal["creates", "opens", "writes", "reads", "none"]] = "reads"
     client: ClientName
-    log: LogName
-
-
-class Census(Params):
-    """Ask every bookie for each entry of one ledger, or of all. Passes are numbered in order."""
-
-    ledger: LedgerName | None = None
-
-
-class Touch(Params):
-    """Write a ledger's metadata unchanged: its version grows, as after another client's change."""
-
     ledger: LedgerName
 
+    def adds(self) -> int:
+        """How many entries it adds, for the plan's limit."""
+        return 0
 
-class LongIds(Params):
-    """Let the metadata store give out ids beyond 31 bits to clients that have not created a ledger yet."""
+
+class StartsServers(Params):
+    """Base of the steps that start servers, perhaps with other settings or of another release."""
+
+    def starts(self) -> tuple[Start, ...]:
+        """The starts that it consists of, in their order."""
+        raise NotImplementedError
 
 
-class Start(Params):
+class Start(StartsServers):
     """Start a server or a client that is down, and wait until it is ready, or until it has refused.
 
     A boot that is not expected to be ``ready`` may end on its own as long as it is not. Without
@@ -188,62 +67,9 @@ class Start(Params):
     checked: bool = True
     expect: Literal["ready", "refuses", "any"] = "ready"
 
-
-class Roll(Params):
-    """Restart servers one after the other; each is ready and checked before the next."""
-
-    targets: tuple[ServerName, ...] = Field(min_length=1)
-    how: Literal["stop", "kill"] = "stop"
-    timeout_s: float = Field(default=120, gt=0)
-    conf: BookieSettings = Field(default_factory=dict)
-    version: Version | None = None
-
-    @field_validator("targets")
-    @classmethod
-    def _each_once(cls, value: tuple[ServerName, ...]) -> tuple[ServerName, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError(f"a server is named twice: {', '.join(value)}")
-        return value
-
     def starts(self) -> tuple[Start, ...]:
-        """The starts that it consists of, in their order."""
-        return tuple(
-            Start(target=target, timeout_s=self.timeout_s, conf=self.conf, version=self.version)
-            for target in self.targets
-        )
-
-
-class Snapshot(Params):
-    """Copy what a bookie or ZooKeeper has stored, under a name by which a fault can bring it back."""
-
-    target: StoreName
-    name: NewFault = Field(alias="as")
-
-
-class Admin(Params):
-    """One of BookKeeper's own admin commands; its end is the step's outcome, a time-out is unknown.
-
-    ``anyway`` gives it also where BookKeeper's documents say that its target must be down.
-    """
-
-    command: str
-    target: BookieName | None = None
-    timeout_s: float = Field(default=120, gt=0)
-    anyway: bool = False
-
-    @field_validator("command")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        if value not in COMMANDS:
-            raise ValueError(unknown("admin command", value, COMMANDS))
-        return value
-
-    @model_validator(mode="after")
-    def _about_a_bookie(self) -> Self:
-        targeted = COMMANDS[self.command].targeted
-        if targeted != (self.target is not None):
-            raise ValueError(f"`{self.command}` {'needs a' if targeted else 'takes no'} `target`")
-        return self
+        """Itself."""
+        return (self,)
 
 
 class Resume(Params):
@@ -259,24 +85,12 @@ class Heal(Params):
     target: TargetName | None = None
 
 
-class Release(Params):
-    """End the fault named with ``as``; messages that it held continue."""
-
-    fault: GivenFault
-
-
 class Load(Params):
     """Start a workload in the background; its parameters are beside these two keys."""
 
     workload: str
     name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")
     params: SerializeAsAny[BaseModel] = Params()
-
-
-class EndLoad(Params):
-    """Stop a workload and wait for its last outcomes."""
-
-    load: LoadName = Field(alias="as")
 
 
 class Named(Params):
@@ -320,51 +134,27 @@ class Chaos(Params):
         return value
 
 
-STEPS: dict[str, type[BaseModel]] = {
-    "admin": Admin,
-    "append": Append,
-    "census": Census,
-    "close": Close,
-    "create": Create,
-    "delete": Delete,
-    "end_load": EndLoad,
-    "extend": Extend,
-    "force": Force,
-    "heal": Heal,
-    "lac": Lac,
-    "open": Open,
-    "read": Read,
-    "read_log": ReadLog,
-    "recover": Recover,
-    "release": Release,
-    "resume": Resume,
-    "roll": Roll,
-    "snapshot": Snapshot,
-    "start": Start,
-    "tail": Tail,
-    "touch": Touch,
-    "long_ids": LongIds,
-}
-"""Steps whose parameters are one model."""
-
 CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
 """Steps with a key that names which further parameters they take."""
 
-Vocabulary = Mapping[str, type[BaseModel]]
-"""Step name to parameter model: the project's own steps and the faults."""
 
-
-def vocabulary(faults: Mapping[str, type[BaseModel]]) -> dict[str, type[BaseModel]]:
-    """The project's own steps and ``faults`` (name to model) together.
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a plan may name: the steps whose parameters are one model, the conditions, the faults.
 
     A fault that takes the name of a step is a programming error: ``ValueError``.
     """
-    taken = sorted(set(faults) & (set(STEPS) | set(CHOSEN) | {"together"}))
-    if taken:
-        raise ValueError(f"faults take the names of steps: {', '.join(taken)}")
-    return {**STEPS, **faults}
 
+    steps: Models
+    conditions: Models
+    faults: Models
 
-def faults_in(words: Vocabulary) -> dict[str, Any]:
-    """The part of a vocabulary that is faults."""
-    return {name: model for name, model in words.items() if name not in STEPS}
+    def __post_init__(self) -> None:
+        taken = sorted(set(self.faults) & {*self.steps, *CHOSEN, "together"})
+        if taken:
+            raise ValueError(f"faults take the names of steps: {', '.join(taken)}")
+
+    @property
+    def single(self) -> Models:
+        """Every step whose parameters are one model: a fault is a step too."""
+        return {**self.steps, **self.faults}

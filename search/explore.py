@@ -23,7 +23,6 @@ from plans.exploring.strokes import KINDS
 from plans.load import load_tree
 from plans.models import Plan
 from plans.rounds import every
-from plans.steps import faults_in
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
@@ -202,7 +201,7 @@ def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
 
 
 def _shape(plan: Plan) -> str:
-    faults = sum(step.name in faults_in(words()) for step in every(plan.steps))
+    faults = sum(step.name in words().faults for step in every(plan.steps))
     told = plan.about.partition(": ")[2].partition(". ")[0]
     return f"{told}, {faults} faults"
 

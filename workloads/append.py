@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from cluster.interface import Cluster
 from workloads.crew import Crew, CrewLoad, Job, Rolled
 from workloads.registry import register
-from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs, still_going
+from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
 class AppendLoad(RollingLoad):
@@ -26,13 +26,12 @@ class AppendWriter(RollingWriter[AppendLoad]):
         entries = self.params.entries_per_ledger
         if self.append_in_background(handle, entries, self.params.rate_per_s):
             self._await_end_of_adds(handle)
-        return bool(self.stop_and_count(rolled, handle).get("acked") == entries)
+        return self.stop_and_count(rolled, handle).acked == entries
 
     def _await_end_of_adds(self, handle: str) -> None:
         entries = self.params.entries_per_ledger
         while not self.crew.stop.is_set():
-            reply = self.asker.ask("await_acked", handle=handle, entries=entries, timeout_s=LOOK_S)
-            if not still_going(reply):
+            if not self.asker.await_acked(handle, entries, LOOK_S).goes_on:
                 return
 
 

@@ -9,19 +9,19 @@ compare-and-set leads no longer. Readers read the list from first ledger to last
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import BaseModel, Field, field_validator
 
+from cluster.commands import Chain
 from cluster.interface import Cluster
 from plans.names import ClientName, LogName
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, CrewLoad, Job
 from workloads.leadership import Leadership, Term
-from workloads.leading import Leader, LeadingLoad, begin_adds
+from workloads.leading import Leader, LeadingLoad
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, named_once, still_going, stop_adds
+from workloads.rolling import RETRY_S, count, create, named_once, stop_adds
 
 _LOOK_S = 0.5
 _TOTALS = (
@@ -51,14 +51,6 @@ class ChainLoad(LeadingLoad):
         return named_once(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """The list of a log's ledgers as a leader knows it."""
-
-    ledgers: tuple[int, ...]
-    version: int
-
-
 class _Member(Leader[ChainLoad]):
     """A client that may lead: it leads, or waits for the leader to hang."""
 
@@ -76,14 +68,13 @@ class _Member(Leader[ChainLoad]):
             else:
                 self.leadership.leave(term)
 
-    def _take_over(self) -> _Log | None:
+    def _take_over(self) -> Chain | None:
         """The present log, its last ledger recovered; None when list or recovery is unavailable now."""
-        reply = self.asker.ask("chain_list", chain=self.params.log)
-        if not reply["ok"]:
-            self.sayings.say(f"log {self.params.log} is not known: {refused(reply)}")
+        log = self.asker.chain_list(self.params.log)
+        if not log.ok:
+            self.sayings.say(f"log {self.params.log} is not known: {log.refusal}")
             self.crew.stop.wait(RETRY_S)
             return None
-        log = _Log(tuple(reply["ledgers"]), int(reply["version"]))
         if log.ledgers:
             if self.params.recover and not self.recover(log.ledgers[-1]):
                 return None
@@ -91,7 +82,7 @@ class _Member(Leader[ChainLoad]):
             self.crew.say(f"{self.asker.name} takes over log {self.params.log}")
         return log
 
-    def _write_ledger(self, term: Term, log: _Log) -> _Log | None:
+    def _write_ledger(self, term: Term, log: Chain) -> Chain | None:
         """Fill one more ledger and close it; the new log, or None when this client leads no longer."""
         handle = self.crew.new_handle(self.asker.name)
         ledger = create(self.asker, self.sayings, handle, self.params)
@@ -100,48 +91,45 @@ class _Member(Leader[ChainLoad]):
             return log if self.leadership.holds(term) else None
         longer = self._extend(log, ledger)
         if longer is None:
-            self.asker.ask("release", handle=handle)
+            self.asker.release(handle)
             return None
         self.crew.created(self.asker.name, ledger)
-        begin_adds(self.asker, handle, self.params)
+        self.begin_adds(handle)
         self._await_end_of_adds(term, ledger, handle)
         return longer if self._end(ledger, handle) else None
 
-    def _extend(self, log: _Log, ledger: int) -> _Log | None:
+    def _extend(self, log: Chain, ledger: int) -> Chain | None:
         """The log with one more ledger; None when another client wrote the list, or the result is unknown."""
         ledgers = (*log.ledgers, ledger)
-        reply = self.asker.ask(
-            "chain_extend", chain=self.params.log, ledgers=list(ledgers), version=log.version
-        )
-        if reply["ok"]:
-            return _Log(ledgers, int(reply["version"]))
+        extended = self.asker.chain_extend(self.params.log, ledgers, log.version)
+        if extended.ok:
+            return extended.model_copy(update={"ledgers": ledgers})
         self.crew.totals.add(deposed=1)
-        self.sayings.say(f"ledger {ledger} is not put into log {self.params.log}: {refused(reply)}")
+        self.sayings.say(f"ledger {ledger} is not put into log {self.params.log}: {extended.refusal}")
         return None
 
     def _await_end_of_adds(self, term: Term, ledger: int, handle: str) -> None:
         """Wait until the ledger is full, or broken (fencing ends a replaced leader), or the load ends."""
         while not self.crew.stop.is_set():
-            reply = self.asker.ask(
-                "await_acked", handle=handle, entries=self.params.entries_per_ledger, timeout_s=_LOOK_S
-            )
-            self.leadership.works(term, ledger, reply.get("acked", 0))
-            if not still_going(reply):
+            totals = self.asker.await_acked(handle, self.params.entries_per_ledger, _LOOK_S)
+            self.leadership.works(term, ledger, totals.acked)
+            if not totals.goes_on:
                 return
 
     def _end(self, ledger: int, handle: str) -> bool:
         """Count the adds and close the ledger; whether it is closed, so that the next may follow."""
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
-        reply = added
-        if "error" not in added:
-            reply = self.asker.ask("close", handle=handle)
-            if reply["ok"]:
+        refusal = added.refusal
+        if added.error is None:
+            closed = self.asker.close(handle)
+            if closed.ok:
                 self.crew.totals.add(closed=1)
                 return True
+            refusal = closed.refusal
         self.crew.totals.add(rolled=1)
-        self.sayings.say(f"ledger {ledger} broke: {refused(reply)}")
-        self.asker.ask("release", handle=handle)
+        self.sayings.say(f"ledger {ledger} broke: {refusal}")
+        self.asker.release(handle)
         return False
 
 
@@ -158,16 +146,16 @@ class _Reader:
         """One pass after the other until the load ends."""
         while not self._crew.stop.wait(self._params.read_every_s):
             try:
-                reply = self._asker.ask("chain_read", chain=self._params.log)
+                found = self._asker.chain_read(self._params.log)
             except LoadEndedError:
                 return
             except ClientError:
                 next_life(self._asker, self._sayings)
                 continue
-            if reply["ok"]:
-                self._crew.totals.add(passes=1, read=reply["entries"])
+            if found.ok:
+                self._crew.totals.add(passes=1, read=found.entries)
             else:
-                self._sayings.say(f"log {self._params.log} is not read to its end: {refused(reply)}")
+                self._sayings.say(f"log {self._params.log} is not read to its end: {found.refusal}")
 
 
 class _Chain(CrewLoad):

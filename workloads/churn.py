@@ -18,7 +18,7 @@ from plans.names import ClientName
 from protocol.errors import ClientError
 from protocol.wire import NO_LEDGER
 from workloads.append import AppendLoad, AppendWriter
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled, next_in
 from workloads.registry import register
 from workloads.rolling import RETRY_S, TOTALS, rolling_jobs
@@ -77,13 +77,13 @@ class _Deleter:
         return settled[: max(0, len(settled) - self._keep)]
 
     def _delete(self, doomed: Rolled) -> bool:
-        reply = self._asker.ask("delete", ledger=doomed.ledger)
-        gone = bool(reply["ok"]) or reply.get("code") == _NO_METADATA
+        deleted = self._asker.delete(doomed.ledger)
+        gone = deleted.ok or deleted.code == _NO_METADATA
         if gone:
             self._crew.totals.add(deleted=1)
             self._garbage.append(doomed.ledger)
         else:
-            self._sayings.say(f"ledger {doomed.ledger} is not deleted: {refused(reply)}")
+            self._sayings.say(f"ledger {doomed.ledger} is not deleted: {deleted.refusal}")
         return gone
 
     def _look(self) -> None:

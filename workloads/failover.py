@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from cluster.interface import Cluster
-from workloads.asking import Asker, refused
+from workloads.asking import Asker
 from workloads.crew import Crew, CrewLoad, Job
 from workloads.leadership import Leadership, Term
-from workloads.leading import Leader, LeadingLoad, append, begin_adds
+from workloads.leading import Leader, LeadingLoad
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, still_going, stop_adds
+from workloads.rolling import RETRY_S, count, create, stop_adds
 
 _LOOK_S = 0.5
 _TOTALS = (
@@ -74,18 +74,18 @@ class _Member(Leader[FailoverLoad]):
             return
         self.crew.created(self.asker.name, ledger)
         if not self.leadership.works(term, ledger, 0):
-            self.asker.ask("release", handle=handle)  # replaced before it had begun
+            self.asker.release(handle)  # replaced before it had begun
             return
-        begin_adds(self.asker, handle, self.params)
+        self.begin_adds(handle)
         in_office = self._await_end_of_adds(term, ledger, handle)
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
         if not in_office:
             self._go_on(ledger, handle)
-        elif "error" in added:
+        elif added.error is not None:
             self.crew.totals.add(rolled=1)
-            self.sayings.say(f"ledger {ledger} broke, rolls over: {refused(added)}")
-            self.asker.ask("release", handle=handle)
+            self.sayings.say(f"ledger {ledger} broke, rolls over: {added.refusal}")
+            self.asker.release(handle)
             self.recover(ledger)
         else:
             self._close(ledger, handle)
@@ -94,32 +94,34 @@ class _Member(Leader[FailoverLoad]):
         """Wait until the ledger is full or broken, or the load ends; whether this client still leads."""
         entries = self.params.entries_per_ledger
         while not self.crew.stop.is_set():
-            reply = self.asker.ask("await_acked", handle=handle, entries=entries, timeout_s=_LOOK_S)
-            if not self.leadership.works(term, ledger, reply.get("acked", 0)):
+            totals = self.asker.await_acked(handle, entries, _LOOK_S)
+            if not self.leadership.works(term, ledger, totals.acked):
                 return False
-            if not still_going(reply):
+            if not totals.goes_on:
                 return True
         return True
 
     def _go_on(self, ledger: int, handle: str) -> None:
         """Keep adding to the old handle, which has not been notified of the other writer."""
-        late = append(self.asker, handle, self.params.late_entries, self.params)
-        count(self.crew, late)
-        refusals = late.get("unknown", 0) + late.get("failed", 0) + late.get("outstanding", 0)
-        self.crew.totals.add(late_acked=late.get("acked", 0), late_refused=refusals)
-        self.sayings.say(
-            f"was replaced and goes on in ledger {ledger}: {late.get('acked', 0)} acknowledged, "
-            f"{refusals} not"
+        sizes = self.params
+        late = self.asker.append(
+            handle, sizes.late_entries, entry_bytes=sizes.entry_bytes, outstanding=sizes.outstanding
         )
-        self.asker.ask("release", handle=handle)
+        count(self.crew, late)
+        refusals = late.unknown + late.failed + late.outstanding
+        self.crew.totals.add(late_acked=late.acked, late_refused=refusals)
+        self.sayings.say(
+            f"was replaced and goes on in ledger {ledger}: {late.acked} acknowledged, {refusals} not"
+        )
+        self.asker.release(handle)
 
     def _close(self, ledger: int, handle: str) -> None:
-        reply = self.asker.ask("close", handle=handle)
-        if reply["ok"]:
+        closed = self.asker.close(handle)
+        if closed.ok:
             self.crew.totals.add(closed=1)
             return
-        self.sayings.say(f"ledger {ledger} is not closed: {refused(reply)}")
-        self.asker.ask("release", handle=handle)
+        self.sayings.say(f"ledger {ledger} is not closed: {closed.refusal}")
+        self.asker.release(handle)
 
 
 class _Failover(CrewLoad):

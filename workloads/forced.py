@@ -9,13 +9,13 @@ needs every bookie of the ensemble, so whatever breaks one bookie breaks the led
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
+from cluster.commands import Result
 from cluster.interface import Cluster
 from protocol.errors import UsageError
-from workloads.asking import Reply
 from workloads.crew import Crew, CrewLoad, Job, Rolled
 from workloads.registry import register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, rolling_jobs
@@ -34,7 +34,7 @@ class ForcedLoad(RollingLoad):
 class _Writer(RollingWriter[ForcedLoad]):
     """Adds entries and forces them, alternately."""
 
-    options: ClassVar[dict[str, Any]] = {"deferred": True}
+    deferred: ClassVar[bool] = True
 
     def fill(self, rolled: Rolled, handle: str) -> bool:
         """Fill a ledger; whether all adds were acknowledged and every force succeeded."""
@@ -50,33 +50,31 @@ class _Writer(RollingWriter[ForcedLoad]):
         return not left
 
     def _add(self, rolled: Rolled, handle: str, entries: int) -> bool:
-        pace = {} if self.params.rate_per_s is None else {"rate_per_s": self.params.rate_per_s}
-        reply = self.asker.ask(
-            "append",
-            handle=handle,
-            entries=entries,
+        added = self.asker.append(
+            handle,
+            entries,
             entry_bytes=self.params.entry_bytes,
             outstanding=self.params.outstanding,
-            **pace,
+            rate_per_s=self.params.rate_per_s,
         )
-        count(self.crew, reply)
-        return self._goes_on(rolled, reply)
+        count(self.crew, added)
+        return self._goes_on(rolled, added)
 
     def _force(self, rolled: Rolled, handle: str, entries: int) -> bool:
-        reply = self.asker.ask("force", handle=handle)
-        if reply["ok"]:
+        forced = self.asker.force(handle)
+        if forced.ok:
             self.crew.totals.add(forces=1, forced=entries)
-        return self._goes_on(rolled, reply)
+        return self._goes_on(rolled, forced)
 
-    def _goes_on(self, rolled: Rolled, reply: Reply) -> bool:
-        if reply.get("code") == _ILLEGAL_OPERATION:
+    def _goes_on(self, rolled: Rolled, result: Result) -> bool:
+        if result.code == _ILLEGAL_OPERATION:
             raise UsageError(
                 "load `forced`: DEFERRED_SYNC was refused (IllegalOp); protocol V2 does not know it",
                 remedy="take `useV2WireProtocol` out of the plan's client_conf",
             )
-        if not reply["ok"]:
-            self.broke(rolled, reply)
-        return bool(reply["ok"])
+        if not result.ok:
+            self.broke(rolled, result)
+        return result.ok
 
 
 class _Forced(CrewLoad):

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew
 from workloads.leadership import Leadership, Term
 from workloads.rolling import RETRY_S, named_once
@@ -76,29 +76,22 @@ class Leader(ABC, Generic[LeadT]):
     def recover(self, ledger: int) -> bool:
         """Open a ledger with recovery; False, after a pause, when that fails now."""
         handle = self.crew.new_handle(self.asker.name)
-        reply = self.asker.ask("open", handle=handle, ledger=ledger, recovery=True)
-        if not reply["ok"]:
-            self.sayings.say(f"ledger {ledger} is not recovered yet: {refused(reply)}")
+        opened = self.asker.open(handle, ledger, recovery=True)
+        if not opened.ok:
+            self.sayings.say(f"ledger {ledger} is not recovered yet: {opened.refusal}")
             self.crew.stop.wait(RETRY_S)
             return False
         self.crew.totals.add(recovered=1)
-        self.asker.ask("release", handle=handle)
+        self.asker.release(handle)
         return True
 
-
-def append(asker: Asker, handle: str, entries: int, params: LeadingLoad, **more: float) -> Reply:
-    """Add ``entries`` entries and wait for their results."""
-    return asker.ask(
-        "append",
-        handle=handle,
-        entries=entries,
-        entry_bytes=params.entry_bytes,
-        outstanding=params.outstanding,
-        **more,
-    )
-
-
-def begin_adds(asker: Asker, handle: str, params: LeadingLoad) -> None:
-    """Begin to fill a ledger, at the load's pace."""
-    pace = {} if params.rate_per_s is None else {"rate_per_s": params.rate_per_s}
-    append(asker, handle, params.entries_per_ledger, params, background=True, **pace)
+    def begin_adds(self, handle: str) -> None:
+        """Begin to fill a ledger, at the load's pace."""
+        self.asker.append(
+            handle,
+            self.params.entries_per_ledger,
+            entry_bytes=self.params.entry_bytes,
+            outstanding=self.params.outstanding,
+            rate_per_s=self.params.rate_per_s,
+            background=True,
+        )

@@ -16,7 +16,7 @@ from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, CrewLoad, Job
 from workloads.registry import register
 from workloads.rolling import RETRY_S, count, create, named_once
@@ -87,19 +87,13 @@ class _Maker:
             return False
         self._crew.created(self._asker.name, ledger)
         entries = self._params.entries_per_ledger
-        added = self._asker.ask(
-            "append",
-            handle=handle,
-            entries=entries,
-            entry_bytes=self._params.entry_bytes,
-            outstanding=entries,
-        )
+        added = self._asker.append(handle, entries, entry_bytes=self._params.entry_bytes, outstanding=entries)
         count(self._crew, added)
-        whole = bool(added.get("acked") == entries)
+        whole = added.acked == entries
         if whole:
             self._crew.totals.add(filled=1)
         else:
-            self._sayings.say(f"ledger {ledger} is not filled: {refused(added)}")
+            self._sayings.say(f"ledger {ledger} is not filled: {added.refusal}")
         return whole
 
 

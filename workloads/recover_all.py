@@ -14,7 +14,7 @@ from cluster.interface import Cluster
 from plans.names import ClientName, Params
 from protocol.errors import ClientError
 from protocol.metadata import LedgerState
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled, next_in
 from workloads.registry import register
 from workloads.rolling import named_once
@@ -59,13 +59,13 @@ class _Recoverer:
             self._crew.totals.add(closed_already=1)
             return
         handle = self._crew.new_handle(self._asker.name)
-        reply = self._asker.ask("open", handle=handle, ledger=ledger, recovery=True)
-        if reply["ok"]:
+        opened = self._asker.open(handle, ledger, recovery=True)
+        if opened.ok:
             self._crew.totals.add(recovered=1)
-            self._asker.ask("release", handle=handle)
+            self._asker.release(handle)
         else:
             self._crew.totals.add(refused=1)
-            self._sayings.say(f"a ledger is not recovered: {refused(reply)}")
+            self._sayings.say(f"a ledger is not recovered: {opened.refusal}")
 
 
 class _RecoverAll(CrewLoad):

@@ -17,11 +17,11 @@ from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.contests import Contest, Contests
 from workloads.crew import Crew, CrewLoad, Job
 from workloads.registry import register
-from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, still_going, stop_adds
+from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, stop_adds
 
 _WITHOUT_END = 2**62
 _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
@@ -75,14 +75,14 @@ class _Recoverer:
 
     def _recover(self, contest: Contest) -> bool:
         handle = self._crew.new_handle(self._asker.name)
-        reply = self._asker.ask("open", handle=handle, ledger=contest.ledger, recovery=True)
-        if not reply["ok"]:
+        opened = self._asker.open(handle, contest.ledger, recovery=True)
+        if opened.last_entry is None:
             self._crew.totals.add(refused=1)
-            self._sayings.say(f"ledger {contest.ledger} is not recovered yet: {refused(reply)}")
+            self._sayings.say(f"ledger {contest.ledger} is not recovered yet: {opened.refusal}")
             return False
         self._crew.totals.add(recovered=1)
-        self._contests.ended(contest, self._asker.name, int(reply["last_entry"]))
-        self._asker.ask("release", handle=handle)
+        self._contests.ended(contest, self._asker.name, opened.last_entry)
+        self._asker.release(handle)
         return True
 
 
@@ -124,7 +124,7 @@ class _Writer:
             self._await(handle, taken_at)
             contest = self._contests.begin(ledger)
             self._await(handle, _WITHOUT_END, contest.over.is_set)
-            self._asker.ask("await_acked", handle=handle, entries=_WITHOUT_END, timeout_s=LOOK_S)
+            self._asker.await_acked(handle, _WITHOUT_END, LOOK_S)
             self._end(ledger, handle)
         finally:
             if contest is None:  # the writer died first: its ledger is recovered all the same
@@ -132,30 +132,28 @@ class _Writer:
 
     def _begin_adds(self, handle: str) -> None:
         """Add without a limit: only a fence or the end of the load stops the adds."""
-        pace = {} if self._params.rate_per_s is None else {"rate_per_s": self._params.rate_per_s}
-        self._asker.ask(
-            "append",
-            handle=handle,
+        self._asker.append(
+            handle,
+            None,
             entry_bytes=self._params.entry_bytes,
             outstanding=self._params.outstanding,
+            rate_per_s=self._params.rate_per_s,
             background=True,
-            **pace,
         )
 
     def _await(self, handle: str, entries: int, enough: Callable[[], bool] = lambda: False) -> None:
         """Wait until ``entries`` adds are acknowledged, the ledger broke, the load ends or ``enough()``."""
         while not self._crew.stop.is_set() and not enough():
-            reply = self._asker.ask("await_acked", handle=handle, entries=entries, timeout_s=LOOK_S)
-            if not still_going(reply):
+            if not self._asker.await_acked(handle, entries, LOOK_S).goes_on:
                 return
 
     def _end(self, ledger: int, handle: str) -> None:
         added = stop_adds(self._asker, handle)
         count(self._crew, added)
-        if "error" in added:
+        if added.error is not None:
             self._crew.totals.add(rolled=1)
-            self._sayings.say(f"ledger {ledger} broke, rolls over: {refused(added)}")
-        self._asker.ask("release", handle=handle)
+            self._sayings.say(f"ledger {ledger} broke, rolls over: {added.refusal}")
+        self._asker.release(handle)
 
 
 class _Recovery(CrewLoad):

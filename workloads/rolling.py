@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from random import Random
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pydantic import Field, field_validator
 
+from cluster.commands import Result, Totals
 from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Reply, Sayings, next_life, refused
+from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.tailing import Tailer
 
@@ -69,14 +70,14 @@ class _Heir:
         done = False
         try:
             handle = self.crew.new_handle(self.asker.name)
-            reply = self.asker.ask("open", handle=handle, ledger=rolled.ledger, recovery=True)
-            done = bool(reply["ok"])
+            opened = self.asker.open(handle, rolled.ledger, recovery=True)
+            done = opened.ok
             if done:
                 self.crew.totals.add(recovered=1)
                 rolled.settled.set()
-                self.asker.ask("release", handle=handle)
+                self.asker.release(handle)
             else:
-                self.sayings.say(f"ledger {rolled.ledger} is not recovered yet: {refused(reply)}")
+                self.sayings.say(f"ledger {rolled.ledger} is not recovered yet: {opened.refusal}")
         finally:
             if not done:
                 self._inbox.put(rolled)
@@ -103,9 +104,9 @@ LoadT = TypeVar("LoadT", bound=RollingLoad)
 
 
 class RollingWriter(_Heir, ABC, Generic[LoadT]):
-    """A client that fills ledger after ledger; a load defines ``fill``, and the ``options`` of create."""
+    """A client that fills ledger after ledger; a load defines ``fill``, and whether adds are deferred."""
 
-    options: ClassVar[Mapping[str, Any]] = {}
+    deferred: ClassVar[bool | None] = None
 
     def __init__(self, crew: Crew, asker: Asker, inbox: Inbox, params: LoadT, random: Random) -> None:
         super().__init__(crew, asker, inbox)
@@ -132,7 +133,7 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
     def _write_ledger(self) -> None:
         closes = self._random.random() < self.params.close_fraction
         handle = self.crew.new_handle(self.asker.name)
-        ledger = create(self.asker, self.sayings, handle, self.params, **self.options)
+        ledger = create(self.asker, self.sayings, handle, self.params, deferred=self.deferred)
         if ledger is None:
             self.crew.stop.wait(RETRY_S)
             return
@@ -146,80 +147,66 @@ class RollingWriter(_Heir, ABC, Generic[LoadT]):
 
     def append_in_background(self, handle: str, entries: int, rate_per_s: float | None) -> bool:
         """Begin to add; whether the client accepted the command."""
-        pace = {} if rate_per_s is None else {"rate_per_s": rate_per_s}
-        reply = self.asker.ask(
-            "append",
-            handle=handle,
-            entries=entries,
+        return self.asker.append(
+            handle,
+            entries,
             entry_bytes=self.params.entry_bytes,
             outstanding=self.params.outstanding,
+            rate_per_s=rate_per_s,
             background=True,
-            **pace,
-        )
-        return bool(reply["ok"])
+        ).ok
 
-    def stop_and_count(self, rolled: Rolled, handle: str) -> Reply:
+    def stop_and_count(self, rolled: Rolled, handle: str) -> Totals:
         """End the adds of a handle and wait for adds in flight; their results."""
         added = stop_adds(self.asker, handle)
         count(self.crew, added)
-        if "error" in added:
+        if added.error is not None:
             self.broke(rolled, added)
         return added
 
-    def broke(self, rolled: Rolled, reply: Reply) -> None:
+    def broke(self, rolled: Rolled, result: Result) -> None:
         """Report and count a ledger that accepts no more adds."""
         self.crew.totals.add(rolled=1)
-        self.sayings.say(f"ledger {rolled.ledger} broke, rolls over: {refused(reply)}")
+        self.sayings.say(f"ledger {rolled.ledger} broke, rolls over: {result.refusal}")
 
     def _end(self, rolled: Rolled, handle: str, *, close: bool) -> None:
         if close:
-            reply = self.asker.ask("close", handle=handle)
-            if reply["ok"]:
+            closed = self.asker.close(handle)
+            if closed.ok:
                 self.crew.totals.add(closed=1)
                 rolled.settled.set()
                 return
-            self.sayings.say(f"ledger {rolled.ledger} is not closed: {refused(reply)}")
-        self.asker.ask("release", handle=handle)
+            self.sayings.say(f"ledger {rolled.ledger} is not closed: {closed.refusal}")
+        self.asker.release(handle)
 
 
-def create(asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, **options: Any) -> int | None:
+def create(
+    asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, *, deferred: bool | None = None
+) -> int | None:
     """A new ledger of that shape under the handle's name, or None when it cannot be created now."""
-    reply = asker.ask(
-        "create",
-        handle=handle,
-        ensemble=shape.ensemble,
-        write_quorum=shape.write_quorum,
-        ack_quorum=shape.ack_quorum,
-        **options,
-    )
-    if not reply["ok"]:
-        sayings.say(f"no ledger can be created: {refused(reply)}")
+    created = asker.create(handle, shape, deferred=deferred)
+    if not created.ok:
+        sayings.say(f"no ledger can be created: {created.refusal}")
         return None
-    return int(reply["ledger"])
+    return created.ledger
 
 
-def stop_adds(asker: Asker, handle: str) -> Reply:
+def stop_adds(asker: Asker, handle: str) -> Totals:
     """End the adds of a handle and wait for adds in flight; the results of all adds of the handle.
 
     The client reports the last add's result only on request, so this requests it.
     """
-    reply = asker.ask("stop", handle=handle, timeout_s=_A_MOMENT_S)
+    added = asker.stop(handle, _A_MOMENT_S)
     deadline_s = time.monotonic() + _END_S
-    while reply.get("outstanding", 0) and time.monotonic() < deadline_s:
+    while added.outstanding and time.monotonic() < deadline_s:
         time.sleep(_A_MOMENT_S)
-        reply = asker.ask("status", handle=handle)
-    return reply
+        added = asker.status(handle)
+    return added
 
 
-def count(crew: Crew, added: Reply) -> None:
-    """Add a reply's results of adds to the totals; adds still in flight are unknown."""
-    unknown = added.get("unknown", 0) + added.get("outstanding", 0)
-    crew.totals.add(acked=added.get("acked", 0), unknown=unknown, failed=added.get("failed", 0))
-
-
-def still_going(reply: Reply) -> bool:
-    """Whether ``await_acked`` only timed out; BookKeeper's own timeout has a code."""
-    return reply.get("error") == "Timeout" and reply.get("code") is None
+def count(crew: Crew, added: Totals) -> None:
+    """Add the results of adds to the totals; adds still in flight are unknown."""
+    crew.totals.add(acked=added.acked, unknown=added.unknown + added.outstanding, failed=added.failed)
 
 
 def rolling_jobs(

@@ -18,7 +18,7 @@ from protocol.errors import ServerError
 from workloads.asking import Asker
 from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled
 from workloads.registry import register
-from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs, still_going
+from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
 class StripedLoad(RollingLoad):
@@ -62,13 +62,13 @@ class _Writer(RollingWriter[StripedLoad]):
             self._await_changes(rolled, handle)
         added = self.stop_and_count(rolled, handle)
         self.crew.totals.add(changes=self._changes(rolled))
-        return "error" not in added
+        return added.error is None
 
     def _await_changes(self, rolled: Rolled, handle: str) -> None:
         entries = self.params.entries_per_ledger
         while not self.crew.stop.is_set():
-            reply = self.asker.ask("await_acked", handle=handle, entries=entries, timeout_s=LOOK_S)
-            if not still_going(reply) or self._changes(rolled) >= self.params.changes_per_ledger:
+            totals = self.asker.await_acked(handle, entries, LOOK_S)
+            if not totals.goes_on or self._changes(rolled) >= self.params.changes_per_ledger:
                 return
 
     def _changes(self, rolled: Rolled) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from cluster.commands import Result
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, refused
+from workloads.asking import Asker, LoadEndedError, Sayings
 from workloads.crew import Crew, Inbox, Rolled, next_in
 
 _LOOK_S = 0.2
@@ -52,15 +53,14 @@ class Tailer:
 
     def _begin(self, rolled: Rolled) -> None:
         handle = self._crew.new_handle(self._asker.name)
-        reply = self._asker.ask("open", handle=handle, ledger=rolled.ledger, recovery=False)
-        if reply["ok"]:
-            reply = self._asker.ask("tail", handle=handle, background=True)
+        result: Result = self._asker.open(handle, rolled.ledger, recovery=False)
+        if result.ok:
+            result = self._asker.tail(handle, background=True)
             self._tails[handle] = rolled
-        if not reply["ok"]:
-            self._sayings.say(f"ledger {rolled.ledger} cannot be followed: {refused(reply)}")
+        if not result.ok:
+            self._sayings.say(f"ledger {rolled.ledger} cannot be followed: {result.refusal}")
 
     def _end(self, handle: str) -> None:
         self._tails.pop(handle)
-        reply = self._asker.ask("stop", handle=handle, timeout_s=_END_S)
-        self._crew.totals.add(read=reply.get("read", 0))
-        self._asker.ask("release", handle=handle)
+        self._crew.totals.add(read=self._asker.stop(handle, _END_S).read)
+        self._asker.release(handle)

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from cluster.commands import within
 from cluster.interface import Client
 from cluster.local import archives
 from cluster.servers.cluster import RunningCluster
 from cluster.servers.programs import CLIENT, SERVERS
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
+from plans.shapes import LedgerShape
 from protocol.errors import FencepostError
 from protocol.java import write_base_archive
 from protocol.modes import MODES
@@ -76,8 +78,8 @@ def _train(version: str, roles: frozenset[str], scratch: Path, opened: Opened) -
 
 def _exercise(client: Client) -> None:
     """A little of everything that a client does often."""
-    quorums = {"ensemble": 1, "write_quorum": 1, "ack_quorum": 1}
-    client.call("create", timeout_s=120, handle="h", **quorums)
-    client.call("append", timeout_s=120, handle="h", entries=100, entry_bytes=1024, outstanding=10)
-    client.call("read", timeout_s=120, handle="h", first=0, last=99)
-    client.call("close", timeout_s=120, handle="h")
+    commands = within(client, 120)
+    commands.create("h", LedgerShape(ensemble=1, write_quorum=1, ack_quorum=1))
+    commands.append("h", 100, entry_bytes=1024, outstanding=10)
+    commands.read("h", 0, 99)
+    commands.close("h")

@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from plans.conditions import Condition, Elapsed
 from plans.models import Plan, Step, Together
 from plans.steps import Load
-from plans.tree import dump
 
 Tree = dict[str, Any]
 
@@ -42,8 +42,8 @@ def _step(step: Step) -> Tree:
 def _params(params: BaseModel) -> Tree:
     if isinstance(params, Load):
         return {**_lean(params, "params"), **_lean(params.params)}
-    if "condition" in type(params).model_fields:
-        return {"condition": dump(params)["condition"], **_lean(params, "condition")}
+    if isinstance(params, Condition | Elapsed):
+        return {"condition": params.condition, **_lean(params, "condition")}
     return _lean(params)
 
 

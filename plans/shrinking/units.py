@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from plans.steps import CHOSEN, STEPS
 from plans.walk import MODIFIERS
-from protocol.faults import effects_of
+from protocol.faults import EFFECTS, effects_of
 
 Tree = dict[str, Any]
 Place = tuple[int, ...]
@@ -76,7 +75,7 @@ def _sort(step: Tree, key: str) -> str:
     if first in (LOADS, LEDGERS):
         return first
     name = name_of(step)
-    return OTHERS if name in STEPS or name in CHOSEN else FAULTS
+    return FAULTS if name in EFFECTS else OTHERS
 
 
 def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
@@ -87,7 +86,7 @@ def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
         return f"load {params.get('as')}"
     if "load" in params:
         return f"load {params['load']}"
-    if "ledger" in params and (name in STEPS or name in CHOSEN):
+    if "ledger" in params and name not in EFFECTS:
         return f"ledger {params['ledger']}"
     if name in ("start", "resume"):
         return open_faults.pop(f"down {params['target']}", own)
@@ -95,7 +94,7 @@ def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
         return open_faults.pop(f"{params.get('kind')} {params.get('target')}", own)
     if name == "release":
         return open_faults.get(f"named {params.get('fault')}", own)
-    if name not in STEPS and name not in CHOSEN:
+    if name in EFFECTS:
         open_faults.update(dict.fromkeys(_ended_by(name, params), own))
     return own
 

@@ -34,13 +34,17 @@ def _inherited(node: ast.ClassDef, known: Mapping[str, ast.ClassDef]) -> set[str
 
 
 def _declaration(node: Definition) -> bool:
-    """Whether the body is ``...``, or the function only fills a contract documented elsewhere."""
+    """Whether the body is ``...``, or the function only fills a contract documented elsewhere.
+
+    The model of a step or a condition, above its function, is such a contract.
+    """
     if isinstance(node, ast.ClassDef):
         return False
     only = node.body[0] if len(node.body) == 1 else None
     ellipsis = isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant) and only.value.value is ...
-    decorators = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in node.decorator_list}
-    return ellipsis or bool(decorators & {"override", "overload", "setter"})
+    named = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    decorators = {d.id if isinstance(d, ast.Name) else getattr(d, "attr", "") for d in named}
+    return ellipsis or bool(decorators & {"override", "overload", "setter", "step", "condition", "beginning"})
 
 
 def test_every_module_says_what_it_is_for(root: Path, files: list[Path]) -> None:

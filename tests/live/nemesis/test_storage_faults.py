@@ -14,11 +14,10 @@ import pytest
 
 from cluster.interface import ProcessState
 from cluster.waiting import wait_until
-from harness.acts.booting import refused, said
-from harness.acts.faults import roll
+from harness.conditions.servers import Refused, Said, refused, said
+from harness.steps.faults import Roll, roll
 from nemesis.active import Active
-from plans.conditions import Refused, Said
-from plans.steps import Roll, Start
+from plans.steps import Start
 from tests.live.nemesis.lone import ENTRIES, Lone, lone_bookie
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof
 

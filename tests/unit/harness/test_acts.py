@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from cluster.commands import Commands
 from evidence.codes import Outcome
-from harness.acts.clients import read
-from harness.perform import ACTS
-from plans.steps import STEPS
+from harness.steps.clients import Read, read
+from harness.steps.registry import STEPS, Done, step
+from harness.vocabulary import words
+from nemesis.registry import FAULTS
+from plans.conditions import Condition, Elapsed
+from plans.names import Params, name_of
+from plans.reading import Recorded
 
 
-def test_every_step_has_an_act() -> None:
-    assert set(STEPS) - set(ACTS) == set()
+def test_every_step_can_run() -> None:
+    assert set(words().single) - set(STEPS) - set(FAULTS) == set()
+    assert "load" in STEPS
+
+
+def test_a_condition_has_the_name_under_which_it_is_registered() -> None:
+    for name, model in words().conditions.items():
+        assert name == name_of(model)
+        assert issubclass(model, Condition | Elapsed)
+
+
+def test_a_name_stands_for_one_step() -> None:
+    class Create(Params):
+        pass
+
+    with pytest.raises(ValueError, match="step 'create' is registered twice"):
+        step(Create)(lambda stage, params: Done("made"))
+
+
+def test_a_step_that_was_read_without_its_model_cannot_run() -> None:
+    with pytest.raises(TypeError, match="create is given Recorded"):
+        STEPS["create"].run(cast("Any", None), Recorded())
 
 
 REFUSED = {"ok": False, "outcome": "unknown", "error": "ReadException", "code": -1}
@@ -32,8 +57,11 @@ def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
     lac: dict[str, Any], outcome: Outcome, said: str
 ) -> None:
     replies = {"lac": lac, "read": {"ok": True, "entries": 5}}
+    asked: Any = SimpleNamespace(name="reader", submit=lambda do, **_: replies[do])
     ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
-    stage: Any = SimpleNamespace(ledgers=ledgers, call=lambda client, do, **_: replies[do])
-    done = read(stage, SimpleNamespace(client="reader", ledger="main", first=0, last=None))
+    stage: Any = SimpleNamespace(
+        ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
+    )
+    done = read(stage, Read(client="reader", ledger="main"))
     assert done.outcome is outcome
     assert said in done.text

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
-from harness.acts.booting import refused, said
+from harness.conditions.servers import refused, said
 from harness.stage import BootLogs
 from protocol.errors import ContradictedError, NotReadyError
 

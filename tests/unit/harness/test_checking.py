@@ -9,8 +9,8 @@ import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
 from evidence.collect.logs import LogEvent
-from harness.acts.faults import start
-from harness.conditions import repairing
+from harness.conditions.answers import repairing
+from harness.steps.faults import start
 from nemesis.active import Active
 from nemesis.registry import FAULTS
 from plans.steps import Start

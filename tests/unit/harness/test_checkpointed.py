@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from harness.acts.checkpoints import checkpointed
+from harness.conditions.storage import Checkpointed, checkpointed
 
-STEP = SimpleNamespace(target="b2")
+STEP = Checkpointed(target="b2")
 
 
 class Marking:
@@ -26,8 +26,8 @@ class Marking:
 def looks(*times_ns: int) -> list[bool]:
     bookie = Marking(*times_ns)
     stage: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
-    condition = checkpointed(stage, STEP)
-    return [condition(stage, STEP)[0] for _ in times_ns[1:]]
+    look = checkpointed(stage, STEP)
+    return [look()[0] for _ in times_ns[1:]]
 
 
 def test_a_mark_that_stays_is_no_checkpoint() -> None:

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from evidence.journal import FENCE, KEY, MAGIC
-from harness.acts.journals import fence_journaled
+from harness.conditions.storage import FenceJournaled, fence_journaled
 
-STEP = SimpleNamespace(target="b2", ledger="main")
+STEP = FenceJournaled(target="b2", ledger="main")
 MAIN = 7
 
 

@@ -12,11 +12,16 @@ import pytest
 from cluster.interface import Exit, ProcessState
 from cluster.operating import Administered
 from evidence.codes import Outcome
-from harness.acts.admin import admin
-from harness.acts.repair import marked, replicas_counted, replicated
+from harness.conditions.repair import (
+    Marked,
+    ReplicasCounted,
+    Replicated,
+    marked,
+    replicas_counted,
+    replicated,
+)
 from harness.stage import BootLogs
-from plans.conditions import Marked, ReplicasCounted, Replicated
-from plans.steps import Admin
+from harness.steps.admin import Admin, admin
 from protocol.errors import ContradictedError, UsageError
 from protocol.shell import ShellCommand
 
@@ -96,34 +101,33 @@ def stage(cluster: Operated, tmp_path: Path) -> Any:
 
 def test_all_is_replicated_after_an_audit_that_began_since(stage: Any, cluster: Operated) -> None:
     cluster.audit()
-    look, step = replicated(stage, Replicated()), Replicated()
-    assert look(stage, step)[0] is False, "that audit was before"
+    look = replicated(stage, Replicated())
+    assert look()[0] is False, "that audit was before"
     cluster.audit(ended=False)
-    assert look(stage, step)[0] is False, "it goes on"
+    assert look()[0] is False, "it goes on"
     cluster.audit(began=False)
-    assert look(stage, step)[0] is True
+    assert look()[0] is True
 
 
 def test_an_audit_of_bookies_does_not_pass_for_one_of_ledgers(stage: Any, cluster: Operated) -> None:
-    step = Replicated(audit="ledgers")
-    look = replicated(stage, step)
-    look(stage, step)
+    look = replicated(stage, Replicated(audit="ledgers"))
+    look()
     cluster.audit()
-    assert look(stage, step) == (
+    assert look() == (
         False,
         "no audit of ledgers has ended that began since; the auditor is ar1",
     )
     cluster.audit(what="checkAllLedgers")
-    assert look(stage, step)[0] is True
+    assert look()[0] is True
 
 
 def test_an_auditor_that_has_ended_is_told(
     stage: Any, cluster: Operated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look, step = replicated(stage, Replicated()), Replicated()
+    look = replicated(stage, Replicated())
     cluster.autorecovery["ar1"] = SimpleNamespace(boot=1, state=DOWN)
     monkeypatch.setattr(cluster, "auditor", lambda: None)
-    assert look(stage, step) == (
+    assert look() == (
         False,
         "no audit of bookies has ended that began since; no auditor is elected; ended: ['ar1']",
     )
@@ -133,30 +137,30 @@ def test_an_auditor_that_has_ended_is_told(
 def test_nothing_is_replicated_while_a_ledger_is_marked_or_under_repair(
     stage: Any, cluster: Operated, what: str
 ) -> None:
-    look, step = replicated(stage, Replicated()), Replicated()
-    look(stage, step)
+    look = replicated(stage, Replicated())
+    look()
     cluster.audit()
     getattr(cluster, what).append(7)
-    assert look(stage, step)[0] is False
+    assert look()[0] is False
     getattr(cluster, what).clear()
-    assert look(stage, step)[0] is True
+    assert look()[0] is True
 
 
 def test_an_audit_counts_from_when_just_the_running_bookies_are_registered(
     stage: Any, cluster: Operated
 ) -> None:
-    look, step = replicated(stage, Replicated()), Replicated()
-    look(stage, step)
+    look = replicated(stage, Replicated())
+    look()
     cluster.bookies["b1"].state = DOWN
-    assert look(stage, step) == (
+    assert look() == (
         False,
         "registered though not running: ['b1']; running and not registered: []",
     )
     cluster.audit()  # It may have taken b1 for alive.
     cluster.present.remove("b1")
-    assert look(stage, step)[0] is False
+    assert look()[0] is False
     cluster.audit()
-    assert look(stage, step)[0] is True
+    assert look()[0] is True
 
 
 def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_since(
@@ -165,12 +169,12 @@ def test_what_is_counted_is_what_the_last_check_of_replicas_told_that_began_sinc
     step = ReplicasCounted(no_copy=1, below_write_quorum=2)
     cluster.count_replicas(1, 0, 2)
     look = replicas_counted(stage, step)
-    assert look(stage, step) == (False, "no check of replicas has ended that began since; the auditor is ar1")
+    assert look() == (False, "no check of replicas has ended that began since; the auditor is ar1")
     cluster.count_replicas(1, 0, 2)
     told = "ledgers counted: no_copy 1, below_ack_quorum 0, below_write_quorum 2"
-    assert look(stage, step) == (True, told)
+    assert look() == (True, told)
     cluster.count_replicas(0, 0, 0)
-    assert look(stage, step)[0] is False
+    assert look()[0] is False
 
 
 def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_plan(
@@ -180,10 +184,10 @@ def test_five_checks_of_replicas_that_count_alike_and_otherwise_contradict_the_p
     look = replicas_counted(stage, step)
     for counted in ((0, 1, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1), (1, 0, 1)):
         cluster.count_replicas(*counted)
-        assert look(stage, step)[0] is False
+        assert look()[0] is False
     cluster.count_replicas(1, 0, 1)
     with pytest.raises(ContradictedError, match="below_write_quorum 1 by each of 5 checks"):
-        look(stage, step)
+        look()
 
 
 def test_without_autorecovery_the_plan_is_wrong(stage: Any, cluster: Operated) -> None:

@@ -16,7 +16,6 @@ from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness import finals
 from harness import perform as performing
-from harness.acts.registry import Done
 from harness.decisions import decided_otherwise
 from harness.finals import heal_everything, observe
 from harness.judging import went_otherwise
@@ -24,13 +23,14 @@ from harness.narrator import Narrator
 from harness.otherwise import of_servers
 from harness.perform import carry_out
 from harness.stage import Ledgers, Load, Stage
+from harness.steps.clients import Append
+from harness.steps.registry import Done, Step
 from nemesis.active import Active
 from plans.comparison import Comparison
 from plans.load import load_tree
 from plans.models import StepSpec, Together
 from plans.names import Params
 from plans.resolve import resolve
-from plans.steps import Append
 from protocol.errors import (
     ClientError,
     ContradictedError,
@@ -86,7 +86,8 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def played(stage: Stage, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
-    monkeypatch.setattr(performing, "ACTS", acts)
+    known = {name: Step(Params, act) for name, act in acts.items()}
+    monkeypatch.setattr(performing, "STEPS", known)
     object.__setattr__(stage.plan.plan, "steps", steps)
     carry_out(stage)
 
@@ -218,7 +219,7 @@ def test_what_cannot_be_observed_leaves_out_nothing_else(
         raise NotReadyError("no reply to 'final'")
 
     passes = iter((1, 2))
-    monkeypatch.setattr(finals, "census", lambda on: f"census {next(passes)}")
+    monkeypatch.setattr(finals, "take_census", lambda on: f"census {next(passes)}")
     monkeypatch.setattr(finals, "_final_reads", no_reply)
     assert observe(stage) == {}
     assert (list(passes), stage.otherwise) == ([], ["no reply to 'final'"])

@@ -9,15 +9,16 @@ import pytest
 
 from evidence.codes import Outcome
 from harness import perform as performing
-from harness.acts.registry import Done
-from harness.conditions import CONDITIONS, StepsOverError, wait_for
+from harness.conditions.registry import CONDITIONS, Kind
 from harness.perform import perform
 from harness.stage import Stage
+from harness.steps.clients import Recover
+from harness.steps.registry import Done, Step
+from harness.steps.waiting import StepsOverError
 from plans.conditions import Quiet
 from plans.executed import begins
 from plans.models import StepSpec, Together
 from plans.names import Params
-from plans.steps import Recover
 from protocol.errors import NotReadyError
 
 
@@ -28,8 +29,9 @@ def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def silent(stage: Stage, params: Any) -> Done:  # an act's arguments
         raise NotReadyError("no reply to 'opener open' within 20 s")
 
-    nothing = {name: lambda stage, params: Done("done") for name in ("create", "kill", "start", "heal")}
-    monkeypatch.setattr(performing, "ACTS", {**nothing, "recover": silent})
+    nothing = Step(Params, lambda stage, params: Done("done"))
+    known = dict.fromkeys(("create", "kill", "start", "heal"), nothing)
+    monkeypatch.setattr(performing, "STEPS", {**known, "recover": Step(Recover, silent)})
     return []
 
 
@@ -76,8 +78,8 @@ def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
 def test_a_cluster_that_is_not_quiet_ends_the_steps_or_the_run(
     records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, otherwise: Any, kind: type[NotReadyError]
 ) -> None:
-    monkeypatch.setattr(performing, "ACTS", {"wait_for": wait_for})
-    monkeypatch.setitem(CONDITIONS, "quiet", lambda stage, step: (False, "b1 is checking its entries"))
+    busy = Kind(Quiet, lambda stage, wanted: lambda: (False, "b1 is checking its entries"))
+    monkeypatch.setitem(CONDITIONS, "quiet", busy)
     waiting = StepSpec(name="wait_for", params=Quiet(timeout_s=0.01, otherwise=otherwise))
     with pytest.raises(NotReadyError, match="b1 is checking") as raised:
         perform((waiting, spec("kill")), stage(records))

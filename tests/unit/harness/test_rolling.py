@@ -9,9 +9,8 @@ import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
 from evidence.collect.logs import LogEvent
-from harness.acts.faults import roll
+from harness.steps.faults import Roll, roll
 from nemesis.active import Active
-from plans.steps import Roll
 from protocol.errors import FaultError, NotReadyError
 from tests.unit.nemesis.fake_cluster import FakeCluster
 

@@ -14,7 +14,7 @@ import pytest
 from cluster.interface import ProcessState, Way
 from nemesis.active import Active
 from nemesis.registry import FAULTS
-from plans.steps import STEPS
+from plans.steps import Start
 from protocol.errors import UsageError
 
 Lines = list[dict[str, Any]]
@@ -25,7 +25,7 @@ def inject(active: Active, name: str, **params: Any) -> Any:
 
 
 def start(active: Active, **params: Any) -> Any:
-    return active.start(STEPS["start"](**params))
+    return active.start(Start(**params))
 
 
 def phases(lines: Sequence[dict[str, Any]], fault: int = 1) -> list[str]:

@@ -1,8 +1,9 @@
-"""Faults, a workload and a small plan to try the loader on, independent of the real registries."""
+"""Faults, a workload and a small plan to try the loader on, independent of the registries of both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, Literal
@@ -10,10 +11,11 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field, model_validator
 
+from harness.vocabulary import words as every
 from plans.load import load
 from plans.models import Plan
 from plans.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
-from plans.steps import vocabulary
+from plans.steps import Vocabulary
 from protocol.errors import PlanError
 
 
@@ -56,8 +58,8 @@ steps:
 
 
 @pytest.fixture(scope="session")
-def words() -> dict[str, Any]:
-    return vocabulary(FAULTS)
+def words() -> Vocabulary:
+    return replace(every(), faults=FAULTS)
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +74,7 @@ def head() -> str:
 
 
 @pytest.fixture
-def load_text(tmp_path: Path, words: dict[str, Any]) -> Callable[..., Plan]:
+def load_text(tmp_path: Path, words: Vocabulary) -> Callable[..., Plan]:
     """Loads a plan from its whole text, with settings for its parameters."""
 
     def load_it(text: str, **settings: object) -> Plan:

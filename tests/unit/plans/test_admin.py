@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from harness.steps.admin import Admin
 from plans.names import Names, ServerName, SourceName
-from plans.steps import Admin
 from plans.walk import names_of
 from protocol.shell import COMMANDS
 

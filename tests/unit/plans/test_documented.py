@@ -9,19 +9,20 @@ from typing import Any
 
 import pytest
 
-from plans.conditions import CONDITIONS
+from harness import vocabulary
 from plans.disks import Disks
 from plans.document import parse
 from plans.expectations import EXPECTATIONS, PROPERTIES
 from plans.load import read
 from plans.models import ClusterSpec, Control, Limits, Plan, Source
 from plans.names import PLACEHOLDERS
-from plans.steps import CHOSEN, STEPS, Chaos, Load
+from plans.steps import CHOSEN, Chaos, Load
 from plans.walk import MODIFIERS
 from plans.wording import keys_of
 from protocol.modes import MODES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")
+STEPS, CONDITIONS = vocabulary.words().steps, vocabulary.words().conditions
 MODELS = [Plan, ClusterSpec, Disks, Control, Limits, Source, Chaos]
 MODELS += [*STEPS.values(), *CONDITIONS.values(), *EXPECTATIONS.values()]
 

@@ -23,7 +23,6 @@ from plans.load import load_tree
 from plans.models import StepSpec, Together
 from plans.resolve import resolve
 from plans.rounds import every
-from plans.steps import faults_in
 from plans.walk import MODIFIERS, raw_steps
 from plans.writing import plan_text
 from protocol.addresses import ZOOKEEPER
@@ -31,7 +30,7 @@ from protocol.errors import PlanError
 from protocol.modes import MODES
 
 PROFILE = load_profile()
-EVERY_FAULT = frozenset(faults_in(words()))
+EVERY_FAULT = frozenset(words().faults)
 any_time = settings(max_examples=60)
 
 

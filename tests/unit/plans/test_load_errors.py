@@ -141,9 +141,9 @@ def test_a_value_that_repeats_itself() -> None:
         _Plain("plan.yaml").document(loop)
 
 
-def test_a_saved_plan_names_the_path_where_there_are_no_lines() -> None:
+def test_a_saved_plan_names_the_path_where_there_are_no_lines(words: Any) -> None:
     with pytest.raises(PlanError) as caught:
-        load_tree({"steps": [{"start": {"target": "b1", "timeout_s": 0}}], "expect": {}})
+        load_tree({"steps": [{"start": {"target": "b1", "timeout_s": 0}}], "expect": {}}, words)
     assert "run.json: at steps[0].start.timeout_s: `timeout_s` is 0" in str(caught.value)
 
 

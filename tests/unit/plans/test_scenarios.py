@@ -71,5 +71,5 @@ def test_the_soak_is_as_long_as_it_is_told_and_kills_nobody_twice() -> None:
 
 def test_the_schema_speaks_of_every_step_and_workload() -> None:
     text = json.dumps(json_schema(vocabulary.words(), workloads=vocabulary.loads()))
-    for name in [*vocabulary.words(), *vocabulary.loads()]:
+    for name in [*vocabulary.words().single, *vocabulary.words().conditions, *vocabulary.loads()]:
         assert f'"{name}"' in text

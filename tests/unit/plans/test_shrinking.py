@@ -17,13 +17,12 @@ from plans.shrinking.ddmin import ddmin
 from plans.shrinking.lean import lean_tree
 from plans.shrinking.passes import PASSES, only_about, smaller_cluster
 from plans.shrinking.units import name_of, placed, units, without
-from plans.steps import faults_in
 from plans.tree import plan_tree
 from protocol.errors import PlanError
 from protocol.modes import MODES
 
 PROFILE = load_profile()
-EVERY_FAULT = frozenset(faults_in(words()))
+EVERY_FAULT = frozenset(words().faults)
 Tree = dict[str, Any]
 
 

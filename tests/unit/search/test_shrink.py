@@ -21,7 +21,6 @@ from plans.models import Plan
 from plans.shrinking.lean import lean_tree
 from plans.shrinking.passes import PASSES
 from plans.shrinking.units import Tree, name_of, placed
-from plans.steps import faults_in
 from protocol.errors import UsageError
 from protocol.modes import MODES
 from search import shrink as shrinking
@@ -56,7 +55,7 @@ class Held(Ended):
 
 
 def found() -> Plan:
-    tree = generate(load_profile(), 1, GenerateOptions(frozenset(faults_in(words())), "unprotected"))
+    tree = generate(load_profile(), 1, GenerateOptions(frozenset(words().faults), "unprotected"))
     return load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="found")
 
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal
+
+from pydantic import Field
 
 from cluster.interface import ProcessState
 from cluster.operating import Repairs
 from evidence.collect.logs import LogEvent
 from evidence.collect.repairlogs import COUNTS
-from harness.conditions import Condition, beginning, condition
+from harness.conditions.registry import Look, beginning, condition
 from harness.stage import Stage
+from plans.conditions import Condition
+from plans.names import LedgerName
 from protocol.errors import ContradictedError, UsageError
 
 _AUDITS = {
@@ -27,65 +31,83 @@ _ENOUGH_CHECKS = 5
 """A single check may meet a bookie that has just come back; this number of equal checks does not."""
 
 
-@condition("marked")
-def marked(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The ledger is marked as lacking copies, or is not."""
-    found = stage.ledgers.id(step.ledger) in _repairs(stage).under_replicated()
-    return found is step.wanted, f"{step.ledger} is {'' if found else 'not '}marked as lacking copies"
+class Marked(Condition):
+    """The ledger is marked as under-replicated, or (``is: false``) it is not."""
+
+    ledger: LedgerName
+    wanted: bool = Field(default=True, alias="is")
 
 
-@beginning("replicated")
-def replicated(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # takes no parameters
-    """No ledger is marked, and an audit has ended that began with just those bookies that are there."""
-    _repairs(stage)
-    return _Replicated()
+@condition(Marked)
+def marked(stage: Stage, wanted: Marked) -> tuple[bool, str]:
+    found = stage.ledgers.id(wanted.ledger) in _repairs(stage).under_replicated()
+    return found is wanted.wanted, f"{wanted.ledger} is {'' if found else 'not '}marked as lacking copies"
 
 
-class _Replicated:
-    """Remembers since when just the bookies that run have been registered."""
+class Replicated(Condition):
+    """No ledger is marked as under-replicated, and an audit has ended that began late enough.
 
-    def __init__(self) -> None:
-        self._since: tuple[int, int] | None = None  # monotonic ns, wall ms
+    It began after the start of the step, and after exactly the running bookies were registered. ``audit``
+    ``bookies`` checks whether each bookie that a ledger names is registered, ``ledgers`` whether each bookie
+    has its entries. Needs autorecovery.
+    """
 
-    def __call__(self, stage: Stage, step: Any) -> tuple[bool, str]:
+    audit: Literal["bookies", "ledgers"] = "bookies"
+
+
+@beginning(Replicated)
+def replicated(stage: Stage, wanted: Replicated) -> Look:
+    repairs = _repairs(stage)
+    since: tuple[int, int] | None = None  # just the bookies that run are registered: monotonic ns, wall ms
+
+    def look() -> tuple[bool, str]:
+        nonlocal since
         difference = _unsettled(stage)
         if difference is not None:
-            self._since = None
+            since = None
             return False, difference
-        if self._since is None:
-            self._since = _now()
-        repairs = _repairs(stage)
-        if not any(_ended_since(stage, repairs, step.audit, *self._since)):
-            return False, f"no audit of {step.audit} has ended that began since; {_auditor(repairs)}"
+        since = since or _now()
+        if not any(_ended_since(stage, repairs, wanted.audit, *since)):
+            return False, f"no audit of {wanted.audit} has ended that began since; {_auditor(repairs)}"
         # What the audit found is marked before it ends, so the marks are looked at after its end.
         lacking, busy = repairs.under_replicated(), repairs.under_repair()
         if lacking or busy:
             return False, f"ledgers marked as lacking copies: {list(lacking)}; under repair: {list(busy)}"
         return True, "an audit has ended, and no ledger is marked as lacking copies"
 
+    return look
 
-@beginning("replicas_counted")
-def replicas_counted(stage: Stage, step: Any) -> Condition:  # noqa: ARG001  # asked for when it is looked at
-    """A check of replicas that began since has ended and counted the expected numbers of ledgers.
 
-    ``ContradictedError`` once enough consecutive checks agree on other numbers.
+class ReplicasCounted(Condition):
+    """A later replica check has ended and counted exactly these numbers of ledgers by their worst entry.
+
+    That has no copy, fewer than the ack quorum, or fewer than the write quorum. The check is the auditor's
+    own (``auditorReplicasCheckInterval``), of which BookKeeper makes its metrics. Needs autorecovery.
     """
-    repairs = _repairs(stage)
-    since = _now()
 
-    def condition(stage: Stage, step: Any) -> tuple[bool, str]:
+    no_copy: int = Field(default=0, ge=0)
+    below_ack_quorum: int = Field(default=0, ge=0)
+    below_write_quorum: int = Field(default=0, ge=0)
+
+
+@beginning(ReplicasCounted)
+def replicas_counted(stage: Stage, wanted: ReplicasCounted) -> Look:
+    """``ContradictedError`` once enough consecutive checks agree on other numbers."""
+    repairs, since = _repairs(stage), _now()
+    expected = {name: getattr(wanted, name) for name in COUNTS.values()}
+
+    def look() -> tuple[bool, str]:
         ended = list(_ended_since(stage, repairs, "replicas", *since))
         if not ended:
             return False, f"no check of replicas has ended that began since; {_auditor(repairs)}"
         last = [{name: one.detail.get(name) for name in COUNTS.values()} for one in ended[-_ENOUGH_CHECKS:]]
-        wanted = {name: getattr(step, name) for name in COUNTS.values()}
         told = "ledgers counted: " + ", ".join(f"{name} {count}" for name, count in last[-1].items())
-        if last[-1] != wanted and last == [last[-1]] * _ENOUGH_CHECKS:
+        if last[-1] != expected and last == [last[-1]] * _ENOUGH_CHECKS:
             checks = f"by each of {_ENOUGH_CHECKS} checks"
-            raise ContradictedError(f"{told} {checks}, but the plan expects {wanted}")
-        return last[-1] == wanted, told
+            raise ContradictedError(f"{told} {checks}, but the plan expects {expected}")
+        return last[-1] == expected, told
 
-    return condition
+    return look
 
 
 def _unsettled(stage: Stage) -> str | None:

@@ -1,24 +1,55 @@
-"""The act of an operator: one of BookKeeper's own admin commands, on the run's own servers.
+"""The step of an operator: one of BookKeeper's own admin commands, on the run's own servers.
 
 What a command said is in ``servers/admin``; how it ended is the step's outcome.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
 
 from cluster.interface import ProcessState
 from cluster.logs import telling_lines
 from cluster.operating import Administered, CanAdminister
 from evidence.codes import Outcome
-from harness.acts.registry import Done, act
 from harness.stage import Stage
+from harness.steps.registry import Done, step
+from plans.names import BookieName
+from plans.nearest import unknown
+from plans.steps import HasOutcome
 from protocol.errors import UsageError
 from protocol.shell import COMMANDS, ShellCommand
 
 
-@act("admin")
-def admin(stage: Stage, step: Any) -> Done:
+class Admin(HasOutcome):
+    """One of BookKeeper's own admin commands; its end is the step's outcome, a time-out is unknown.
+
+    ``anyway`` gives it also where BookKeeper's documents say that its target must be down.
+    """
+
+    command: str
+    target: BookieName | None = None
+    timeout_s: float = Field(default=120, gt=0)
+    anyway: bool = False
+
+    @field_validator("command")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        if value not in COMMANDS:
+            raise ValueError(unknown("admin command", value, COMMANDS))
+        return value
+
+    @model_validator(mode="after")
+    def _about_a_bookie(self) -> Self:
+        targeted = COMMANDS[self.command].targeted
+        if targeted != (self.target is not None):
+            raise ValueError(f"`{self.command}` {'needs a' if targeted else 'takes no'} `target`")
+        return self
+
+
+@step(Admin)
+def admin(stage: Stage, step: Admin) -> Done:
     """Run one command to its end: ok, fail by its exit code or its output, unknown after a timeout."""
     cluster = stage.cluster
     if not isinstance(cluster, CanAdminister):
@@ -36,8 +67,8 @@ def admin(stage: Stage, step: Any) -> Done:
     return Done(f"admin {step.command}{target}: {how}", outcome, facts)
 
 
-def _down_where_it_must_be(stage: Stage, step: Any, command: ShellCommand) -> None:
-    if command.needs != "down" or step.anyway:
+def _down_where_it_must_be(stage: Stage, step: Admin, command: ShellCommand) -> None:
+    if command.needs != "down" or step.anyway or step.target is None:
         return
     state = stage.cluster.process(step.target).state
     if state is not ProcessState.DOWN:

@@ -1,4 +1,4 @@
-"""Acts of background load: begin a workload, end it, end all of them.
+"""Steps of background load: begin a workload, end it, end all of them.
 
 A load runs in a thread of the harness and drives clients; its operations are theirs.
 """
@@ -6,20 +6,21 @@ A load runs in a thread of the harness and drives clients; its operations are th
 from __future__ import annotations
 
 import threading
-from typing import Any
 
-from harness.acts.registry import Done, act
-from harness.conditions import condition
+from pydantic import Field
+
 from harness.stage import Load, Stage
+from harness.steps.registry import Done, step
+from plans import steps as grammar
+from plans.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
 from workloads.registry import WORKLOADS
 
 _END_TIMEOUT_S = 120
 
 
-@act("load")
-def begin(stage: Stage, step: Any) -> Done:
-    """Begin a workload under the plan's name for it."""
+@step(grammar.Load)
+def begin(stage: Stage, step: grammar.Load) -> Done:
     name = step.name
     if name in stage.loads:
         raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
@@ -46,23 +47,19 @@ def begin(stage: Stage, step: Any) -> Done:
     return Done(f"load {name} begins ({step.workload})")
 
 
-@act("end_load")
-def end(stage: Stage, step: Any) -> Done:
-    """End one load and say what it did."""
+class EndLoad(Params):
+    """Stop a workload and wait for its last outcomes."""
+
+    load: LoadName = Field(alias="as")
+
+
+@step(EndLoad)
+def end(stage: Stage, step: EndLoad) -> Done:
     if step.load not in stage.loads:
         raise UsageError(
             f"no load {step.load!r} is running", remedy=f"running: {sorted(stage.loads) or 'none'}"
         )
     return Done(end_load(stage, step.load))
-
-
-@condition("done")
-def done(stage: Stage, step: Any) -> tuple[bool, str]:
-    """The load has ended on its own, well or not; ``end_load`` returns how."""
-    if step.load not in stage.loads:
-        raise UsageError(f"no load {step.load!r} is running", remedy="wait for it before it is ended")
-    load = stage.loads[step.load]
-    return not load.thread.is_alive(), f"load {step.load} is running"
 
 
 def end_load(stage: Stage, name: str) -> str:

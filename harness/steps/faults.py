@@ -1,18 +1,23 @@
-"""Acts of the nemesis: every registered fault by its name, and the healing verbs.
+"""Steps of the nemesis: every registered fault by its name, and the healing verbs.
 
 Only translates steps into orders to :class:`nemesis.active.Active`, which records each phase.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
+
+from pydantic import Field, field_validator
 
 from cluster.interface import Refusal, Store
-from harness.acts.registry import Done, act
-from harness.conditions import await_preboot_check
+from harness.conditions.answers import await_preboot_check
 from harness.stage import Stage
+from harness.steps.registry import Done, step
 from nemesis.registry import FAULTS, Fault
-from plans.steps import Start
+from plans.names import GivenFault, NewFault, Params, ServerName, StoreName
+from plans.settings import BookieSettings
+from plans.steps import Heal, Resume, Start, StartsServers
+from plans.versions import Version
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import UsageError
 
@@ -22,8 +27,8 @@ def inject(stage: Stage, fault: Fault) -> Done:
     return Done(str(stage.faults.inject(fault)))
 
 
-@act("start")
-def start(stage: Stage, step: Any) -> Done:
+@step(Start)
+def start(stage: Stage, step: Start) -> Done:
     """Start a server or client that is down; wait until it serves and is checked, or has refused."""
     process = stage.cluster.process(step.target)
     refusal = _started(stage, step)
@@ -33,8 +38,32 @@ def start(stage: Stage, step: Any) -> Done:
     return Done(f"start {step.target}: boot {process.boot} {'is ready' if step.wait else 'has begun'}")
 
 
-@act("roll")
-def roll(stage: Stage, step: Any) -> Done:
+class Roll(StartsServers):
+    """Restart servers one after the other; each is ready and checked before the next."""
+
+    targets: tuple[ServerName, ...] = Field(min_length=1)
+    how: Literal["stop", "kill"] = "stop"
+    timeout_s: float = Field(default=120, gt=0)
+    conf: BookieSettings = Field(default_factory=dict)
+    version: Version | None = None
+
+    @field_validator("targets")
+    @classmethod
+    def _each_once(cls, value: tuple[ServerName, ...]) -> tuple[ServerName, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError(f"a server is named twice: {', '.join(value)}")
+        return value
+
+    def starts(self) -> tuple[Start, ...]:
+        """The starts that it consists of, in their order."""
+        return tuple(
+            Start(target=target, timeout_s=self.timeout_s, conf=self.conf, version=self.version)
+            for target in self.targets
+        )
+
+
+@step(Roll)
+def roll(stage: Stage, step: Roll) -> Done:
     """Restart servers one after the other; each end is a separate fault in the record."""
     for each in step.starts():
         stage.faults.inject(FAULTS[step.how].model_validate({"target": each.target}))
@@ -51,8 +80,15 @@ def _started(stage: Stage, step: Start) -> Refusal | None:
     return refusal
 
 
-@act("snapshot")
-def snapshot(stage: Stage, step: Any) -> Done:
+class Snapshot(Params):
+    """Copy what a bookie or ZooKeeper has stored, under a name by which a fault can bring it back."""
+
+    target: StoreName
+    name: NewFault = Field(alias="as")
+
+
+@step(Snapshot)
+def snapshot(stage: Stage, step: Snapshot) -> Done:
     """Copy a server's files, so that a fault can bring them back."""
     cluster = stage.cluster
     store: Store = cluster.zookeeper if step.target == ZOOKEEPER else cluster.bookie(step.target)
@@ -60,22 +96,28 @@ def snapshot(stage: Stage, step: Any) -> Done:
     return Done(f"snapshot of {step.target}, {store.state}, as {step.name}")
 
 
-@act("resume")
-def resume(stage: Stage, step: Any) -> Done:
+@step(Resume)
+def resume(stage: Stage, step: Resume) -> Done:
     """Continue a paused process."""
     stage.faults.heal(kind="pause", target=step.target)
     return Done(f"resume {step.target}")
 
 
-@act("heal")
-def heal(stage: Stage, step: Any) -> Done:
+@step(Heal)
+def heal(stage: Stage, step: Heal) -> Done:
     """Undo the faults in force that match, newest first."""
     healed = stage.faults.heal(kind=step.kind, target=step.target)
     return Done(f"heal {', '.join(healed) if healed else 'nothing (no fault in force)'}")
 
 
-@act("release")
-def release(stage: Stage, step: Any) -> Done:
+class Release(Params):
+    """End the fault named with ``as``; messages that it held continue."""
+
+    fault: GivenFault
+
+
+@step(Release)
+def release(stage: Stage, step: Release) -> Done:
     """Undo the fault of that name; held data is forwarded."""
     healed = stage.faults.heal(name=step.fault)
     if not healed:

@@ -1,1 +1,0 @@
-"""The actions of a plan: one function for each step name, which runs on the stage."""

@@ -1,0 +1,120 @@
+"""Conditions on what bookies answer, and whether they check and repair their entries.
+
+Limbo is recognised by the bookie's own answer to a plain read of an entry that cannot exist (507: limbo).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cluster.waiting import wait_until
+from harness.conditions.registry import condition
+from harness.stage import Stage
+from plans.conditions import Condition, Quiet
+from plans.names import BookieName, LedgerName
+from protocol.errors import NotReadyError
+from protocol.wire import EOK, NO_ENTRY, NO_LEDGER, UNKNOWN_STATE
+
+_NO_SUCH_ENTRY_ID = 2**40
+_MEANING = {
+    None: "no answer",
+    EOK: "has the entry",
+    NO_LEDGER: "no such ledger",
+    NO_ENTRY: "no such entry",
+    UNKNOWN_STATE: "limbo",
+}
+_PREBOOT_CHECK = {"preboot_start": True, "preboot_end": False, "preboot_error": False}
+_CHECK = {"preboot_start": True, "full_check_init": True, "clear_integcheck_flag": False}
+"""The log events that show whether BP-46's check of a boot is in progress; the last one counts.
+
+A bookie does not answer that question (its events are declared in ``datainteg/Events.java``).
+"""
+
+
+class Limbo(Condition):
+    """The bookie answers "unknown" (status 507) for the ledger."""
+
+    target: BookieName
+    ledger: LedgerName
+
+
+@condition(Limbo)
+def limbo(stage: Stage, wanted: Limbo) -> tuple[bool, str]:
+    status = _answer(stage, wanted.target, wanted.ledger)
+    return status == UNKNOWN_STATE, f"{wanted.target} {_said(status)}"
+
+
+class NotLimbo(Condition):
+    """The bookie answers, and not with status 507, for the ledger."""
+
+    target: BookieName
+    ledger: LedgerName
+
+
+@condition(NotLimbo)
+def not_limbo(stage: Stage, wanted: NotLimbo) -> tuple[bool, str]:
+    status = _answer(stage, wanted.target, wanted.ledger)
+    return status not in (None, UNKNOWN_STATE), f"{wanted.target} {_said(status)}"
+
+
+class Forgotten(Condition):
+    """The bookie answers "no such ledger" (status 402), or has collected it as garbage."""
+
+    target: BookieName
+    ledger: LedgerName
+
+
+@condition(Forgotten)
+def forgotten(stage: Stage, wanted: Forgotten) -> tuple[bool, str]:
+    status = _answer(stage, wanted.target, wanted.ledger)
+    return status == NO_LEDGER, f"{wanted.target} {_said(status)}"
+
+
+@condition(Quiet)
+def quiet(stage: Stage, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # takes no parameters
+    present = stage.cluster.metadata.registered()
+    for name in stage.cluster.bookies:
+        if name not in present:
+            return False, f"{name} is not registered"
+        for ledger in stage.cluster.metadata.ledgers() or [0]:
+            status = stage.cluster.answer(name, ledger, _NO_SUCH_ENTRY_ID)
+            if status in (None, UNKNOWN_STATE):
+                return False, f"{name} {_said(status)} for ledger {ledger}"
+        if repairing(stage, name):
+            return False, f"{name} is checking and repairing its entries"
+    return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
+
+
+def _answer(stage: Stage, bookie: str, ledger: str) -> int | None:
+    return stage.cluster.answer(bookie, stage.ledgers.id(ledger), _NO_SUCH_ENTRY_ID)
+
+
+def _said(status: int | None) -> str:
+    return f"answers {_MEANING.get(status, status)}" if status is not None else "does not answer"
+
+
+def repairing(stage: Stage, bookie: str) -> bool:
+    """Whether the boot has begun to check and repair its entries and has not finished."""
+    return _goes_on(stage, bookie, _CHECK)
+
+
+def await_preboot_check(stage: Stage, bookie: str, timeout_s: float) -> None:
+    """Wait until the boot's preboot check, if any, has ended, well or with an error.
+
+    A bookie does not wait for it (docs/findings/preboot-not-awaited.md). ``NotReadyError`` after the time.
+    """
+
+    def ended() -> tuple[bool, str]:
+        stage.assert_alive()
+        return not _goes_on(stage, bookie, _PREBOOT_CHECK), f"{bookie} marks its ledgers"
+
+    try:
+        wait_until(ended, timeout_s, f"the end of {bookie}'s preboot check")
+    except NotReadyError as error:
+        raise NotReadyError(
+            str(error), remedy="`timeout_s` of the start says how long, `checked: false` continues without it"
+        ) from error
+
+
+def _goes_on(stage: Stage, bookie: str, tells: Mapping[str, bool]) -> bool:
+    return next((tells[one.event] for one in reversed(stage.boot_log(bookie)) if one.event in tells), False)

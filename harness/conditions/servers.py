@@ -1,0 +1,122 @@
+"""Conditions on servers: their processes, how a boot goes, and their registrations.
+
+A boot that is ready has its journal behind it, so what only a boot before that says it cannot say any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal
+
+from pydantic import Field
+
+from cluster.interface import ProcessState
+from harness.conditions.registry import condition
+from harness.stage import Stage
+from plans.conditions import Condition
+from plans.names import BookieName, ClientName, ServerName
+from protocol.addresses import bookie_id
+from protocol.errors import ContradictedError, NotReadyError
+
+_AT_ONCE_S = 0.0
+_BEFORE_READY = ("journal_failed",)
+
+
+class Ready(Condition):
+    """The server climbed its readiness ladder to the last rung."""
+
+    target: ServerName
+
+
+@condition(Ready)
+def ready(stage: Stage, wanted: Ready) -> tuple[bool, str]:
+    return _is_ready(stage, wanted.target)
+
+
+def _is_ready(stage: Stage, name: str) -> tuple[bool, str]:
+    process = stage.cluster.process(name)
+    if process.state is not ProcessState.RUNNING:
+        return False, f"{name} is {process.state}"
+    try:
+        process.wait_ready(_AT_ONCE_S)
+    except NotReadyError as error:
+        return False, str(error)
+    return True, f"{name} is ready in boot {process.boot}"
+
+
+class Down(Condition):
+    """The process has ended."""
+
+    target: ServerName
+
+
+@condition(Down)
+def down(stage: Stage, wanted: Down) -> tuple[bool, str]:
+    state = stage.cluster.process(wanted.target).state
+    return state is ProcessState.DOWN, f"{wanted.target} is {state}"
+
+
+class Refused(Condition):
+    """The process exited while it booted, which a ``start`` must allow with ``expect``."""
+
+    target: ServerName
+
+
+@condition(Refused)
+def refused(stage: Stage, wanted: Refused) -> tuple[bool, str]:
+    process = stage.cluster.process(wanted.target)
+    refusal = process.refusal()
+    return refusal is not None, str(refusal or f"{wanted.target} boot {process.boot} is {process.state}")
+
+
+class Said(Condition):
+    """The log of the bookie's current or last boot contains the event ``times`` times."""
+
+    target: BookieName
+    event: str = Field(pattern=r"^[a-z][a-z_]*$")
+    times: int = Field(default=1, ge=1)
+
+
+@condition(Said)
+def said(stage: Stage, wanted: Said) -> tuple[bool, str]:
+    """``ContradictedError`` when the event cannot come any more."""
+    process = stage.cluster.process(wanted.target)
+    too_late = wanted.event in _BEFORE_READY and _is_ready(stage, wanted.target)[0]  # before the log is read
+    found = Counter(one.event for one in stage.boot_log(wanted.target))
+    who, times = f"{wanted.target} boot {process.boot}", found[wanted.event]
+    if times >= wanted.times:
+        return True, f"{who} logged {wanted.event}" + (f" {times} times" if times > 1 else "")
+    if too_late:
+        raise ContradictedError(f"{who} is ready, but the plan expects it to log {wanted.event}")
+    told = ", ".join(f"{event} ({count})" for event, count in found.items())
+    return False, f"{who} logged {told or 'no such event'}"
+
+
+class Registered(Condition):
+    """The bookie's registration in ZooKeeper is writable, read-only, either, or absent."""
+
+    target: BookieName
+    state: Literal["any", "writable", "read_only", "absent"] = Field(default="any", alias="is")
+
+
+@condition(Registered)
+def registered(stage: Stage, wanted: Registered) -> tuple[bool, str]:
+    metadata = stage.cluster.metadata
+    if wanted.target not in metadata.registered():
+        return wanted.state == "absent", f"{wanted.target} is not registered"
+    state = "writable" if wanted.target in metadata.writable() else "read_only"
+    return wanted.state in ("any", state), f"{wanted.target} is registered, {state.replace('_', '-')}"
+
+
+class Known(Condition):
+    """The client knows the bookie's registration and would send requests to it."""
+
+    client: ClientName
+    target: BookieName
+
+
+@condition(Known)
+def known(stage: Stage, wanted: Known) -> tuple[bool, str]:
+    if stage.client(wanted.client).knows(bookie_id(wanted.target)).known:
+        return True, f"{wanted.client} knows {wanted.target}"
+    return False, f"{wanted.client} does not know {wanted.target} yet"

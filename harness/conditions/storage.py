@@ -1,0 +1,71 @@
+"""Conditions on what a bookie has stored, as its files show.
+
+A checkpoint ends with the journal's mark being written (``SyncThread#checkpoint``), also when nothing was
+flushed and the mark did not move. The first end that is seen may be that of a checkpoint which began before
+the step did; the second is not, for one thread makes them one after the other.
+
+A bookie without an entry of the ledger answers a fencing request before the fence is in its journal, so the
+answer does not show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cluster.interface import Bookie
+from evidence.journal import journal_id, parse
+from harness.conditions.registry import Look, beginning, condition
+from harness.stage import Stage
+from plans.conditions import Condition
+from plans.names import BookieName, LedgerName
+from plans.settings import of_journal
+
+_ENOUGH = 2
+
+
+class Checkpointed(Condition):
+    """The bookie has completed two checkpoints since the step began, so the second began after it.
+
+    Needs a `flushInterval` that is shorter than ``timeout_s``.
+    """
+
+    target: BookieName
+
+
+@beginning(Checkpointed)
+def checkpointed(stage: Stage, wanted: Checkpointed) -> Look:
+    return checkpoints_ended(stage.cluster.bookie(wanted.target))
+
+
+def checkpoints_ended(bookie: Bookie) -> Callable[[], tuple[bool, str]]:
+    """A question for :func:`wait_until`: whether the bookie has ended two checkpoints since this call."""
+    seen = {bookie.marked_ns()}
+
+    def ended() -> tuple[bool, str]:
+        seen.add(bookie.marked_ns())
+        number = len(seen) - 1
+        return number >= _ENOUGH, f"{bookie.name} has ended {number} of {_ENOUGH} checkpoints"
+
+    return ended
+
+
+class FenceJournaled(Condition):
+    """The bookie's journal has a record of the ledger's fence; an answer to fencing does not prove it."""
+
+    target: BookieName
+    ledger: LedgerName
+
+
+@condition(FenceJournaled)
+def fence_journaled(stage: Stage, wanted: FenceJournaled) -> tuple[bool, str]:
+    bookie = stage.cluster.bookie(wanted.target)
+    ledger = stage.ledgers.id(wanted.ledger)
+    if any(ledger in fenced for fenced in _fences(bookie)):
+        return True, f"the journal of {wanted.target} has the fence of {wanted.ledger}"
+    return False, f"the journal of {wanted.target} has no fence of {wanted.ledger} yet"
+
+
+def _fences(bookie: Bookie) -> list[frozenset[int]]:
+    journals = [folder for place, folder in bookie.places().items() if of_journal(place)]
+    files = [file for folder in journals for file in (folder / "current").glob("*.txn")]
+    return [parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None]

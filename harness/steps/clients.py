@@ -1,0 +1,248 @@
+"""Steps of clients: create, append, recover, open, close, read, tail, lac, force, delete.
+
+Each sends one command to a client process; the client records the operations. Nothing here
+reads a history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from cluster.configuration import CHOSEN_ENSEMBLE
+from harness.stage import Stage
+from harness.steps.registry import Done, ended, step
+from plans.executed import BOOKIES
+from plans.names import BookieName
+from plans.shapes import LedgerShape
+from plans.steps import Act
+from protocol.addresses import bookie_id
+
+_APPEND_TIMEOUT_S = 600
+
+
+class Create(LedgerShape, Act):
+    """Create a ledger and name it; the handle stays open.
+
+    ``bookies`` names the first ensemble in its order, which decides the write set of each entry.
+    """
+
+    handle = "creates"
+    digest: Literal["crc32", "crc32c", "mac", "dummy"] = "crc32c"
+    deferred: bool = False
+    adv: bool = False
+    metadata: dict[str, str] = Field(default_factory=dict)
+    bookies: tuple[BookieName, ...] | None = None
+
+    @field_validator("bookies")
+    @classmethod
+    def _an_ensemble(
+        cls, value: tuple[BookieName, ...] | None, info: ValidationInfo
+    ) -> tuple[BookieName, ...] | None:
+        if value is None:
+            return value
+        ensemble = info.data.get("ensemble", len(value))
+        if len(value) != ensemble:
+            raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
+        if len(set(value)) != len(value):
+            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
+        return value
+
+
+@step(Create)
+def create(stage: Stage, step: Create) -> Done:
+    handle = stage.ledgers.new_handle(step.client, step.ledger)
+    created = stage.client(step.client).create(
+        handle,
+        step,
+        digest=step.digest.upper(),
+        deferred=step.deferred,
+        adv=step.adv,
+        metadata={**step.metadata, **_chosen(step.bookies)},
+    )
+    quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
+    if not created.ok:
+        return ended(created, f"{step.client} creates {step.ledger} ({quorums})")
+    stage.ledgers.name(step.ledger, created.ledger)
+    text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
+    return Done(text, facts={BOOKIES: list(created.bookies)})
+
+
+def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
+    return {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, bookies))} if bookies else {}
+
+
+class Append(Act):
+    """Add entries; without ``background`` the step ends when every add has an outcome."""
+
+    handle = "writes"
+    entries: int = Field(ge=1)
+    entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
+    outstanding: int = Field(default=100, ge=1, le=100_000)
+    rate_per_s: float | None = Field(default=None, gt=0)
+    background: bool = False
+    ids: tuple[int, ...] | None = None
+
+    def adds(self) -> int:
+        """All of them."""
+        return self.entries
+
+    @field_validator("ids")
+    @classmethod
+    def _one_for_each(cls, value: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        entries = info.data.get("entries", 0)
+        if value is not None and entries and len(value) != entries:
+            raise ValueError(f"{len(value)} ids are given for {entries} entries")
+        if value is not None and any(number < 0 for number in value):
+            raise ValueError(f"ids must be 0 or more, not {min(value)}")
+        return value
+
+
+@step(Append)
+def append(stage: Stage, step: Append) -> Done:
+    added = stage.client(step.client, timeout_s=_APPEND_TIMEOUT_S).append(
+        stage.ledgers.handle(step.client, step.ledger),
+        step.entries,
+        entry_bytes=step.entry_bytes,
+        outstanding=step.outstanding,
+        rate_per_s=step.rate_per_s,
+        ids=step.ids,
+        background=step.background,
+    )
+    if step.background:
+        return ended(added, f"{step.client} begins {step.entries} adds to {step.ledger}")
+    text = f"{step.client} appends to {step.ledger}: {added.acked} acknowledged"
+    text = f"{text}, {added.unknown} unknown" if added.unknown else text
+    return ended(added, text, entries=added.acked, lac=added.lac)
+
+
+class Recover(Act):
+    """Open with recovery: fence the ledger, recover its end, close it."""
+
+    handle = "opens"
+    attempts: int = Field(default=1, ge=1)
+    timeout_s: float = Field(default=60, gt=0)
+
+
+@step(Recover)
+def recover(stage: Stage, step: Recover) -> Done:
+    ledger, client = stage.ledgers.id(step.ledger), stage.client(step.client, timeout_s=step.timeout_s)
+    for _ in range(step.attempts):
+        opened = client.open(stage.ledgers.new_handle(step.client, step.ledger), ledger, recovery=True)
+        if opened.ok:
+            text = f"{step.client} recovers {step.ledger}: closed, last entry {opened.last_entry}"
+            return ended(opened, text)
+    return ended(opened, f"{step.client} fails to recover {step.ledger}")
+
+
+class Open(Act):
+    """Open without recovery, to read what is there."""
+
+    handle = "opens"
+
+
+@step(Open)
+def open_(stage: Stage, step: Open) -> Done:
+    handle = stage.ledgers.new_handle(step.client, step.ledger)
+    opened = stage.client(step.client).open(handle, stage.ledgers.id(step.ledger), recovery=False)
+    text = f"{step.client} opens {step.ledger} without recovery (LAC {_or_dash(opened.lac)})"
+    return ended(opened, text)
+
+
+def _or_dash(number: int | None) -> str:
+    return "-" if number is None else str(number)
+
+
+class Read(Act):
+    """Read entries ``first`` to ``last``; without ``last``, to the end that the handle knows."""
+
+    first: int = Field(default=0, ge=0)
+    last: int | None = Field(default=None, ge=0)
+
+    @field_validator("last")
+    @classmethod
+    def _not_before(cls, value: int | None, info: ValidationInfo) -> int | None:
+        first = info.data.get("first", 0)
+        if value is not None and value < first:
+            raise ValueError(f"last {value} is before first {first}")
+        return value
+
+
+@step(Read)
+def read(stage: Stage, step: Read) -> Done:
+    handle, client = stage.ledgers.handle(step.client, step.ledger), stage.client(step.client)
+    last, lac = step.last, None
+    if last is None:
+        known = client.lac(handle)
+        if known.lac is None:
+            return ended(known, f"{step.client} asks for the LAC of {step.ledger}, to read up to it")
+        last = lac = known.lac
+    if last < step.first:
+        text = f"{step.client} finds nothing to read in {step.ledger} (LAC {last})"
+        return Done(text, facts={"entries": 0, "lac": last})
+    found = client.read(handle, step.first, last)
+    text = f"{step.client} reads {found.entries} entries of {step.ledger}"
+    return ended(found, text, entries=found.entries, lac=lac)
+
+
+class Tail(Act):
+    """Follow the LAC and read what it covers; without ``background`` until the ledger's end."""
+
+    background: bool = True
+
+
+@step(Tail)
+def tail(stage: Stage, step: Tail) -> Done:
+    handle = stage.ledgers.handle(step.client, step.ledger)
+    tailed = stage.client(step.client).tail(handle, background=step.background)
+    text = f"{step.client} tails {step.ledger}"
+    if step.background:
+        return ended(tailed, text)
+    return ended(tailed, f"{text} to its end: {tailed.read} entries", entries=tailed.read)
+
+
+class Delete(Act):
+    """Delete the ledger."""
+
+    handle = "none"
+
+
+@step(Delete)
+def delete(stage: Stage, step: Delete) -> Done:
+    """Delete the ledger's metadata; from its invocation on nothing of the ledger is owed."""
+    deleted = stage.client(step.client).delete(stage.ledgers.id(step.ledger))
+    return ended(deleted, f"{step.client} deletes {step.ledger}")
+
+
+class Close(Act):
+    """Close the client's handle; a writer's close ends the ledger."""
+
+
+@step(Close)
+def close(stage: Stage, step: Close) -> Done:
+    closed = stage.client(step.client).close(stage.ledgers.handle(step.client, step.ledger))
+    return ended(closed, f"{step.client} closes {step.ledger} at {_or_dash(closed.last_entry)}")
+
+
+class Force(Act):
+    """Make deferred adds durable."""
+
+    handle = "writes"
+
+
+@step(Force)
+def force(stage: Stage, step: Force) -> Done:
+    forced = stage.client(step.client).force(stage.ledgers.handle(step.client, step.ledger))
+    return ended(forced, f"{step.client} forces {step.ledger}")
+
+
+class Lac(Act):
+    """Ask for the last add confirmed."""
+
+
+@step(Lac)
+def lac(stage: Stage, step: Lac) -> Done:
+    known = stage.client(step.client).lac(stage.ledgers.handle(step.client, step.ledger))
+    return ended(known, f"{step.client} gets LAC {_or_dash(known.lac)} of {step.ledger}")

@@ -1,0 +1,46 @@
+"""Steps past the plan's clients: the observer's census, and changes of the metadata store.
+
+Every run ends with observations; a census here is an additional one. The changes are those that other
+parties make to a ledger's metadata while its writer is active, one compare-and-swap at a time; ZooKeeper's
+transaction log records them like any other.
+"""
+
+from __future__ import annotations
+
+from harness.finals import take_census
+from harness.stage import Stage
+from harness.steps.registry import Done, step
+from plans.names import LedgerName, Params
+
+
+class Census(Params):
+    """Ask every bookie for each entry of one ledger, or of all. Passes are numbered in order."""
+
+    ledger: LedgerName | None = None
+
+
+@step(Census)
+def census(stage: Stage, step: Census) -> Done:
+    return Done(take_census(stage, None if step.ledger is None else stage.ledgers.id(step.ledger)))
+
+
+class Touch(Params):
+    """Write a ledger's metadata unchanged: its version grows, as after another client's change."""
+
+    ledger: LedgerName
+
+
+@step(Touch)
+def touch(stage: Stage, step: Touch) -> Done:
+    version = stage.cluster.metadata.touch(stage.ledgers.id(step.ledger))
+    return Done(f"touch {step.ledger}: metadata version {version}")
+
+
+class LongIds(Params):
+    """Let the metadata store give out ids beyond 31 bits to clients that have not created a ledger yet."""
+
+
+@step(LongIds)
+def long_ids(stage: Stage, step: LongIds) -> Done:  # noqa: ARG001  # the step has no parameters
+    stage.cluster.metadata.long_ids()
+    return Done("long_ids: the next ledgers have ids beyond 31 bits")
