@@ -32,8 +32,8 @@ def preload(_: None = None) -> None:
 def daemon() -> None:
     """Spark's own daemon, in a process that has imported everything; ends when Spark does.
 
-    Spark imports after the fork, because a thread that an import begins is not in the child. Of ours only
-    Arrow begins one, for an allocator that workers do not use, and no BLAS does (``OPENBLAS_NUM_THREADS``).
+    Spark imports after the fork, because a thread that an import begins is not in the child. The only thread
+    here is Arrow's for an allocator that workers do not use; ``OPENBLAS_NUM_THREADS`` leaves out the others.
     """
     from pyspark.daemon import manager
 
