@@ -18,7 +18,7 @@ _BYTES = np.arange(256, dtype=np.uint32)
 _POLYNOMIAL = np.uint32(0xEDB88320)
 _ONE = np.uint32(1)
 _EIGHT = np.uint32(8)
-_TOGETHER = 4096
+_TOGETHER = 2048
 """Rows at a time: these and their columns fit a core's cache, so turning them round costs little."""
 
 
@@ -26,17 +26,17 @@ def crc32(records: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """The CRC-32 of each row of ``records``, an array of shape (rows, length)."""
     rows, length = records.shape
     result = np.full(rows, zlib.crc32(bytes(length)), dtype=np.uint32)
-    if not rows:
-        return result
-    odd = length % 2
-    words = records[:, odd:].view("<u2")
+    odd = length % 4
+    words = records[:, odd:].view("<u4")
     for at in range(0, rows, _TOGETHER):
         part, columns = result[at : at + _TOGETHER], np.ascontiguousarray(words[at : at + _TOGETHER].T)
-        for behind, column in enumerate(reversed(columns)):
-            same = bool((column == column[0]).all())
-            part ^= _word(behind)[column[0] if same else column]
-    if odd:
-        result ^= _byte(length - 1)[records[:, 0]]
+        differs = np.bitwise_or.reduce(columns ^ columns[:, :1], axis=1).view("<u2")
+        pairs = columns.view("<u2")
+        for place, behind in enumerate(reversed(range(len(differs)))):
+            column = pairs[place // 2, place % 2 :: 2]
+            part ^= _word(behind).take(column if differs[place] else column[:1])
+    for place in range(odd):
+        result ^= _byte(length - 1 - place)[records[:, place]]
     return result
 
 

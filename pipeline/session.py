@@ -7,7 +7,6 @@ and facts, never rows. Independent of evidence and verdicts.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import logging
 import os
 import pickle
@@ -21,6 +20,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from evidence.collected import CHECKOUT
+from pipeline import worker
 from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
@@ -32,13 +32,14 @@ _KEEPING = {
     "MALLOC_MMAP_THRESHOLD_": str(2**30),
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "OPENBLAS_NUM_THREADS": "1",
 }
-"""Workers make and drop large arrays: giving each back to the system takes a fifth of their time."""
+"""Workers make and drop large arrays: giving each back to the system takes a fifth of their time. They
+multiply no matrices, and are forked from a process that must have no threads for that."""
 _SCRATCH = ".spark-"
 LOCAL = "local[*]"
 """The master that is all cores of this machine."""
 _DUMP_TIMEOUT_S = 600
-_PRELOADED = ("pipeline.decoding", "pipeline.judge")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -165,7 +166,7 @@ class Session:
             if not is_local(self._master):
                 self._context.addPyFile(str(code_zip(self._scratch)))
                 check_workers(self._context, self._master)
-            self._map("warming up", _preload, [_PRELOADED] * self._context.defaultParallelism)
+            self._map("warming up", worker.preload, [None] * self._context.defaultParallelism)
         except JudgementError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001  # raised in the thread that waits
@@ -198,9 +199,12 @@ class Session:
         return results
 
     def _settings(self, address: str) -> dict[str, str]:
-        ours = {"spark.executorEnv.PYTHONPATH": str(CHECKOUT)} if is_local(self._master) else {}
+        ours = {
+            "spark.executorEnv.PYTHONPATH": str(CHECKOUT),
+            "spark.python.daemon.module": worker.__name__,  # a cluster's workers have our code only later
+        }
         return {
-            **ours,
+            **(ours if is_local(self._master) else {}),
             **{f"spark.executorEnv.{name}": value for name, value in _KEEPING.items()},
             "spark.app.name": "fencepost",
             "spark.driver.bindAddress": address,
@@ -257,12 +261,6 @@ def _forget(gateway: Any) -> None:
         SparkContext._gateway = None
         SparkContext._jvm = None
         SparkContext._active_spark_context = None
-
-
-def _preload(modules: Sequence[str]) -> None:
-    """Import in a worker what its first real task would."""
-    for name in modules:
-        importlib.import_module(name)
 
 
 def archive_in(folder: Path) -> Path:

@@ -2,10 +2,15 @@
 
 An error travels back as a sentence, so that the driver can say what failed without a traceback. Imports
 nothing but the standard library: a worker that lacks a package can still say so.
+
+As a program it is the daemon that Spark starts on this machine: it forks a worker for each core. It imports
+what tasks need first, so that workers share it instead of importing it once more each.
 """
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import pickle
 import platform
@@ -14,6 +19,28 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
+
+_PRELOADED = ("pipeline.decoding", "pipeline.judge")
+
+
+def preload(_: None = None) -> None:
+    """Import what a worker's first real task would; a task itself, which wants an argument."""
+    for name in _PRELOADED:
+        importlib.import_module(name)
+
+
+def daemon() -> None:
+    """Spark's own daemon, in a process that has imported everything; ends when Spark does.
+
+    Spark imports after the fork, because a thread that an import begins is not in the child. The only thread
+    here is Arrow's for an allocator that workers do not use; ``OPENBLAS_NUM_THREADS`` leaves out the others.
+    """
+    from pyspark.daemon import manager
+
+    importlib.import_module("pyspark.worker")
+    preload()
+    gc.freeze()  # a collection would write to every shared page
+    manager()
 
 
 def answers(tasks: Iterator[bytes], function: Callable[[Any], Any]) -> Iterator[bytes]:
@@ -74,3 +101,7 @@ def _version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return ""
+
+
+if __name__ == "__main__":
+    daemon()

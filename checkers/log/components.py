@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from checkers.log.edges import Edge, Edges
 from evidence.exchange.transactions import Ints
@@ -22,6 +20,10 @@ Mask = NDArray[np.bool_]
 
 def components(nodes: int, source: Ints, target: Ints) -> Ints:
     """The component of each node, shape (nodes,)."""
+    # Here, because SciPy takes 0.4 s to import and most runs have no log.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     graph = csr_array((np.ones(len(source)), (source, target)), shape=(nodes, nodes))
     label: Ints = connected_components(graph, connection="strong")[1]
     return label

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from checkers.log.components import Part, apart
 from checkers.log.edges import Edge, Edges
 from checkers.log.models import CycleClass, Shape
 from evidence.exchange.transactions import Ints
+
+if TYPE_CHECKING:  # SciPy takes 0.4 s to import: only a run with cycles needs it
+    from scipy.sparse import csr_array
 
 _NEXT_TO_NOTHING = 1e-9
 _SHORTEST = 2
@@ -93,6 +95,8 @@ class Search:
 
     def _from(self, begin: int, best: float) -> tuple[float, list[int] | None]:
         """The length of the shortest way from ``begin`` back to it and its nodes after ``begin``."""
+        from scipy.sparse.csgraph import dijkstra
+
         distance, following = dijkstra(self._back, indices=begin, return_predecessors=True, limit=best)
         number = len(self._part.nodes)
         first = self._target[self._starts & (self._source == begin)] + (number if self._layered else 0)
@@ -152,6 +156,8 @@ class Search:
 
 def _lightest(row: Ints, column: Ints, weight: NDArray[np.float64], number: int) -> csr_array:
     """A sparse matrix in which parallel edges are one (all weigh the same)."""
+    from scipy.sparse import csr_array
+
     _, once = np.unique(row.astype(np.int64) * number + column, return_index=True)
     return csr_array((weight[once], (row[once], column[once])), shape=(number, number))
 
