@@ -15,6 +15,7 @@ import os
 import pickle
 import platform
 import socket
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -66,8 +67,6 @@ class WorkerInfo(NamedTuple):
 
 def about(packages: Iterable[str]) -> WorkerInfo:
     """Host, interpreter and package versions of this process."""
-    import sys
-
     return WorkerInfo(
         socket.gethostname(),
         platform.python_version(),

@@ -1,17 +1,16 @@
-"""Trends as text, JSON and CSV: small rows, put together by release, scenario and mode.
+"""Trends as text, JSON and CSV: small rows, put together with pandas by release, scenario and mode.
 
 Only counts and sums here; which runs there are and what they say is :mod:`pipeline.trends`.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from statistics import median
 from typing import Any
+
+import pandas as pd
 
 from checkers.facts.wording import counted
 from pipeline.trends import LOSSES, LeftOut, Trend
@@ -20,7 +19,6 @@ _SHOWN = 3
 """Paths that are named for one reason; JSON has them all."""
 _BY = ["release", "scenario", "mode"]
 _LOST = [f"lost_{name}" for name in LOSSES]
-_VERDICTS = ("valid", "anomaly", "unknown")
 _HEADINGS = (
     *("release", "scenario", "mode", "runs", "verdicts", "acknowledged", "gone"),
     *("available", "stall s", "adds/s", "p99 ms"),
@@ -28,43 +26,35 @@ _HEADINGS = (
 _SUMMED = ["acknowledged", *_LOST, "corrupt", "vanished", "unavailable", "acked", "waiting_s", "served_s"]
 
 
-def groups(trends: Sequence[Trend]) -> list[dict[str, Any]]:
-    """The runs of one release, scenario and mode together: sums, medians, the worst stall."""
-    of: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in _rows(trends):
-        of.setdefault(tuple(row[name] for name in _BY), []).append(row)
-    return [_group(rows) for _, rows in sorted(of.items())]
-
-
-def _rows(trends: Sequence[Trend]) -> list[dict[str, Any]]:
+def frame(trends: Sequence[Trend]) -> pd.DataFrame:
     """One row for each mode of each run, with a separate column for the losses of each class."""
     rows = []
     for one in trends:
         row = asdict(one)
         lost = row.pop("lost")
         rows.append({**row, **{f"lost_{name}": lost[name] for name in LOSSES}, "adds_per_s": _rate(one)})
+    return pd.DataFrame(rows)
+
+
+def groups(trends: Sequence[Trend]) -> list[dict[str, Any]]:
+    """The runs of one release, scenario and mode together: sums, medians, the worst stall."""
+    if not trends:
+        return []
+    table = frame(trends)
+    grouped = table.groupby(_BY, sort=True)
+    told = grouped[_SUMMED].sum()
+    told["runs"] = grouped.size()
+    told["damaged"] = grouped["damaged"].sum()
+    told["stall_s"] = grouped["stall_s"].max()
+    told["adds_per_s"] = grouped["adds_per_s"].median().round(1)
+    for name in ("p50_ms", "p99_ms"):
+        told[name] = table[table["acked"] > 0].groupby(_BY)[name].median().round(3)
+    told["available"] = (told["served_s"] / told["waiting_s"].where(told["waiting_s"] > 0)).round(4)
+    for verdict in ("valid", "anomaly", "unknown"):
+        told[verdict] = (table["verdict"] == verdict).groupby([table[name] for name in _BY]).sum()
+    text = told.reset_index().to_json(orient="records")
+    rows: list[dict[str, Any]] = json.loads(text)
     return rows
-
-
-def _group(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    total = {name: sum(row[name] for row in rows) for name in (*_SUMMED, "damaged")}
-    acked = [row for row in rows if row["acked"]]
-    waiting_s = total["waiting_s"]
-    return {
-        **{name: rows[0][name] for name in _BY},
-        **total,
-        "runs": len(rows),
-        "stall_s": max(row["stall_s"] for row in rows),
-        "adds_per_s": _median([row["adds_per_s"] for row in rows if row["waiting_s"]], 1),
-        "p50_ms": _median([row["p50_ms"] for row in acked], 3),
-        "p99_ms": _median([row["p99_ms"] for row in acked], 3),
-        "available": round(total["served_s"] / waiting_s, 4) if waiting_s else None,
-        **{name: sum(row["verdict"] == name for row in rows) for name in _VERDICTS},
-    }
-
-
-def _median(values: Sequence[float], digits: int) -> float | None:
-    return round(median(values), digits) if values else None
 
 
 def trend_lines(trends: Sequence[Trend], left_out: Sequence[LeftOut]) -> Iterator[str]:
@@ -116,21 +106,16 @@ def json_text(trends: Sequence[Trend], left_out: Sequence[LeftOut]) -> str:
 
 def csv_text(trends: Sequence[Trend]) -> str:
     """One line for each mode of each run, with a heading; the paths sort by time within a scenario."""
-    text, rows = io.StringIO(), _rows(trends)
-    if rows:
-        table = csv.DictWriter(text, rows[0], lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
-    return text.getvalue()
+    return frame(trends).to_csv(index=False) if trends else ""
 
 
-def _rate(one: Trend) -> float | None:
-    """Acknowledged adds per second of waiting; None where no client waited, which no median counts."""
-    return round(one.acked / one.waiting_s, 1) if one.waiting_s else None
+def _rate(one: Trend) -> float:
+    """Acknowledged adds per second of waiting; NaN where no client waited, which no median counts."""
+    return round(one.acked / one.waiting_s, 1) if one.waiting_s else float("nan")
 
 
 def _cells(group: dict[str, Any]) -> tuple[str, ...]:
-    verdicts = [f"{group[name]} {name}" for name in _VERDICTS if group[name]]
+    verdicts = [f"{group[name]} {name}" for name in ("valid", "anomaly", "unknown") if group[name]]
     return (
         group["release"],
         f"`{group['scenario']}`",
