@@ -76,6 +76,8 @@ def _set_up() -> int:
         locked(stamp.BUILD / "setup.lock", fcntl.LOCK_EX) as own,
         locked(stamp.cache_root() / "setup.lock", fcntl.LOCK_SH) as shared,
     ):
+        if not plan.needed():  # the set-up that had the lock has done it
+            return 0
         argv = [sys.executable, "-B", str(Path(__file__).with_name("work.py"))]
         return supervise(argv, [own, shared])
 

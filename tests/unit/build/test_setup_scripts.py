@@ -80,3 +80,22 @@ def test_removal_of_what_was_never_installed_ends_well(checkout: Path) -> None:
     done = start(checkout, "setup", "--remove")
     assert (done.returncode, done.stderr) == (0, "")
     assert not (checkout / ".venv").exists()
+
+
+def test_a_set_up_that_waited_for_another_finds_nothing_left_to_do(checkout: Path) -> None:
+    program = """
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import install, machine, plan
+
+answers = iter([["python"], []])
+plan.needed = lambda: next(answers)
+plan.require_writable = machine.require_platform = lambda: None
+install.supervise = lambda argv, locks: sys.exit("nothing was left to do")
+sys.exit(install._set_up())
+"""
+    environment = {"HOME": str(checkout / "home"), "PATH": "/usr/bin:/bin"}
+    argv = [sys.executable, "-c", program, str(checkout / "scripts" / "parts")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
