@@ -24,7 +24,7 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared, prepared, with_changes
 from harness.request import RunRequest, default_results
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.conditions import Elapsed
 from plans.defects import NONE
 from plans.load import find, load
@@ -99,7 +99,7 @@ def requests(
         soak = SOAKS[number % len(SOAKS)]
         mode = modes[number // len(SOAKS) % len(modes)]
         request = RunRequest(soak, modes=(mode,), seed=number + 1, results=results)
-        plan = without_faults(load(find(soak), words(), workloads=loads()), for_s)
+        plan = without_faults(load(find(soak), words()), for_s)
         yield prepared(request, with_changes(plan, changes, ()))
 
 

@@ -27,7 +27,7 @@ from harness.experiments.workers import WorkerPool
 from harness.preparing import prepare
 from harness.provenance import CHECKOUT
 from harness.request import default_results
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load
 from plans.models import Plan
 from plans.names import bookie_names
@@ -100,7 +100,7 @@ def command(
 
 
 def _plans(names: Iterable[str]) -> Iterator[Plan]:
-    return (load(find(name), words(), workloads=loads()) for name in sorted(names))
+    return (load(find(name), words()) for name in sorted(names))
 
 
 def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:

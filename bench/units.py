@@ -8,7 +8,7 @@ from pathlib import Path
 from cluster.versions import DEFAULT_VERSION
 from harness.campaigns.controls import Settings, control_runs
 from harness.experiments.experiment import V2, Experiment, digest_of
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import SCENARIOS, find, load, scenarios
 from plans.models import Plan
 from plans.nearest import unknown
@@ -49,7 +49,7 @@ def stated_units(
 def _of_scenario(
     name: str, versions: Sequence[str], quick: bool, root: Path, *, asked: bool
 ) -> Iterator[Experiment]:
-    plan = load(find(name, root=root), words(), workloads=loads())
+    plan = load(find(name, root=root), words())
     if plan.series is None:
         if asked:
             raise UsageError(
@@ -61,7 +61,7 @@ def _of_scenario(
     times = 1 if quick else plan.series.times
 
     def varied(settings: Settings) -> Plan:
-        return load(find(name, root=root), words(), workloads=loads(), settings=dict(settings))
+        return load(find(name, root=root), words(), settings=dict(settings))
 
     def units(one: Plan, version: str, settings: Settings, modes: Sequence[str]) -> Iterator[Experiment]:
         digest = digest_of(with_rounds(one, rounds))

@@ -25,11 +25,11 @@ _ENDLESS = 10_000
 
 def _scenarios(_: Path) -> Iterator[str]:
     from cluster.versions import DEFAULT_VERSION
-    from harness.vocabulary import loads, words
+    from harness.vocabulary import words
     from plans.load import find, load, scenarios
 
     measured = _measured()
-    plans = {name: load(find(name), words(), workloads=loads()) for name in scenarios()}
+    plans = {name: load(find(name), words()) for name in scenarios()}
     wide = max(map(len, plans))
     rows = [(f"{'scenario':{wide}} {'time':>6}", "story")]
     for name, plan in plans.items():
@@ -153,10 +153,10 @@ def _runs(results: Path) -> Iterator[str]:
 def _schema(_: Path) -> Iterator[str]:
     import json
 
-    from harness.vocabulary import loads, words
+    from harness.vocabulary import words
     from plans.schema import json_schema
 
-    yield json.dumps(json_schema(words(), workloads=loads()), indent=1)
+    yield json.dumps(json_schema(words()), indent=1)
 
 
 _LISTS: dict[str, Callable[[Path], Iterator[str]]] = {

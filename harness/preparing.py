@@ -18,7 +18,7 @@ from cluster.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
 from harness.cleaning import require_space
 from harness.request import RunRequest, properties_of
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.defects import Defect, assert_once, checked_cure, checked_defect, ordered, without_process
 from plans.load import find, load
 from plans.models import Plan
@@ -62,7 +62,7 @@ class Prepared:
 
 def prepare(request: RunRequest) -> Prepared:
     """Load and check; raises ``UsageError`` (or one of its kinds) for anything impossible."""
-    plan = load(find(request.scenario), words(), workloads=loads(), settings=dict(request.settings))
+    plan = load(find(request.scenario), words(), settings=dict(request.settings))
     if request.rounds is not None:
         plan = with_rounds(plan, request.rounds)
     plan = with_changes(plan, request.seed_defects, request.cures)

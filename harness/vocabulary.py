@@ -8,8 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from pydantic import BaseModel
-
 import harness.conditions
 import harness.steps
 import nemesis
@@ -27,18 +25,14 @@ for room in (harness.steps, harness.conditions, nemesis, workloads):
 
 
 def words() -> Vocabulary:
-    """Every step and condition that a plan of this installation may name, with its parameter model."""
+    """Every name that a plan of this installation may use, with its parameter model."""
     conditions: Models = {name: one.model for name, one in CONDITIONS.items()} | {"elapsed": Elapsed}
     return Vocabulary(
         steps={name: one.model for name, one in sorted(STEPS.items()) if name not in CHOSEN},
         conditions=dict(sorted(conditions.items())),
         faults=dict(FAULTS),
+        workloads={name: workload.params for name, workload in WORKLOADS.items()},
     )
-
-
-def loads() -> dict[str, type[BaseModel]]:
-    """Every workload by name, with its parameter model."""
-    return {name: workload.params for name, workload in WORKLOADS.items()}
 
 
 def offered_faults() -> frozenset[str]:

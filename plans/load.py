@@ -18,7 +18,7 @@ from plans.document import Document, Problem, parse_file
 from plans.models import Plan
 from plans.nearest import unknown
 from plans.reading import Reader
-from plans.steps import Models, Vocabulary
+from plans.steps import Vocabulary
 from plans.walk import names_of
 from protocol.errors import PlanError
 from protocol.modes import MODES
@@ -53,20 +53,19 @@ def load(
     path: Path | str,
     vocabulary: Vocabulary,
     *,
-    workloads: Models,
     settings: Mapping[str, object] = _NO_SETTINGS,
     modes: Collection[str] = tuple(MODES),
 ) -> Plan:
     """Read and check a plan file.
 
-    ``vocabulary`` and ``workloads`` are the models by their names, ``settings`` sets parameters named under
-    the plan's ``vary`` (values or their text), ``modes`` are the names a plan may use. The controls belong to
-    the plan as it is written, so they are checked without ``settings``.
+    ``settings`` sets parameters named under the plan's ``vary`` (values or their text), ``modes`` are the
+    names a plan may use. The controls belong to the plan as it is written, so they are checked without
+    ``settings``.
     """
     document = parse_file(Path(path))
 
     def varied(values: Mapping[str, object]) -> Plan:
-        return read(document, vocabulary, workloads=workloads, settings=values, modes=modes)
+        return read(document, vocabulary, settings=values, modes=modes)
 
     plan = varied(settings)
     if not settings and (wrong := list(control_problems(plan, varied))):
@@ -78,23 +77,21 @@ def load_tree(
     tree: Any,
     vocabulary: Vocabulary | None = None,
     *,
-    workloads: Models | None = None,
     modes: Collection[str] | None = None,
     source: str = "run.json",
 ) -> Plan:
     """Check a plan that was saved by :func:`plans.tree.plan_tree`.
 
-    Without a vocabulary, steps and conditions keep their parameters unread
+    Without a vocabulary, steps, conditions and loads keep their parameters unread
     (:class:`plans.reading.Recorded`): enough to judge a run, not to repeat it.
     """
-    return read(Document(source, tree), vocabulary, workloads=workloads, modes=modes)
+    return read(Document(source, tree), vocabulary, modes=modes)
 
 
 def read(
     document: Document,
     vocabulary: Vocabulary | None,
     *,
-    workloads: Models | None,
     settings: Mapping[str, object] = _NO_SETTINGS,
     modes: Collection[str] | None,
 ) -> Plan:
@@ -115,7 +112,7 @@ def read(
         faults=None if vocabulary is None else tuple(vocabulary.faults),
         modes=None if modes is None else tuple(modes),
     )
-    reader = Reader(vocabulary, workloads, names)
+    reader = Reader(vocabulary, names)
     plan = _plan(reader, tree)
     if plan is None or reader.problems:
         raise document.error(reader.problems)

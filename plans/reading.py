@@ -44,9 +44,8 @@ class Reader:
     :class:`RecordedCondition`, which is enough to judge a run but not to repeat it.
     """
 
-    def __init__(self, words: Vocabulary | None, workloads: Models | None, names: Names) -> None:
+    def __init__(self, words: Vocabulary | None, names: Names) -> None:
         self._words = words
-        self._workloads = workloads
         self._names = names
         self.problems: list[Problem] = []
 
@@ -208,6 +207,10 @@ class Reader:
     @property
     def _conditions(self) -> Models | None:
         return None if self._words is None else self._words.conditions
+
+    @property
+    def _workloads(self) -> Models | None:
+        return None if self._words is None else self._words.workloads
 
     def _steps_known(self) -> list[str]:
         return [*(() if self._words is None else self._words.single), *CHOSEN, "together"]

@@ -21,7 +21,7 @@ from plans.models import MOST_ROUNDS, Plan, Step, StepSpec, Together
 from plans.names import EACH, Names, Params, bookie_names
 from plans.rounds import every, unrepeatable
 from plans.seeds import HIGHEST_SEED, stream
-from plans.steps import Act, Chaos, Models, Vocabulary
+from plans.steps import Act, Chaos, Vocabulary
 from plans.tree import plan_tree
 from plans.wording import problems_of
 from protocol.errors import PlanError
@@ -89,7 +89,6 @@ def from_json(
     tree: Mapping[str, Any],
     vocabulary: Vocabulary | None = None,
     *,
-    workloads: Models | None = None,
     source: str = "run.json",
 ) -> ResolvedPlan:
     """The inverse of :meth:`ResolvedPlan.as_json`.
@@ -101,7 +100,7 @@ def from_json(
     if missing:
         raise PlanError(f"{source}: no resolved plan: {', '.join(missing)} missing")
     stored = {**tree["plan"], "allowance": stored_allowance(tree["plan"], tree["mode"])}
-    plan = load_tree(stored, vocabulary, workloads=workloads, source=source)
+    plan = load_tree(stored, vocabulary, source=source)
     try:
         return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])
     except ValidationError as error:

@@ -42,16 +42,14 @@ _ONLY: Schema = {
 def json_schema(
     vocabulary: Vocabulary,
     *,
-    workloads: Models | None = None,
     modes: Iterable[str] = tuple(MODES),
 ) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
-    loads = dict(workloads or {})
     models = dict.fromkeys(
         [
             *(Plan, Control, Chaos, Load),
             *vocabulary.single.values(),
-            *loads.values(),
+            *vocabulary.workloads.values(),
             *vocabulary.conditions.values(),
             *EXPECTATIONS.values(),
         ]
@@ -71,7 +69,7 @@ def json_schema(
     }
     defs["Step"]["oneOf"] += [
         _step("wait_for", _wait_for(conditions, defs)),
-        _step("load", _load(names, defs, loads)),
+        _step("load", _load(names, defs, vocabulary.workloads)),
         _step("chaos", _chaos(names, defs, vocabulary)),
         _together(),
     ]

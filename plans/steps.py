@@ -140,7 +140,7 @@ CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a plan may name: the steps whose parameters are one model, the conditions, the faults.
+    """What a plan may name: the steps whose parameters are one model, conditions, faults, workloads.
 
     A fault that takes the name of a step is a programming error: ``ValueError``.
     """
@@ -148,6 +148,7 @@ class Vocabulary:
     steps: Models
     conditions: Models
     faults: Models
+    workloads: Models
 
     def __post_init__(self) -> None:
         taken = sorted(set(self.faults) & {*self.steps, *CHOSEN, "together"})

@@ -10,7 +10,7 @@ from evidence.recorders import read_lines
 from harness.bundles.opening import is_bundle, opened
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.executed import begins, executed
 from plans.models import Plan
 from plans.resolve import from_json
@@ -72,7 +72,7 @@ def find_again(results: Path, reference: str, mode: str | None) -> Again:
     with opened(results, reference) as found:
         folder = _one(found, mode)
         facts = folder.run()
-        resolved = from_json(facts, words(), workloads=loads(), source=str(folder.run_json))
+        resolved = from_json(facts, words(), source=str(folder.run_json))
         began = begins(read_lines(folder.steps).records)
         plan = executed(_with_own_settings(resolved.plan, facts.get("user_conf", {})), began)
         return Again(

@@ -16,7 +16,7 @@ from typing import Any
 from evidence.findings import Verdict
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
-from harness.vocabulary import loads, offered_faults, unavailable_reason, words
+from harness.vocabulary import offered_faults, unavailable_reason, words
 from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
@@ -89,7 +89,7 @@ class Explorer:
         """The same plan ready to run."""
         seed = self.first + number
         source = f"profile {self.profile.name}, seed {seed}"
-        plan = load_tree(self.tree(number), words(), workloads=loads(), modes=tuple(MODES), source=source)
+        plan = load_tree(self.tree(number), words(), modes=tuple(MODES), source=source)
         request = RunRequest(
             scenario=plan.name,
             seed=seed,

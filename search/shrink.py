@@ -18,7 +18,7 @@ from typing import Any
 from checkers.facts.wording import counted
 from checkers.verdict import severity
 from evidence.folder import remove_run
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load_tree
 from plans.models import Plan
 from plans.resolve import resolve
@@ -168,7 +168,7 @@ class Shrinker:
             "control": {"nothing": "a plan on trial"},
             "expect": {self.again.mode: ["holds"]},
         }
-        plan = load_tree(whole, words(), workloads=loads(), modes=tuple(MODES), source="smaller plan")
+        plan = load_tree(whole, words(), modes=tuple(MODES), source="smaller plan")
         resolve(plan, self.again.seed, self.again.mode)
         return plan
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.reference.tables import cell, table
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.schema import json_schema
 from reports.marks import wrapped
@@ -39,7 +39,7 @@ _EXAMPLE = re.compile(r"[<>=]*\d")
 
 def plan_language() -> Iterator[str]:
     """The lines of the page: the keys of a plan, then every step, condition and expectation."""
-    schema = json_schema(words(), workloads=loads())
+    schema = json_schema(words())
     known: dict[str, Schema] = schema["$defs"]
     yield "# Plan language"
     yield ""

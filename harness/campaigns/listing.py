@@ -9,7 +9,7 @@ from pathlib import Path
 from cluster.versions import DEFAULT_VERSION
 from harness.campaigns.controls import Settings, control_runs, modified, setting_text
 from harness.experiments.experiment import Experiment, digest_of
-from harness.vocabulary import loads, offered_faults, words
+from harness.vocabulary import offered_faults, words
 from plans.campaign import Campaign, Runs
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import DEFAULT, load_profile
@@ -43,11 +43,9 @@ def shard(units: list[Experiment], number: int, of: int) -> list[Experiment]:
 
 def _of(runs: Runs, version: str | None) -> Iterator[Experiment]:
     for name in runs.names():
-        plan = load(find(name), words(), workloads=loads())
+        plan = load(find(name), words())
         for settings in _settings(plan, runs):
-            varied = (
-                load(find(name), words(), workloads=loads(), settings=dict(settings)) if settings else plan
-            )
+            varied = load(find(name), words(), settings=dict(settings)) if settings else plan
             rounds = runs.rounds or varied.rounds
             digest = digest_of(with_rounds(varied, rounds))
             own = plan.cluster.version or DEFAULT_VERSION
@@ -67,7 +65,7 @@ def _controls(plan: Plan, runs: Runs, version: str | None) -> Iterator[Experimen
     """The controls that need a separate run, unless the user's release replaces theirs."""
 
     def varied(settings: Settings) -> Plan:
-        return load(find(plan.name), words(), workloads=loads(), settings=dict(settings))
+        return load(find(plan.name), words(), settings=dict(settings))
 
     own = version or plan.cluster.version or DEFAULT_VERSION
     for control in control_runs(plan, varied, own):
@@ -83,7 +81,7 @@ def _written(campaign: Campaign, plans: Path, version: str | None) -> Iterator[E
         plans.mkdir(parents=True, exist_ok=True)
         file = plans / f"{name}.yaml"
         file.write_text(text, encoding="utf-8")
-        plan = load(file, words(), workloads=loads())
+        plan = load(file, words())
         release = version or plan.cluster.version or DEFAULT_VERSION
         for mode in plan.modes:
             yield Experiment(plan.name, mode, release, (), 1, seed, digest_of(plan), str(file))

@@ -32,7 +32,7 @@ from harness.preparing import prepare, prepared
 from harness.provenance import cpu_s
 from harness.request import RunRequest
 from harness.run import judge_recorded, record_only
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load_tree
 from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError
@@ -105,7 +105,7 @@ def _pressure(path: Path | None) -> float | None:
 
 
 def _plan(tree: Tree) -> Plan:
-    return load_tree(tree, words(), workloads=loads(), source="the plan of the request")
+    return load_tree(tree, words(), source="the plan of the request")
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:

@@ -17,7 +17,7 @@ import pytest
 
 from bench.rows import Row, read_rows
 from cluster.versions import DEFAULT_VERSION
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.controls import effect
 from plans.expectations import Breaks, Decides, Defect, Expectation
 from plans.load import find, load
@@ -79,7 +79,7 @@ def breaking(entry: Expectation) -> bool:
 
 @cache
 def plan_of(name: str) -> Plan:
-    return load(find(name), words(), workloads=loads())
+    return load(find(name), words())
 
 
 def claims_of(cell: str, properties: frozenset[str]) -> Iterator[Claim]:

@@ -11,7 +11,7 @@ import pytest
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import compare_with_plan
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from pipeline.collect import collect
 from pipeline.judge import judge
 from plans.load import find, load
@@ -27,7 +27,7 @@ KILLED_NS = 2_000_000_000
 
 
 def plan_of(name: str, mode: str) -> dict[str, Any]:
-    return resolve(load(find(name), words(), workloads=loads()), 7, mode).as_json()
+    return resolve(load(find(name), words()), 7, mode).as_json()
 
 
 def lost_together(path: Path, mode: str, *, story: Story = SEALED, configured: bool = True) -> RunFolder:

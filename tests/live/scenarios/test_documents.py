@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load
 from tests.live.length import quick_and_long
 from tests.live.running import Fencepost
@@ -27,10 +27,7 @@ def test_the_scenarios_of_a_document_come_out_as_stated(
     document: str,
     fencepost: Callable[..., Fencepost],
 ) -> None:
-    plans = [
-        (path, load(path, words(), workloads=loads()))
-        for path in sorted(SCENARIOS.glob(f"{document}/*.yaml"))
-    ]
+    plans = [(path, load(path, words())) for path in sorted(SCENARIOS.glob(f"{document}/*.yaml"))]
     names = [path.stem for path, plan in plans if "unprotected" in plan.modes]
     run, _ = as_stated(fencepost, names, "unprotected", document=document)
     run.assert_nothing_left()

@@ -9,7 +9,7 @@ import pytest
 
 from bench.calm import SOAKS, injected, without_faults
 from evidence.folder import RunFolder
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load
 from plans.resolve import resolve
 from protocol.modes import MODES
@@ -18,7 +18,7 @@ from protocol.modes import MODES
 @pytest.mark.parametrize("soak", SOAKS)
 @pytest.mark.parametrize("mode", MODES)
 def test_of_a_soak_only_its_loads_are_left(soak: str, mode: str) -> None:
-    plan = without_faults(load(find(soak), words(), workloads=loads()), 2.5)
+    plan = without_faults(load(find(soak), words()), 2.5)
     resolved = resolve(plan, 1, mode)
     assert [step.name for step in resolved.plan.steps] == ["load", "wait_for", "end_load"]
     assert plan.name.startswith("calm/")

@@ -202,7 +202,7 @@ def carried(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _prepare(root: Path, order: Any) -> Any:
-    plan = load(root / "try" / "crashes.yaml", words(), workloads={}, settings=dict(order.settings))
+    plan = load(root / "try" / "crashes.yaml", words(), settings=dict(order.settings))
     return SimpleNamespace(plan=plan, version=order.version)
 
 
@@ -302,7 +302,7 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     newer = stated_units(root=root, only=["try/controlled"], versions=["4.17.3"])
     assert {unit.version for unit in newer} == {"4.17.3"}
     rows = rows_of((unit, stated(unit)) for unit in units if unit.version == "4.18.0")
-    plan = load(root / "try" / "controlled.yaml", words(), workloads={})
+    plan = load(root / "try" / "controlled.yaml", words())
     assert list(control_lines([plan], scenarios.counted(rows))) == [
         "control, try/controlled: BookKeeper 4.15.0, not run",
         "control, try/controlled: wide=true, 3 of 3 as expected",

@@ -19,7 +19,7 @@ from harness.experiments.experiment import digest_of
 from harness.experiments.outcomes import Status, outcome_of
 from harness.experiments.sensitivity import experiments_with
 from harness.preparing import with_changes
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign
 from plans.expectations import Defect
 from plans.exploring.profile import DEFAULT
@@ -61,7 +61,7 @@ def test_drawn_plans_are_one_run_for_each_seed(load: Load, tmp_path: Path) -> No
     units = units_of(load("name: mine\nexplore: {runs: 3, first_seed: 5}\n"), plans=tmp_path)
     assert [unit.number for unit in units] == [5, 6, 7]
     for unit in units:
-        assert unit.digest == digest_of(plan_of(Path(unit.file), words(), workloads=loads()))
+        assert unit.digest == digest_of(plan_of(Path(unit.file), words()))
         assert unit.request(tmp_path).scenario == unit.file
     assert len({unit.digest for unit in units}) == 3
     again = units_of(load("name: mine\nexplore: {runs: 1, first_seed: 6}\n"), plans=tmp_path / "again")
@@ -110,7 +110,7 @@ def test_a_release_given_by_the_user_goes_before_those_of_the_file(load: Load) -
 
 def test_the_gate_rests_on_no_defect_that_a_patch_may_mend() -> None:
     for unit in GATE:
-        plan = plan_of(find(unit.scenario), words(), workloads=loads())
+        plan = plan_of(find(unit.scenario), words())
         stated = [entry for entry in plan.expect[unit.mode] if isinstance(entry, Defect)]
         assert not any(within(unit.version, entry.versions) for entry in stated), unit
 
@@ -203,6 +203,6 @@ def test_a_plan_runs_alone_in_a_campaign_and_its_measurements_stay_valid(load: L
     text = "name: mine\nruns: [{scenarios: [durability/re-replication, fencing/figure]}]"
     alone = {unit.scenario for unit in units_of(load(text), plans=NOWHERE) if unit.alone}
     assert alone == {"durability/re-replication"}
-    plan = plan_of(find("durability/re-replication"), words(), workloads=loads())
+    plan = plan_of(find("durability/re-replication"), words())
     assert plan.alone
     assert digest_of(plan.model_copy(update={"alone": False})) == digest_of(plan)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.campaigns.listing import units_of
 from harness.campaigns.matrix import Heat, Measured, heat_map, measured, table
 from harness.experiments.store import begin
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.campaign import load_campaign
 from plans.load import load
 from plans.matrix import MODES, Cell, Matrix, cells, kept, plan_of
@@ -46,7 +46,7 @@ SMALL = list(cells(Matrix(quorums=("2/2/1", "3/3/2", "4/4/3"), lost=(1, 2, 3), l
 def test_every_plan_loads_and_loses_what_its_cell_says(cell: Cell, tmp_path: Path) -> None:
     file = tmp_path / "plan.yaml"
     file.write_text(plan_text(plan_of(cell)))
-    plan = load(file, words(), workloads=loads())
+    plan = load(file, words())
     names = [step.name for step in plan.steps]
     assert names.count("kill") == cell.lost
     assert names.count("wipe") == (cell.lost if cell.loss == "disks" else 0)

@@ -13,7 +13,7 @@ from harness.experiments import worker
 from harness.experiments.outcomes import Status
 from harness.experiments.workers import Recorders
 from harness.request import RunRequest
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load
 from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
@@ -102,7 +102,7 @@ def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
 def test_a_worker_runs_the_very_plan_that_it_is_given(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = load(find(scenario), words(), workloads=loads())
+    given = load(find(scenario), words())
     run: list[object] = []
     monkeypatch.setattr(worker, "prepared", lambda request, plan: (request, plan))
     monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))

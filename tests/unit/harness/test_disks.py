@@ -12,7 +12,7 @@ from cluster import disks
 from evidence.folder import RunFolder
 from harness.cleaning import leftovers
 from harness.preparing import require_disks
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load
 from plans.models import Plan
 from plans.resolve import resolve
@@ -35,7 +35,7 @@ def plan_of(folder: Path, cluster: str, *steps: str) -> Plan:
     file = folder / "plan.yaml"
     listed = "".join(f"  - {step}\n" for step in ("create: {client: writer, ledger: main}", *steps))
     file.write_text(f"{HEAD}cluster: {cluster}\nsteps:\n{listed}")
-    return load(file, words(), workloads=loads())
+    return load(file, words())
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.request import RunRequest
 from harness.run import judge_again, run
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.load import find, load
 from protocol.errors import ServerError
@@ -80,7 +80,7 @@ def test_only_what_was_recorded_is_offered_to_be_judged(
         raise ServerError("b1 did not start")
 
     monkeypatch.setattr(spine, "record", ends_early)
-    plan = load(find("bp46/truncation"), words(), workloads=loads())
+    plan = load(find("bp46/truncation"), words())
     ready = Prepared(RunRequest(scenario=plan.name, results=tmp_path), plan, 7, ("protected",), "4.18.0")
     judge: Any = Judging()
     with pytest.raises(ServerError):
@@ -92,7 +92,7 @@ def test_a_run_is_at_work_from_its_recording_to_its_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = stored_run(tmp_path / "other").modes[0].run()
-    plan = load(find("bp46/truncation"), words(), workloads=loads())
+    plan = load(find("bp46/truncation"), words())
     modes = ("protected", "unprotected")
     folders = [RunFolder(tmp_path / "run" / mode) for mode in modes]
     busy: list[list[str]] = []

@@ -19,7 +19,7 @@ from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.request import RunRequest
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.load import find, load
 from plans.models import Plan
@@ -78,7 +78,7 @@ def judged(folder: RunFolder, *_: object, **__: object) -> ModeResult:
 
 
 def prepared(results: Path, *, seed: int = 5) -> Prepared:
-    plan = load(find(SCENARIO), words(), workloads=loads())
+    plan = load(find(SCENARIO), words())
     return Prepared(RunRequest(scenario=SCENARIO, results=results), plan, seed, MODES, "4.18.0")
 
 

@@ -11,7 +11,7 @@ from harness import preparing
 from harness.experiments.series import _repeated
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load
 from plans.seeds import HIGHEST_SEED
 from protocol.errors import PlanError, UsageError
@@ -49,7 +49,7 @@ def test_so_are_settings_of_ones_own_that_cannot_be_read(tmp_path: Path) -> None
 
 
 def test_so_is_the_last_run_of_a_series_before_the_first() -> None:
-    plan = load(find(SOAK), words(), workloads=loads())
+    plan = load(find(SOAK), words())
     first = Prepared(RunRequest(scenario=SOAK), plan, HIGHEST_SEED, ("protected",), "4.18.0")
     with pytest.raises(PlanError, match="the seed"):
         _repeated([first], 2)

@@ -20,7 +20,7 @@ from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
 from harness.bundles import opening
 from harness.preparing import require_seedable, with_changes
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load
 from plans.models import Plan
 from plans.tree import plan_tree
@@ -84,7 +84,7 @@ def test_a_run_without_defects_has_no_such_line(spec: RunSpec) -> None:
 
 def figure(*defects: str) -> Plan:
     """A plan of three bookies and the clients writer and recoverer, with these defects."""
-    return with_changes(load(find("fencing/figure"), words(), workloads=loads()), defects, ())
+    return with_changes(load(find("fencing/figure"), words()), defects, ())
 
 
 def test_defects_are_refused_on_other_backends_and_releases(spec: RunSpec) -> None:
@@ -162,7 +162,7 @@ def test_a_replay_begins_with_what_its_run_changed(spec: RunSpec) -> None:
 
 
 def test_a_cure_is_added_to_the_plan_and_the_run_says_so_and_how_to_repeat_it(spec: RunSpec) -> None:
-    plan = with_changes(load(find("fencing/figure"), words(), workloads=loads()), (), (CURE,))
+    plan = with_changes(load(find("fencing/figure"), words()), (), (CURE,))
     tree = plan_tree(plan)
     assert tree["cluster"]["cures"] == [CURE]
     write_json(spec.folder.run_json, {"format": FORMAT, "plan": tree})

@@ -15,7 +15,7 @@ from harness.request import RunRequest
 from harness.trackrecord import carrying
 from harness.trackrecord.bugs import Bug, bugs
 from harness.trackrecord.counting import Showing, Side, showing, table
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.expectations import Breaks, Defect, applicable
 from plans.load import find, load
@@ -39,7 +39,7 @@ BUG = Bug(
 
 @pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
 def test_the_scenario_states_the_finding_for_the_bad_release_alone(bug: Bug) -> None:
-    plan = load(find(bug.scenario), words(), workloads=loads())
+    plan = load(find(bug.scenario), words())
     assert bug.mode in plan.modes
 
     def stated(release: str) -> set[tuple[str, str, str | None]]:
@@ -108,7 +108,7 @@ def test_each_run_counts_for_its_side_whichever_ends_first(
         yield
 
     def prepare(request: RunRequest) -> Prepared:
-        plan = load(find(request.scenario), words(), workloads=loads())
+        plan = load(find(request.scenario), words())
         return Prepared(request, plan, 1, request.modes, str(request.version))
 
     def run_each(ready: list[Prepared], *_: object, parallel: int) -> Iterator[tuple[int, RunResult]]:

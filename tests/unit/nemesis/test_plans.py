@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load
 from plans.models import Plan, Together
 from plans.resolve import from_json, resolve
@@ -32,7 +32,7 @@ steps:
 def plan_of(folder: Path, *steps: str) -> Plan:
     file = folder / "plan.yaml"
     file.write_text(HEAD + "".join(f"  - {step}\n" for step in steps))
-    return load(file, words(), workloads=loads())
+    return load(file, words())
 
 
 def test_a_named_fault_is_awaited_and_released(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from pydantic import Field, model_validator
@@ -59,12 +59,7 @@ steps:
 
 @pytest.fixture(scope="session")
 def words() -> Vocabulary:
-    return replace(every(), faults=FAULTS)
-
-
-@pytest.fixture(scope="session")
-def workloads() -> dict[str, Any]:
-    return dict(WORKLOADS)
+    return replace(every(), faults=FAULTS, workloads=WORKLOADS)
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +75,7 @@ def load_text(tmp_path: Path, words: Vocabulary) -> Callable[..., Plan]:
     def load_it(text: str, **settings: object) -> Plan:
         path = tmp_path / "plan.yaml"
         path.write_text(text, encoding="utf-8")
-        return load(path, words, workloads=WORKLOADS, settings=settings)
+        return load(path, words, settings=settings)
 
     return load_it
 

@@ -45,11 +45,11 @@ Try = Callable[[str], Plan]
 
 
 @pytest.fixture
-def controlled(tmp_path: Path, words: dict[str, Any], workloads: dict[str, Any]) -> Try:
+def controlled(tmp_path: Path, words: dict[str, Any]) -> Try:
     def load_it(control: str) -> Plan:
         path = tmp_path / "plan.yaml"
         path.write_text(PLAN.replace("CONTROL", control))
-        return load(path, words, workloads=workloads)
+        return load(path, words)
 
     return load_it
 

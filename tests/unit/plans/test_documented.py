@@ -69,8 +69,8 @@ def test_no_step_is_documented_that_does_not_exist() -> None:
         assert name in CONDITIONS
 
 
-def test_the_whole_plan_is_a_plan(words: Any, workloads: Any) -> None:
-    plan = read(parse(examples()[0], "plans.md"), words, workloads=workloads, modes=tuple(MODES))
+def test_the_whole_plan_is_a_plan(words: Any) -> None:
+    plan = read(parse(examples()[0], "plans.md"), words, modes=tuple(MODES))
     assert plan.name == "mine/first"
 
 

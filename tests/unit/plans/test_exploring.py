@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.document import parse
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
 from plans.exploring.limit import LOSING, REPAIRING
@@ -64,7 +64,7 @@ def test_other_seeds_give_other_plans() -> None:
 @any_time
 def test_whatever_is_drawn_is_a_plan(drawn: tuple[GenerateOptions, dict[str, Any]]) -> None:
     wish, tree = drawn
-    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
     assert plan.modes == (wish.mode,)
     assert resolve(plan, 1, plan.modes[0]).plan == plan, "something was left for the seed to decide"
     assert [step.name for step in every(plan.steps)].count("heal") >= 1
@@ -133,7 +133,7 @@ def test_without_journaled_data_some_plan_uses_the_limit_up_and_beyond_more() ->
 
 
 def lanes(tree: dict[str, Any]) -> Iterator[tuple[StepSpec | Together, ...]]:
-    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
     for step in plan.steps:
         if isinstance(step, Together):
             yield from step.branches
@@ -175,7 +175,7 @@ def paused_and_needed(lane: Iterable[StepSpec]) -> tuple[set[str], set[str]]:
 def test_no_lane_pauses_whom_the_links_of_another_need() -> None:
     for seed in range(80):
         tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))
-        plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+        plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
         for burst in (step for step in plan.steps if isinstance(step, Together)):
             for one, other in permutations([paused_and_needed(every(lane)) for lane in burst.branches], 2):
                 assert not one[0] & other[1], f"seed {seed}"

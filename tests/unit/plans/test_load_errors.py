@@ -121,12 +121,12 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "plan.yaml"
     path.write_bytes(b"name: \xff\xfe")
     with pytest.raises(PlanError, match=r"plan\.yaml: the file cannot be read as UTF-8 text"):
-        load(path, {}, workloads={})
+        load(path, {})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"there is no plan file .*absent\.yaml"):
-        load(tmp_path / "absent.yaml", {}, workloads={})
+        load(tmp_path / "absent.yaml", {})
 
 
 def test_a_value_that_repeats_itself() -> None:

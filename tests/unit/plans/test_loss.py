@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import load, load_tree
 from plans.models import Plan
 from plans.tree import plan_tree, step_tree
@@ -33,7 +33,7 @@ def load_varied(tmp_path: Path, head: str) -> Callable[..., Plan]:
     def load_it(steps: str = STEPS, **settings: object) -> Plan:
         path = tmp_path / "plan.yaml"
         path.write_text(VARIED + head + steps, encoding="utf-8")
-        return load(path, words(), workloads=loads(), settings=settings)
+        return load(path, words(), settings=settings)
 
     return load_it
 
@@ -61,7 +61,7 @@ def test_the_saved_plan_says_what_was_done(load_varied: Callable[..., Plan]) -> 
     plan = load_varied(loss="power")
     saved = plan_tree(plan)
     assert [step["power_loss"]["targets"] for step in saved["steps"] if "power_loss" in step] == [["b1"]]
-    assert load_tree(saved, words(), workloads=loads()) == plan
+    assert load_tree(saved, words()) == plan
 
 
 def test_a_level_that_does_not_exist_is_named(load_varied: Callable[..., Plan]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.load import find, load, scenarios
 
 
@@ -42,4 +42,4 @@ CASES = sorted(
 
 @pytest.mark.parametrize(("name", "parameter", "value"), CASES)
 def test_a_value_that_decides_something_makes_a_plan(name: str, parameter: str, value: object) -> None:
-    load(find(name), words(), workloads=loads(), settings={parameter: value})
+    load(find(name), words(), settings={parameter: value})

@@ -122,28 +122,28 @@ quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, Hea
 
 @quick
 @given(tree=plans)
-def test_a_plan_comes_back_from_json(tree: Any, words: Any, workloads: Any) -> None:
-    plan = read(Document("generated", tree), words, workloads=workloads, modes=tuple(MODES))
+def test_a_plan_comes_back_from_json(tree: Any, words: Any) -> None:
+    plan = read(Document("generated", tree), words, modes=tuple(MODES))
     saved = json.loads(json.dumps(plan_tree(plan)))
-    assert load_tree(saved, words, workloads=workloads) == plan
-    assert plan_tree(load_tree(saved, words, workloads=workloads)) == saved
+    assert load_tree(saved, words) == plan
+    assert plan_tree(load_tree(saved, words)) == saved
     assert plan_tree(load_tree(saved)) == saved
 
 
 @quick
 @given(tree=plans, seed=st.integers(0, 2**63 - 1))
-def test_a_resolved_plan_comes_back_from_json(tree: Any, seed: int, words: Any, workloads: Any) -> None:
+def test_a_resolved_plan_comes_back_from_json(tree: Any, seed: int, words: Any) -> None:
     document = Document("generated", tree | {"limits": {"run_s": 1e9}})
-    plan = read(document, words, workloads=workloads, modes=None)
+    plan = read(document, words, modes=None)
     resolved = resolve(plan, seed, "protected")
     saved = json.loads(json.dumps(resolved.as_json()))
     assert '"chaos": {' not in json.dumps(saved)
-    assert from_json(saved, words, workloads=workloads) == resolved
+    assert from_json(saved, words) == resolved
     assert from_json(saved).as_json() == saved
-    assert resolve(from_json(saved, words, workloads=workloads).plan, seed, "protected") == resolved
+    assert resolve(from_json(saved, words).plan, seed, "protected") == resolved
 
 
-def test_a_load_keeps_its_own_parameters(load_steps: Callable[..., Plan], words: Any, workloads: Any) -> None:
+def test_a_load_keeps_its_own_parameters(load_steps: Callable[..., Plan], words: Any) -> None:
     plan = load_steps(
         "- load: {workload: append, as: w, clients: [writer], rate_per_s: 7}\n- end_load: {as: w}\n"
     )
@@ -152,5 +152,5 @@ def test_a_load_keeps_its_own_parameters(load_steps: Callable[..., Plan], words:
         {"load": {"workload": "append", "as": "w", "clients": ["writer"], "rate_per_s": 7.0}},
         {"end_load": {"as": "w"}},
     ]
-    assert load_tree(saved, words, workloads=workloads) == plan
+    assert load_tree(saved, words) == plan
     assert plan_tree(load_tree(saved)) == saved

@@ -86,9 +86,9 @@ def test_evidence_that_is_not_whole_leaves_no_round_as_stated() -> None:
     assert (comparison.as_stated, comparison.shown) == (0, ())
 
 
-def test_rounds_are_kept_with_the_run(load_steps: Callable[..., Plan], words: Any, workloads: Any) -> None:
+def test_rounds_are_kept_with_the_run(load_steps: Callable[..., Plan], words: Any) -> None:
     plan = with_rounds(load_steps(STEPS), 20)
-    kept = load_tree(plan_tree(resolve(plan, 1, "protected").plan), words, workloads=workloads)
+    kept = load_tree(plan_tree(resolve(plan, 1, "protected").plan), words)
     assert kept.rounds == 20
 
 

@@ -22,7 +22,7 @@ DEFAULT_VERSION = pytest.importorskip("cluster.versions").DEFAULT_VERSION
 
 
 def scenario(name: str, **settings: Any) -> Plan:
-    return load(find(name), vocabulary.words(), workloads=vocabulary.loads(), settings=settings)
+    return load(find(name), vocabulary.words(), settings=settings)
 
 
 @pytest.mark.parametrize("name", scenarios())
@@ -33,7 +33,7 @@ def test_it_loads_resolves_and_comes_back(name: str) -> None:
     for mode in plan.expect:
         resolved = resolve(plan, 1, mode)
         tree = json.loads(json.dumps(resolved.as_json()))
-        assert from_json(tree, vocabulary.words(), workloads=vocabulary.loads()) == resolved
+        assert from_json(tree, vocabulary.words()) == resolved
         assert from_json(tree).as_json() == tree
 
 
@@ -70,6 +70,6 @@ def test_the_soak_is_as_long_as_it_is_told_and_kills_nobody_twice() -> None:
 
 
 def test_the_schema_speaks_of_every_step_and_workload() -> None:
-    text = json.dumps(json_schema(vocabulary.words(), workloads=vocabulary.loads()))
-    for name in [*vocabulary.words().single, *vocabulary.words().conditions, *vocabulary.loads()]:
+    text = json.dumps(json_schema(vocabulary.words()))
+    for name in [*vocabulary.words().single, *vocabulary.words().conditions, *vocabulary.words().workloads]:
         assert f'"{name}"' in text

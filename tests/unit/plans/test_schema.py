@@ -13,8 +13,8 @@ from plans.steps import CHOSEN
 
 
 @pytest.fixture
-def schema(words: Any, workloads: Any) -> Any:
-    return json.loads(json.dumps(json_schema(words, workloads=workloads)))
+def schema(words: Any) -> Any:
+    return json.loads(json.dumps(json_schema(words)))
 
 
 def every(schema: Any) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree
@@ -38,7 +38,7 @@ def test_of_two_reasons_one_is_left() -> None:
 
 def drawn(seed: int, mode: str = "unprotected") -> Tree:
     tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, mode))
-    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
+    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
     return lean_tree(plan)
 
 
@@ -50,7 +50,7 @@ def whole(tree: Tree) -> Tree:
 
 def is_plan(tree: Tree) -> bool:
     try:
-        load_tree(whole(tree), words(), workloads=loads(), modes=tuple(MODES), source="smaller")
+        load_tree(whole(tree), words(), modes=tuple(MODES), source="smaller")
     except PlanError:
         return False
     return True
@@ -73,8 +73,8 @@ def shrunk(tree: Tree, fails: Callable[[Tree], bool]) -> tuple[Tree, int]:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_lean_tree_is_the_same_plan(seed: int) -> None:
     tree = generate(PROFILE, seed, GenerateOptions(EVERY_FAULT, "protected"))
-    plan = load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="drawn")
-    again = load_tree(whole(lean_tree(plan)), words(), workloads=loads(), modes=tuple(MODES), source="lean")
+    plan = load_tree(tree, words(), modes=tuple(MODES), source="drawn")
+    again = load_tree(whole(lean_tree(plan)), words(), modes=tuple(MODES), source="lean")
     assert plan_tree(again) | {"control": 0} == plan_tree(plan) | {"control": 0}
 
 

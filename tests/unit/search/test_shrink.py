@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evidence.folder import new_run, point_latest
-from harness.vocabulary import loads, words
+from harness.vocabulary import words
 from plans.document import parse
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
@@ -56,7 +56,7 @@ class Held(Ended):
 
 def found() -> Plan:
     tree = generate(load_profile(), 1, GenerateOptions(frozenset(words().faults), "unprotected"))
-    return load_tree(tree, words(), workloads=loads(), modes=tuple(MODES), source="found")
+    return load_tree(tree, words(), modes=tuple(MODES), source="found")
 
 
 def loses(tree: Tree) -> bool:
@@ -202,7 +202,7 @@ def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker
     reduced(one)
     confirmed = [Told(Path(), (), "", 0.0)] * 3
     text = scenario_text(one, confirmed)
-    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert "failed in 3 of 3 runs" in " ".join(text.split())
     assert plan.cluster.version == "4.18.0"
     (stated,) = plan.expect["unprotected"]
@@ -221,7 +221,7 @@ def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..
     one = shrinker()
     reduced(one)
     one.again = replace(one.again, kinds=frozenset({KIND, "closing/closed_below"}))
-    plan = read(parse(scenario_text(one, []), "s.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    plan = read(parse(scenario_text(one, []), "s.yaml"), words(), modes=tuple(MODES))
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect", "defect"]
 
 
@@ -232,7 +232,7 @@ def test_a_plan_that_leaves_the_cluster_in_trouble_is_a_scenario_that_states_not
     reduced(one)
     one.kind, one.again = NEVER_QUIET, replace(one.again, kinds=frozenset({NEVER_QUIET}))
     text = scenario_text(one, [])
-    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert "What is left shows quiet/never" in " ".join(text.split())
     assert [entry.says for entry in plan.expect["unprotected"]] == ["holds"]
 
@@ -241,5 +241,5 @@ def test_the_scenario_of_what_shows_sometimes_says_so(shrinker: Callable[..., Sh
     one = shrinker()
     reduced(one)
     text = scenario_text(one, [Told(Path(), (), "", 0.0), Held(Path(), (), "", 0.0)])
-    plan = read(parse(text, "shrunk.yaml"), words(), workloads=loads(), modes=tuple(MODES))
+    plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect"]
