@@ -93,7 +93,7 @@ def _workloads(_: Path) -> Iterator[str]:
 
     words()
     yield from _columns(
-        (name, f"{workload.about} ({', '.join(_keys(workload.params))})")
+        (name, f"{workload.about} ({', '.join(_keys(workload))})")
         for name, workload in sorted(WORKLOADS.items())
     )
 

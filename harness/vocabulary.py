@@ -31,7 +31,7 @@ def words() -> Vocabulary:
         steps={name: one.model for name, one in sorted(STEPS.items()) if name not in CHOSEN},
         conditions=dict(sorted(conditions.items())),
         faults=dict(FAULTS),
-        workloads={name: workload.params for name, workload in WORKLOADS.items()},
+        workloads=dict(WORKLOADS),
     )
 
 

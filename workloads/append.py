@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cluster.interface import Cluster
-from workloads.crew import Crew, CrewLoad, Job, Rolled
+from workloads.crew import Crew, Job, Rolled
 from workloads.registry import register
 from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
+@register
 class AppendLoad(RollingLoad):
     """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
 
+    kind = "append"
+    about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
+    totals: ClassVar[Sequence[str]] = TOTALS
+
     rate_per_s: float | None = Field(default=None, gt=0)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        return rolling_jobs(self, cluster, crew, AppendWriter)
 
 
 class AppendWriter(RollingWriter[AppendLoad]):
@@ -33,16 +42,3 @@ class AppendWriter(RollingWriter[AppendLoad]):
         while not self.crew.stop.is_set():
             if not self.asker.await_acked(handle, entries, LOOK_S).goes_on:
                 return
-
-
-class _Append(CrewLoad):
-    name = "append"
-    about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
-    params: type[BaseModel] = AppendLoad
-    totals = TOTALS
-
-    def jobs(self, params: AppendLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        return rolling_jobs(params, cluster, crew, AppendWriter)
-
-
-register(_Append())

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from cluster.commands import Chain
 from cluster.interface import Cluster
 from plans.names import ClientName, LogName
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
-from workloads.crew import Crew, CrewLoad, Job
+from workloads.crew import Crew, Job
 from workloads.leadership import Leadership, Term
 from workloads.leading import Leader, LeadingLoad
 from workloads.registry import register
@@ -30,6 +30,7 @@ _TOTALS = (
 )
 
 
+@register
 class ChainLoad(LeadingLoad):
     """The possible leaders, the readers, and the shape of the ledgers.
 
@@ -37,6 +38,10 @@ class ChainLoad(LeadingLoad):
     ``recover`` a new leader leaves the last ledger as it is: a user's mistake, which does not fence the
     old leader.
     """
+
+    kind = "chain"
+    about = "one client leads a log of ledgers, another takes over, others read the whole log"
+    totals = _TOTALS
 
     log: LogName = "log"
     readers: tuple[ClientName, ...] = ()
@@ -49,6 +54,15 @@ class ChainLoad(LeadingLoad):
     @classmethod
     def _readers_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return named_once(value)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        leadership = Leadership(self.writers[0], self.patience_s)
+
+        def asker(name: str) -> Asker:
+            return Asker(cluster.clients[name], crew.stop)
+
+        members = [_Member(crew, asker(name), leadership, self).run for name in self.writers]
+        return [*members, *(_Reader(crew, asker(name), self).run for name in self.readers)]
 
 
 class _Member(Leader[ChainLoad]):
@@ -156,22 +170,3 @@ class _Reader:
                 self._crew.totals.add(passes=1, read=found.entries)
             else:
                 self._sayings.say(f"log {self._params.log} is not read to its end: {found.refusal}")
-
-
-class _Chain(CrewLoad):
-    name = "chain"
-    about = "one client leads a log of ledgers, another takes over, others read the whole log"
-    params: type[BaseModel] = ChainLoad
-    totals = _TOTALS
-
-    def jobs(self, params: ChainLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        leadership = Leadership(params.writers[0], params.patience_s)
-
-        def asker(name: str) -> Asker:
-            return Asker(cluster.clients[name], crew.stop)
-
-        members = [_Member(crew, asker(name), leadership, params).run for name in params.writers]
-        return [*members, *(_Reader(crew, asker(name), params).run for name in params.readers)]
-
-
-register(_Chain())

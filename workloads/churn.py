@@ -11,28 +11,40 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cluster.interface import Cluster
 from plans.names import ClientName
 from protocol.errors import ClientError
 from protocol.wire import NO_LEDGER
-from workloads.append import AppendLoad, AppendWriter
+from workloads.append import AppendLoad
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
-from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled, next_in
+from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.registry import register
-from workloads.rolling import RETRY_S, TOTALS, rolling_jobs
+from workloads.rolling import RETRY_S, TOTALS
 
 _ANY_ENTRY = 0
 _NO_METADATA = -25
 """``NoSuchLedgerExistsOnMetadataServer``: an earlier delete succeeded although its reply was lost."""
 
 
+@register
 class ChurnLoad(AppendLoad):
     """As the append load, with a deleter; at least ``keep`` settled ledgers of each writer stay."""
 
+    kind = "churn"
+    about = "writers fill one ledger after the other, a deleter deletes the older ones, bookies collect them"
+    totals = (*TOTALS, "deleted", "collected", "uncollected")
+
     deleter: ClientName
     keep: int = Field(default=3, ge=0)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """Of the ``deleted`` ledgers some are ``collected`` by all bookies, the others ``uncollected``."""
+        crew.followers.append(inbox := Inbox())
+        asker = Asker(cluster.clients[self.deleter], crew.stop)
+        deleter = _Deleter(cluster, crew, asker, inbox, self.keep)
+        return [*super().jobs(cluster, crew), deleter.run]
 
 
 class _Deleter:
@@ -96,21 +108,3 @@ class _Deleter:
                 return
             self._garbage.popleft()
             self._crew.totals.add(collected=1)
-
-
-class _Churn(CrewLoad):
-    name = "churn"
-    about = "writers fill one ledger after the other, a deleter deletes the older ones, bookies collect them"
-    params: type[BaseModel] = ChurnLoad
-    totals = (*TOTALS, "deleted", "collected", "uncollected")
-
-    def jobs(self, params: ChurnLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """Of the ``deleted`` ledgers some are ``collected`` by all bookies, the others ``uncollected``."""
-        crew.followers.append(inbox := Inbox())
-        asker = Asker(cluster.clients[params.deleter], crew.stop)
-        deleter = _Deleter(cluster, crew, asker, inbox, params.keep)
-        writing: AppendLoad = params
-        return [*rolling_jobs(writing, cluster, crew, AppendWriter), deleter.run]
-
-
-register(_Churn())

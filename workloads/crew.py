@@ -6,17 +6,11 @@ Thread-safe. Sends no client commands.
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from random import Random
-from typing import Any, ClassVar
-
-from pydantic import BaseModel
-
-from cluster.interface import Cluster
 
 Job = Callable[[], None]
 """What one member of a crew does until the load ends."""
@@ -126,33 +120,3 @@ class Crew:
         except BaseException:
             self.stop.set()
             raise
-
-
-class CrewLoad(ABC):
-    """A load made of jobs: a :class:`workloads.registry.Workload` that only defines its jobs.
-
-    ``totals`` is what it counts; ``ledgers`` where it creates some.
-    """
-
-    name: str
-    about: str
-    params: type[BaseModel]
-    totals: ClassVar[Sequence[str]]
-
-    @abstractmethod
-    def jobs(self, params: Any, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """The jobs of its members."""
-
-    def run(
-        self,
-        params: Any,
-        cluster: Cluster,
-        *,
-        random: Random,
-        stop: threading.Event,
-        say: Callable[[str], None],
-        opened: Callable[[str, int], None],
-    ) -> dict[str, int]:
-        """Run until ``stop``, or until all members are done; an error of one ends the load and is raised."""
-        crew = Crew(self.name, random=random, stop=stop, say=say, opened=opened, totals=self.totals)
-        return crew.work(self.jobs(params, cluster, crew))

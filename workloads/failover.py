@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cluster.interface import Cluster
 from workloads.asking import Asker
-from workloads.crew import Crew, CrewLoad, Job
+from workloads.crew import Crew, Job
 from workloads.leadership import Leadership, Term
 from workloads.leading import Leader, LeadingLoad
 from workloads.registry import register
@@ -27,6 +27,7 @@ _TOTALS = (
 )
 
 
+@register
 class FailoverLoad(LeadingLoad):
     """The possible writers, and the shape of the ledgers.
 
@@ -34,7 +35,18 @@ class FailoverLoad(LeadingLoad):
     refused.
     """
 
+    kind = "failover"
+    about = "one client writes; when it hangs, another takes over, and the first continues in its old ledger"
+    totals = _TOTALS
+
     late_entries: int = Field(default=20, ge=1)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        leadership = Leadership(self.writers[0], self.patience_s)
+        return [
+            _Member(crew, Asker(cluster.clients[name], crew.stop), leadership, self).run
+            for name in self.writers
+        ]
 
 
 class _Member(Leader[FailoverLoad]):
@@ -122,20 +134,3 @@ class _Member(Leader[FailoverLoad]):
             return
         self.sayings.say(f"ledger {ledger} is not closed: {closed.refusal}")
         self.asker.release(handle)
-
-
-class _Failover(CrewLoad):
-    name = "failover"
-    about = "one client writes; when it hangs, another takes over, and the first continues in its old ledger"
-    params: type[BaseModel] = FailoverLoad
-    totals = _TOTALS
-
-    def jobs(self, params: FailoverLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        leadership = Leadership(params.writers[0], params.patience_s)
-        return [
-            _Member(crew, Asker(cluster.clients[name], crew.stop), leadership, params).run
-            for name in params.writers
-        ]
-
-
-register(_Failover())

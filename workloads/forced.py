@@ -11,24 +11,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from cluster.commands import Result
 from cluster.interface import Cluster
 from protocol.errors import UsageError
-from workloads.crew import Crew, CrewLoad, Job, Rolled
+from workloads.crew import Crew, Job, Rolled
 from workloads.registry import register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, rolling_jobs
 
 _ILLEGAL_OPERATION = -100
 
 
+@register
 class ForcedLoad(RollingLoad):
     """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+
+    kind = "forced"
+    about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
+    totals = (*TOTALS, "forces", "forced")
 
     rate_per_s: float | None = Field(default=None, gt=0)
     entries_per_force: int = Field(default=50, ge=1)
     unforced_fraction: float = Field(default=0.5, ge=0, le=1)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """``UsageError`` for a client with protocol V2."""
+        return rolling_jobs(self, cluster, crew, _Writer)
 
 
 class _Writer(RollingWriter[ForcedLoad]):
@@ -75,17 +84,3 @@ class _Writer(RollingWriter[ForcedLoad]):
         if not result.ok:
             self.broke(rolled, result)
         return result.ok
-
-
-class _Forced(CrewLoad):
-    name = "forced"
-    about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
-    params: type[BaseModel] = ForcedLoad
-    totals = (*TOTALS, "forces", "forced")
-
-    def jobs(self, params: ForcedLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """``UsageError`` for a client with protocol V2."""
-        return rolling_jobs(params, cluster, crew, _Writer)
-
-
-register(_Forced())

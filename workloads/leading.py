@@ -13,10 +13,11 @@ from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew
 from workloads.leadership import Leadership, Term
+from workloads.registry import Workload
 from workloads.rolling import RETRY_S, named_once
 
 
-class LeadingLoad(LedgerShape):
+class LeadingLoad(LedgerShape, Workload):
     """The possible writers, and the shape of the ledgers.
 
     Another takes over when no add was acknowledged to the writer for ``patience_s``.

@@ -10,20 +10,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
-from workloads.crew import Crew, CrewLoad, Job
-from workloads.registry import register
+from workloads.crew import Crew, Job
+from workloads.registry import Workload, register
 from workloads.rolling import RETRY_S, count, create, named_once
 
 
-class ManyLedgers(LedgerShape):
+@register
+class ManyLedgers(LedgerShape, Workload):
     """The writers, the number of ledgers in all, ``at_once`` for each writer, and their entries."""
+
+    kind = "many-ledgers"
+    about = (
+        "writers open very many ledgers with a few entries each and keep them open; ends when all are there"
+    )
+    totals = ("ledgers", "filled", "acked", "unknown", "failed")
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     ledgers: int = Field(default=1000, ge=1, le=100_000)
@@ -35,6 +42,15 @@ class ManyLedgers(LedgerShape):
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return named_once(value)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """Each job creates its share; the last one ends the load."""
+        share = _Share(self.ledgers)
+        return [
+            _Maker(crew, Asker(cluster.clients[name], crew.stop), self, share).run
+            for name in self.writers
+            for _ in range(self.at_once)
+        ]
 
 
 class _Share:
@@ -95,24 +111,3 @@ class _Maker:
         else:
             self._sayings.say(f"ledger {ledger} is not filled: {added.refusal}")
         return whole
-
-
-class _ManyLedgers(CrewLoad):
-    name = "many-ledgers"
-    about = (
-        "writers open very many ledgers with a few entries each and keep them open; ends when all are there"
-    )
-    params: type[BaseModel] = ManyLedgers
-    totals = ("ledgers", "filled", "acked", "unknown", "failed")
-
-    def jobs(self, params: ManyLedgers, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """Each job creates its share; the last one ends the load."""
-        share = _Share(params.ledgers)
-        return [
-            _Maker(crew, Asker(cluster.clients[name], crew.stop), params, share).run
-            for name in params.writers
-            for _ in range(params.at_once)
-        ]
-
-
-register(_ManyLedgers())

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import ClientName, Params
+from plans.names import ClientName
 from protocol.errors import ClientError
 from protocol.metadata import LedgerState
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
-from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled, next_in
-from workloads.registry import register
+from workloads.crew import Crew, Inbox, Job, Rolled, next_in
+from workloads.registry import Workload, register
 from workloads.rolling import named_once
 
 
-class RecoverAll(Params):
+@register
+class RecoverAll(Workload):
     """The recoverers, and how many ledgers each recovers at a time."""
+
+    kind = "recover-all"
+    about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
+    totals = ("recovered", "refused", "closed_already")
 
     recoverers: tuple[ClientName, ...] = Field(min_length=1)
     at_once: int = Field(default=8, ge=1, le=64)
@@ -30,6 +35,17 @@ class RecoverAll(Params):
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return named_once(value)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        """Each job takes from the remaining ledgers; the last one ends the load."""
+        waiting = Inbox()
+        for ledger in reversed(cluster.metadata.ledgers()):
+            waiting.put(Rolled(ledger, ""))
+        return [
+            _Recoverer(crew, Asker(cluster.clients[name], crew.stop), cluster, waiting).run
+            for name in self.recoverers
+            for _ in range(self.at_once)
+        ]
 
 
 class _Recoverer:
@@ -66,24 +82,3 @@ class _Recoverer:
         else:
             self._crew.totals.add(refused=1)
             self._sayings.say(f"a ledger is not recovered: {opened.refusal}")
-
-
-class _RecoverAll(CrewLoad):
-    name = "recover-all"
-    about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
-    params: type[BaseModel] = RecoverAll
-    totals = ("recovered", "refused", "closed_already")
-
-    def jobs(self, params: RecoverAll, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        """Each job takes from the remaining ledgers; the last one ends the load."""
-        waiting = Inbox()
-        for ledger in reversed(cluster.metadata.ledgers()):
-            waiting.put(Rolled(ledger, ""))
-        return [
-            _Recoverer(crew, Asker(cluster.clients[name], crew.stop), cluster, waiting).run
-            for name in params.recoverers
-            for _ in range(params.at_once)
-        ]
-
-
-register(_RecoverAll())

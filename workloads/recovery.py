@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
 from plans.names import ClientName
@@ -19,20 +19,25 @@ from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.contests import Contest, Contests
-from workloads.crew import Crew, CrewLoad, Job
-from workloads.registry import register
+from workloads.crew import Crew, Job
+from workloads.registry import Workload, register
 from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, stop_adds
 
 _WITHOUT_END = 2**62
 _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
 
 
-class RecoveryLoad(LedgerShape):
+@register
+class RecoveryLoad(LedgerShape, Workload):
     """The writers, the recoverers, and the shape of the ledgers; rates are for each writer.
 
     Recoverers begin when between none and ``entries_per_ledger`` adds are acknowledged, or when the
     ledger broke before.
     """
+
+    kind = "recovery"
+    about = "several recoverers open a ledger at the same time while its writer still writes"
+    totals = _TOTALS
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     recoverers: tuple[ClientName, ...] = Field(min_length=2)
@@ -45,6 +50,18 @@ class RecoveryLoad(LedgerShape):
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         return named_once(value)
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        contests = Contests(crew, self.recoverers)
+
+        def asker(name: str) -> Asker:
+            return Asker(cluster.clients[name], crew.stop)
+
+        jobs = [_Recoverer(crew, asker(name), contests).run for name in self.recoverers]
+        for name in self.writers:
+            own = Random(crew.random.getrandbits(64))
+            jobs.append(_Writer(crew, asker(name), contests, self, own).run)
+        return jobs
 
 
 class _Recoverer:
@@ -154,25 +171,3 @@ class _Writer:
             self._crew.totals.add(rolled=1)
             self._sayings.say(f"ledger {ledger} broke, rolls over: {added.refusal}")
         self._asker.release(handle)
-
-
-class _Recovery(CrewLoad):
-    name = "recovery"
-    about = "several recoverers open a ledger at the same time while its writer still writes"
-    params: type[BaseModel] = RecoveryLoad
-    totals = _TOTALS
-
-    def jobs(self, params: RecoveryLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        contests = Contests(crew, params.recoverers)
-
-        def asker(name: str) -> Asker:
-            return Asker(cluster.clients[name], crew.stop)
-
-        jobs = [_Recoverer(crew, asker(name), contests).run for name in params.recoverers]
-        for name in params.writers:
-            own = Random(crew.random.getrandbits(64))
-            jobs.append(_Writer(crew, asker(name), contests, params, own).run)
-        return jobs
-
-
-register(_Recovery())

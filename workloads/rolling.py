@@ -23,6 +23,7 @@ from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
+from workloads.registry import Workload
 from workloads.tailing import Tailer
 
 LOOK_S = 1.0
@@ -32,7 +33,7 @@ _A_MOMENT_S = 0.2
 TOTALS = ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
 
 
-class RollingLoad(LedgerShape):
+class RollingLoad(LedgerShape, Workload):
     """The writers, readers and closer, and the shape of the ledgers."""
 
     writers: tuple[ClientName, ...] = Field(min_length=1)

@@ -10,19 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.interface import Cluster
 from plans.names import names_in
 from protocol.errors import ServerError
 from workloads.asking import Asker
-from workloads.crew import Crew, CrewLoad, Inbox, Job, Rolled
+from workloads.crew import Crew, Inbox, Job, Rolled
 from workloads.registry import register
 from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
+@register
 class StripedLoad(RollingLoad):
     """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+
+    kind = "striped"
+    about = "ledgers with larger ensembles than write quorums, each used until bookies were replaced in it"
+    totals = (*TOTALS, "changes")
 
     ensemble: int = Field(default=4, ge=2)
     entries_per_ledger: int = Field(default=5000, ge=1)
@@ -46,6 +51,12 @@ class StripedLoad(RollingLoad):
         if ensemble is not None and value >= ensemble:
             raise ValueError(f"write quorum {value} is not less than ensemble {ensemble}: nothing is striped")
         return value
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        def writer(crew: Crew, asker: Asker, inbox: Inbox, params: StripedLoad, own: Random) -> _Writer:
+            return _Writer(cluster, crew, asker, inbox, params, own)
+
+        return rolling_jobs(self, cluster, crew, writer)
 
 
 class _Writer(RollingWriter[StripedLoad]):
@@ -78,19 +89,3 @@ class _Writer(RollingWriter[StripedLoad]):
         except ServerError:
             return 0
         return len(found[0].fragments) - 1 if found else 0
-
-
-class _Striped(CrewLoad):
-    name = "striped"
-    about = "ledgers with larger ensembles than write quorums, each used until bookies were replaced in it"
-    params: type[BaseModel] = StripedLoad
-    totals = (*TOTALS, "changes")
-
-    def jobs(self, params: StripedLoad, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        def writer(crew: Crew, asker: Asker, inbox: Inbox, params: StripedLoad, own: Random) -> _Writer:
-            return _Writer(cluster, crew, asker, inbox, params, own)
-
-        return rolling_jobs(params, cluster, crew, writer)
-
-
-register(_Striped())

@@ -14,7 +14,7 @@ from harness.steps.registry import Done, step
 from plans import steps as grammar
 from plans.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
-from workloads.registry import WORKLOADS
+from workloads.registry import Workload
 
 _END_TIMEOUT_S = 120
 
@@ -24,13 +24,14 @@ def begin(stage: Stage, step: grammar.Load) -> Done:
     name = step.name
     if name in stage.loads:
         raise UsageError(f"load {name!r} is running already", remedy="give the second load another name")
-    workload = WORKLOADS[step.workload]
+    workload = step.params
+    if not isinstance(workload, Workload):
+        raise TypeError(f"{step.workload} is no workload")
     load = Load(name, threading.Event(), threading.Thread(name=f"load-{name}", daemon=True))
 
     def work() -> None:
         try:
             totals = workload.run(
-                step.params,
                 stage.cluster,
                 random=stage.random(f"load/{name}"),
                 stop=load.stop,

@@ -67,8 +67,7 @@ def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
     with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
         load = Load(faults)
         running = pool.submit(
-            chosen.run,
-            chosen.params(**params),
+            chosen(**params).run,
             cluster,
             random=Random(1),
             stop=stop,

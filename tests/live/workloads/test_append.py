@@ -78,7 +78,7 @@ def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) 
     with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
         load = pool.submit(
             APPEND.run,
-            APPEND.params(**PARAMS),
+            APPEND(**PARAMS),
             cluster,
             random=Random(1),
             stop=stop,

@@ -15,14 +15,13 @@ from workloads.registry import Workload
 class Running:
     """A load that runs in a thread, and what it has said and opened."""
 
-    def __init__(self, workload: Workload, cluster: Any, seed: int, params: dict[str, Any]) -> None:
+    def __init__(self, workload: type[Workload], cluster: Any, seed: int, params: dict[str, Any]) -> None:
         self.stop = threading.Event()
         self.said: list[str] = []
         self.named: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(1)
         self._future = self._pool.submit(
-            workload.run,
-            workload.params(**params),
+            workload(**params).run,
             cluster,
             random=Random(seed),
             stop=self.stop,
@@ -48,7 +47,7 @@ class Running:
 
 
 @contextmanager
-def load_of(workload: Workload, cluster: Any, seed: int, params: dict[str, Any]) -> Iterator[Running]:
+def load_of(workload: type[Workload], cluster: Any, seed: int, params: dict[str, Any]) -> Iterator[Running]:
     load = Running(workload, cluster, seed, params)
     try:
         yield load

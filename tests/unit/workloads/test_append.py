@@ -269,12 +269,12 @@ def test_what_one_member_raises_ends_the_load() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        APPEND.params(**params)
+        APPEND(**params)
 
 
 def test_names_are_checked_against_the_plan() -> None:
     names = Names(bookies=("b1", "b2", "b3"), clients=("writer",))
     with pytest.raises(ValidationError, match="did you mean `writer`"):
-        APPEND.params.model_validate({"writers": ["writr"]}, context=names.context())
+        APPEND.model_validate({"writers": ["writr"]}, context=names.context())
     with pytest.raises(ValidationError, match="more than the plan's 3 bookies"):
-        APPEND.params.model_validate({"writers": ["writer"], "ensemble": 4}, context=names.context())
+        APPEND.model_validate({"writers": ["writer"], "ensemble": 4}, context=names.context())

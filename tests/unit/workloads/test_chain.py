@@ -138,4 +138,4 @@ def test_a_load_ends_although_a_reader_is_silent() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        CHAIN.params(**{"writers": ["w1", "w2"], **params})
+        CHAIN(**{"writers": ["w1", "w2"], **params})

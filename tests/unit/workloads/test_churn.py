@@ -120,4 +120,4 @@ def test_a_deleter_that_dies_goes_on_after_its_next_start() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        CHURN.params(**{"writers": ["writer"], "deleter": "owner", **params})
+        CHURN(**{"writers": ["writer"], "deleter": "owner", **params})

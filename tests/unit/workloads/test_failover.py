@@ -150,7 +150,7 @@ def test_a_load_ends_although_everybody_is_dead() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        FAILOVER.params(**{"writers": ["w1", "w2"], **params})
+        FAILOVER(**{"writers": ["w1", "w2"], **params})
 
 
 def test_an_office_has_one_claimant_at_a_time() -> None:

@@ -100,4 +100,4 @@ def test_a_client_that_speaks_v2_is_told_to_the_user() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        FORCED.params(**{"writers": ["writer"], **params})
+        FORCED(**{"writers": ["writer"], **params})

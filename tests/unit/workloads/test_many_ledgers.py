@@ -81,4 +81,4 @@ def test_every_ledger_that_is_not_closed_is_recovered_once() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        MANY.params(**params)
+        MANY(**params)

@@ -128,10 +128,10 @@ def test_a_load_ends_although_everybody_is_dead() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        RECOVERY.params(**{**CREW, **params})
+        RECOVERY(**{**CREW, **params})
 
 
 def test_names_are_checked_against_the_plan() -> None:
     names = Names(bookies=("b1", "b2", "b3"), clients=("writer", "r1", "r2"))
     with pytest.raises(ValidationError, match="did you mean `r1`"):
-        RECOVERY.params.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())
+        RECOVERY.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())

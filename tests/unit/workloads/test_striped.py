@@ -79,4 +79,4 @@ def test_metadata_that_cannot_be_read_ends_no_ledger() -> None:
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     names = Names(bookies=bookie_names(5), clients=("writer",))
     with pytest.raises(ValidationError, match=message):
-        STRIPED.params.model_validate({"writers": ["writer"], **params}, context=names.context())
+        STRIPED.model_validate({"writers": ["writer"], **params}, context=names.context())
