@@ -149,7 +149,7 @@ def carrying_out(
             trial = stored_trial(run, unit.mode, outcome.took_s)
             if unit.breaks:
                 met = outcome.came is Status.AS_EXPECTED
-                trial = replace(trial, as_stated=trial.rounds if met else 0, why=outcome.why)
+                trial = replace(trial, as_stated=trial.rounds if met else 0, shown=(), why=outcome.why)
             if trial.as_stated == trial.rounds and unit.number > 1:
                 remove_run(results, run)
             yield unit, trial
