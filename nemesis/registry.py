@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import BookieName, Params
+from plans.names import BookieName, Params, named_once
 from protocol.errors import UsageError
 from protocol.faults import EFFECTS
 
@@ -150,9 +150,7 @@ class BookiesFault(Fault):
     @field_validator("targets")
     @classmethod
     def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
-        return value
+        return named_once(value, "bookie")
 
     @property
     def target_name(self) -> str:

@@ -88,6 +88,13 @@ def bookie_names(bookies: int) -> tuple[str, ...]:
     return tuple(bookie_name(number) for number in range(1, bookies + 1))
 
 
+def named_once(value: tuple[str, ...], what: str) -> tuple[str, ...]:
+    """The names, if each is given once; else ``ValueError`` with ``what`` they name and the given names."""
+    if len(set(value)) < len(value):
+        raise ValueError(f"a {what} is named twice: {', '.join(value)}")
+    return value
+
+
 def _formed(value: str, what: str) -> str:
     if not NAME.fullmatch(value):
         raise ValueError(

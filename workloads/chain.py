@@ -14,14 +14,14 @@ from pydantic import Field, field_validator
 
 from cluster.commands import Chain
 from cluster.interface import Cluster
-from plans.names import ClientName, LogName
+from plans.names import ClientName, LogName, named_once
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Job
 from workloads.leadership import Leadership, Term
 from workloads.leading import Leader, LeadingLoad
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, named_once, stop_adds
+from workloads.rolling import RETRY_S, count, create, stop_adds
 
 _LOOK_S = 0.5
 _TOTALS = (
@@ -53,7 +53,7 @@ class ChainLoad(LeadingLoad):
     @field_validator("readers")
     @classmethod
     def _readers_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
+        return named_once(value, "client")
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)

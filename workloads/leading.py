@@ -7,14 +7,14 @@ from typing import Generic, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from plans.names import ClientName
+from plans.names import ClientName, named_once
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew
 from workloads.leadership import Leadership, Term
 from workloads.registry import Workload
-from workloads.rolling import RETRY_S, named_once
+from workloads.rolling import RETRY_S
 
 
 class LeadingLoad(LedgerShape, Workload):
@@ -33,7 +33,7 @@ class LeadingLoad(LedgerShape, Workload):
     @field_validator("writers")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
+        return named_once(value, "client")
 
     @model_validator(mode="after")
     def _patient(self) -> LeadingLoad:

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import ClientName
+from plans.names import ClientName, named_once
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Job
 from workloads.registry import Workload, register
-from workloads.rolling import RETRY_S, count, create, named_once
+from workloads.rolling import RETRY_S, count, create
 
 
 @register
@@ -41,7 +41,7 @@ class ManyLedgers(LedgerShape, Workload):
     @field_validator("writers")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
+        return named_once(value, "client")
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         """Each job creates its share; the last one ends the load."""

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import ClientName
+from plans.names import ClientName, named_once
 from protocol.errors import ClientError
 from protocol.metadata import LedgerState
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.registry import Workload, register
-from workloads.rolling import named_once
 
 
 @register
@@ -34,7 +33,7 @@ class RecoverAll(Workload):
     @field_validator("recoverers")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
+        return named_once(value, "client")
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         """Each job takes from the remaining ledgers; the last one ends the load."""

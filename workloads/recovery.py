@@ -14,14 +14,14 @@ from random import Random
 from pydantic import Field, field_validator
 
 from cluster.interface import Cluster
-from plans.names import ClientName
+from plans.names import ClientName, named_once
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.contests import Contest, Contests
 from workloads.crew import Crew, Job
 from workloads.registry import Workload, register
-from workloads.rolling import LOOK_S, RETRY_S, count, create, named_once, stop_adds
+from workloads.rolling import LOOK_S, RETRY_S, count, create, stop_adds
 
 _WITHOUT_END = 2**62
 _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
@@ -49,7 +49,7 @@ class RecoveryLoad(LedgerShape, Workload):
     @field_validator("writers", "recoverers")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
+        return named_once(value, "client")
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         contests = Contests(crew, self.recoverers)

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 
 from cluster.commands import Result, Totals
 from cluster.interface import Cluster
-from plans.names import ClientName
+from plans.names import ClientName, named_once
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
 from workloads.asking import Asker, LoadEndedError, Sayings, next_life
@@ -47,14 +47,7 @@ class RollingLoad(LedgerShape, Workload):
     @field_validator("writers", "readers")
     @classmethod
     def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value)
-
-
-def named_once(value: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, if each is given once; else ``ValueError`` with the given names."""
-    if len(set(value)) < len(value):
-        raise ValueError(f"a client is named twice: {', '.join(value)}")
-    return value
+        return named_once(value, "client")
 
 
 class _Heir:

@@ -15,7 +15,7 @@ from cluster.configuration import CHOSEN_ENSEMBLE
 from harness.stage import Stage
 from harness.steps.registry import Done, ended, step
 from plans.executed import BOOKIES
-from plans.names import BookieName
+from plans.names import BookieName, named_once
 from plans.shapes import LedgerShape
 from plans.steps import Act
 from protocol.addresses import bookie_id
@@ -46,9 +46,7 @@ class Create(LedgerShape, Act):
         ensemble = info.data.get("ensemble", len(value))
         if len(value) != ensemble:
             raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
-        if len(set(value)) != len(value):
-            raise ValueError(f"a bookie is named twice: {', '.join(value)}")
-        return value
+        return named_once(value, "bookie")
 
 
 @step(Create)

@@ -14,7 +14,7 @@ from harness.conditions.answers import await_preboot_check
 from harness.stage import Stage
 from harness.steps.registry import Done, step
 from nemesis.registry import FAULTS, Fault
-from plans.names import GivenFault, NewFault, Params, ServerName, StoreName
+from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, named_once
 from plans.settings import BookieSettings
 from plans.steps import Heal, Resume, Start, StartsServers
 from plans.versions import Version
@@ -50,9 +50,7 @@ class Roll(StartsServers):
     @field_validator("targets")
     @classmethod
     def _each_once(cls, value: tuple[ServerName, ...]) -> tuple[ServerName, ...]:
-        if len(set(value)) != len(value):
-            raise ValueError(f"a server is named twice: {', '.join(value)}")
-        return value
+        return named_once(value, "server")
 
     def starts(self) -> tuple[Start, ...]:
         """The starts that it consists of, in their order."""
