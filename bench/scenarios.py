@@ -118,8 +118,11 @@ def run_units(
     kept: Kept,
     carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
 ) -> Iterator[str]:
-    """Run what is not kept yet; a line for each run."""
-    waiting = [unit for unit in units if not kept.has(unit)]
+    """Run what is not kept yet; a line for each run.
+
+    The first run of each kind comes before the second of any: a series that is cut short has some of each.
+    """
+    waiting = sorted((unit for unit in units if not kept.has(unit)), key=lambda unit: unit.number)
     yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
     for done, (unit, trial) in enumerate(carrying(waiting), start=1):
         kept.add(unit, trial)
