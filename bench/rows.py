@@ -1,22 +1,25 @@
 """The counts of series as a file in the repository, ``docs/series.json``: one row a line.
 
-The table in ``docs/series.md`` is made of these rows and of nothing else, so a test can check it.
+The table in ``docs/series.md`` is made of these rows and of nothing else, so a test can check it. A row names
+the runs that it counts: a series can be measured in parts, on several machines, and no run counts twice.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from harness.experiments.experiment import V2, Experiment
 from plans.comparison import Shown
-from reports.trials import Tally, Trial
+from reports.trials import Tally, Trial, summed
 
 Key = tuple[str, str, str, str, str]
+Run = tuple[Key, str, int]
+"""A key, the digest of a plan, and the number of a run."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Row:
     ``settings`` are other values of the plan's parameters (``percentage=0``), or the defect of a control;
     empty for the plan's own. Of ``of`` trials, counted in ``unit`` (``runs``, ``rounds``), ``as_stated``
     had the plan's result, ``unknown`` say nothing; ``wrong`` has a line for each run that was not as
-    expected. ``median_s`` is the wall time of a run. ``plan`` is the digest of the plan that was measured,
-    empty where it was not recorded.
+    expected. ``took_s`` are the wall times of the runs, ``runs`` their numbers. ``plan`` is the digest of the
+    plan that was measured, empty where it was not recorded; such a row has no ``runs`` and the median time.
     """
 
     scenario: str
@@ -39,14 +42,15 @@ class Row:
     of: int
     as_stated: int
     unknown: int
-    median_s: float | None
+    took_s: tuple[float, ...]
     sometimes: tuple[Shown, ...]
     wrong: tuple[str, ...]
     plan: str
+    runs: tuple[int, ...] = ()
 
     @property
     def key(self) -> Key:
-        """What a later measurement of the same replaces."""
+        """What is measured, by whichever plan."""
         return (self.scenario, self.mode, self.protocol, self.release, self.settings)
 
 
@@ -59,10 +63,20 @@ def key_of(unit: Experiment) -> Key:
 
 def rows_of(measured: Iterable[tuple[Experiment, Trial]]) -> list[Row]:
     """One row for all trials alike, in the order in which the first of each was run."""
-    groups: dict[tuple[Key, str], list[Trial]] = {}
+    groups: dict[tuple[Key, str], list[tuple[int, Trial]]] = {}
     for unit, trial in measured:
-        groups.setdefault((key_of(unit), unit.digest), []).append(trial)
-    return [_row(key, digest, Tally(trials)) for (key, digest), trials in groups.items()]
+        groups.setdefault((key_of(unit), unit.digest), []).append((unit.number, trial))
+    return [_row(key, digest, sorted(runs, key=itemgetter(0))) for (key, digest), runs in groups.items()]
+
+
+def counted_in(rows: Iterable[Row]) -> set[Run]:
+    """The runs that these rows count."""
+    return {(row.key, row.plan, number) for row in rows for number in row.runs}
+
+
+def run_of(unit: Experiment) -> Run:
+    """How :func:`counted_in` names a run."""
+    return key_of(unit), unit.digest, unit.number
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -80,22 +94,47 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def merged(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
-    """A new row takes the place of the old one of its key: a series is measured in parts."""
-    return list(({row.key: row for row in old} | {row.key: row for row in new}).values())
+    """Old rows, and what new ones add to them; they may not count the same runs.
+
+    A row of an earlier plan goes when the later one counts as much as it.
+    """
+    by_key: dict[Key, dict[str, Row]] = {}
+    for row in (*old, *new):
+        plans = by_key.setdefault(row.key, {})
+        plans[row.plan] = _both(plans.pop(row.plan), row) if row.plan in plans else row
+    return [row for plans in by_key.values() for row in _not_overtaken(list(plans.values()))]
 
 
-def _row(key: Key, digest: str, tally: Tally) -> Row:
-    took = [one.took_s for one in tally.trials if one.took_s]
+def _not_overtaken(rows: Sequence[Row]) -> list[Row]:
+    return [row for at, row in enumerate(rows) if all(later.of < row.of for later in rows[at + 1 :])]
+
+
+def _both(one: Row, other: Row) -> Row:
+    return replace(
+        one,
+        of=one.of + other.of,
+        as_stated=one.as_stated + other.as_stated,
+        unknown=one.unknown + other.unknown,
+        took_s=one.took_s + other.took_s,
+        sometimes=tuple(summed(one.sometimes + other.sometimes)),
+        wrong=one.wrong + other.wrong,
+        runs=tuple(sorted(one.runs + other.runs)),
+    )
+
+
+def _row(key: Key, digest: str, runs: Sequence[tuple[int, Trial]]) -> Row:
+    tally = Tally([trial for _, trial in runs])
     return Row(
         *key,
         unit="rounds" if tally.unit.startswith("round") else "runs",
         of=tally.of,
         as_stated=tally.as_stated,
         unknown=tally.unknown,
-        median_s=round(statistics.median(took), 1) if took else None,
+        took_s=tuple(one.took_s for one in tally.trials if one.took_s),
         sometimes=tuple(tally.sometimes()),
         wrong=tuple(_wrong(tally)),
         plan=digest,
+        runs=tuple(number for number, _ in runs),
     )
 
 
@@ -107,5 +146,5 @@ def _wrong(tally: Tally) -> Iterator[str]:
 
 
 def _from_json(tree: dict[str, Any]) -> Row:
-    shown = tuple(Shown(**one) for one in tree["sometimes"])
-    return Row(**{**tree, "sometimes": shown, "wrong": tuple(tree["wrong"])})
+    lists = {name: tuple(tree[name]) for name in ("took_s", "wrong", "runs")}
+    return Row(**{**tree, **lists, "sometimes": tuple(Shown(**one) for one in tree["sometimes"])})

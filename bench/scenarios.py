@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from bench.kept import Kept
-from bench.rows import Row, merged, read_rows, rows_of, write_rows
+from bench.rows import Row, counted_in, merged, read_rows, rows_of, run_of, write_rows
 from bench.table import PART, series_table
 from bench.units import stated_units
 from cli.options import PARALLEL
@@ -73,20 +73,23 @@ def command(
     try:
         if again and not only:
             raise UsageError("--again forgets measurements", remedy="name the scenarios with --only")
-        kept = Kept(place)
+        kept, counts = Kept(place), document.with_suffix(".json")
+        rows = [] if quick else [one for one in read_rows(counts) if not (again and one.scenario in only)]
         units = stated_units(only=only, versions=versions, protocol=protocol, quick=quick)
         if not only_table:
             with kept.alone():
                 if again:
                     click.echo(f"forgotten: {kept.drop(units)} runs")
-                for line in run_units(units, kept, lambda waiting: carrying_out(waiting, place, parallel)):
+                for line in run_units(
+                    units, kept, rows, lambda waiting: carrying_out(waiting, place, parallel)
+                ):
                     click.echo(line)
         found = [trial for _, trial in kept.measured(units)]
         stated = stated_units() if only or versions or protocol or quick else units
-        rows = rows_of(kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick)))
+        measured = kept.measured(stated_units(only=only, versions=kept.versions(), quick=quick))
+        known = counted_in(rows)
+        rows = merged(rows, rows_of(one for one in measured if run_of(one[0]) not in known))
         if not quick:
-            counts = document.with_suffix(".json")
-            rows = merged(read_rows(counts), rows)
             write_rows(counts, rows)
             put(document, PART, series_table(rows, stated))
         named = {unit.scenario for unit in units}
@@ -116,13 +119,16 @@ def counted(rows: Iterable[Row]) -> dict[tuple[str, ...], tuple[int, int]]:
 def run_units(
     units: Sequence[Experiment],
     kept: Kept,
+    rows: Iterable[Row],
     carrying: Callable[[Sequence[Experiment]], Iterator[tuple[Experiment, Trial]]],
 ) -> Iterator[str]:
-    """Run what is not kept yet; a line for each run.
+    """Run what is neither kept nor counted in ``rows`` yet; a line for each run.
 
     The first run of each kind comes before the second of any: a series that is cut short has some of each.
     """
-    waiting = sorted((unit for unit in units if not kept.has(unit)), key=lambda unit: unit.number)
+    known = counted_in(rows)
+    waiting = [unit for unit in units if not kept.has(unit) and run_of(unit) not in known]
+    waiting.sort(key=lambda unit: unit.number)
     yield f"{len(units)} runs, {len(units) - len(waiting)} of them done already"
     for done, (unit, trial) in enumerate(carrying(waiting), start=1):
         kept.add(unit, trial)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable
 
 from bench.rows import Key, Row, key_of
@@ -51,7 +52,7 @@ def _cells(row: Row, plans: dict[tuple[str, ...], str]) -> tuple[str, ...]:
         f"{row.of} {unit}{earlier}",
         f"{row.as_stated}{f' ({row.unknown} unknown)' if row.unknown else ''}",
         limits.removeprefix("bound: ").replace(" with 95 % confidence", ""),
-        "-" if row.median_s is None else f"{row.median_s:.0f}",
+        f"{statistics.median(row.took_s):.0f}" if row.took_s else "-",
     )
 
 

@@ -129,18 +129,21 @@ class Tally:
 
     def stated(self) -> list[Shown]:
         """How often each anomaly that the plan states showed, over all trials that were judged."""
-        kinds = dict.fromkeys((shown.text, shown.rate) for one in self.trials for shown in one.shown)
-        return [self._summed(*kind) for kind in kinds]
+        return summed(shown for one in self.trials for shown in one.shown)
 
     def sometimes(self) -> list[Shown]:
         """The statements marked ``sometimes``."""
         return [shown for shown in self.stated() if shown.rate == "sometimes"]
 
-    def _summed(self, text: str, rate: str) -> Shown:
-        found = [
-            shown for one in self.trials for shown in one.shown if (shown.text, shown.rate) == (text, rate)
-        ]
-        return Shown(text, rate, sum(one.shown for one in found), sum(one.of for one in found))
+
+def summed(shown: Iterable[Shown]) -> list[Shown]:
+    """Counts of the same statement added up."""
+    counts: dict[tuple[str, str], Shown] = {}
+    for one in shown:
+        kind = one.text, one.rate
+        known = counts.get(kind, Shown(*kind, 0, 0))
+        counts[kind] = Shown(*kind, known.shown + one.shown, known.of + one.of)
+    return list(counts.values())
 
 
 def tallies(found: Iterable[Trial]) -> list[Tally]:

@@ -24,9 +24,10 @@ def test_the_table_is_made_of_the_counts(root: Path, rows: list[Row]) -> None:
 
 
 def test_every_row_counts_a_scenario_that_there_is_and_adds_up(rows: list[Row]) -> None:
-    assert len({row.key for row in rows}) == len(rows)
+    assert len({(row.key, row.plan) for row in rows}) == len(rows)
     assert {row.scenario for row in rows} <= set(scenarios())
     for row in rows:
         assert 0 <= row.as_stated + row.unknown <= row.of, row.key
+        assert len(row.runs) <= row.of, row.key
         assert bool(row.wrong) == (row.as_stated < row.of), row.key
         assert all(one.shown <= one.of <= row.of for one in row.sometimes), row.key

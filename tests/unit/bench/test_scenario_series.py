@@ -117,11 +117,11 @@ def test_a_scenario_that_cannot_be_tried_is_refused_by_name(root: Path) -> None:
 def test_what_is_done_is_not_done_again(root: Path, tmp_path: Path) -> None:
     units, done = stated_units(root=root), list[Experiment]()
     with pytest.raises(KeyboardInterrupt):
-        list(run_units(units, Kept(tmp_path), doing(done, until=5)))
-    lines = list(run_units(units, Kept(tmp_path), doing(done)))
+        list(run_units(units, Kept(tmp_path), [], doing(done, until=5)))
+    lines = list(run_units(units, Kept(tmp_path), [], doing(done)))
     assert done == sorted(units, key=lambda unit: unit.number)
     assert lines[0] == f"{len(units)} runs, 5 of them done already"
-    assert list(run_units(units, Kept(tmp_path), doing(done))) == [
+    assert list(run_units(units, Kept(tmp_path), [], doing(done))) == [
         f"14 runs, {len(units)} of them done already"
     ]
     assert len(Kept(tmp_path).measured(units)) == len(units)
@@ -129,7 +129,7 @@ def test_what_is_done_is_not_done_again(root: Path, tmp_path: Path) -> None:
 
 def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path, tmp_path: Path) -> None:
     before = stated_units(root=root, only=["try/messages"])
-    list(run_units(before, Kept(tmp_path), doing([])))
+    list(run_units(before, Kept(tmp_path), [], doing([])))
     path = root / "try" / "messages.yaml"
     path.write_text(PLAN.format(name="messages", about="Told otherwise.", more=MESSAGES))
     assert stated_units(root=root, only=["try/messages"]) == before
@@ -145,7 +145,7 @@ def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path
 def test_what_is_forgotten_is_done_again(root: Path, tmp_path: Path) -> None:
     units = stated_units(root=root)
     kept = Kept(tmp_path)
-    list(run_units(units, kept, doing([])))
+    list(run_units(units, kept, [], doing([])))
     assert kept.drop(units[:2]) == 2
     assert [Kept(tmp_path).has(unit) for unit in units[:3]] == [False, False, True]
 
@@ -153,7 +153,7 @@ def test_what_is_forgotten_is_done_again(root: Path, tmp_path: Path) -> None:
 def test_the_table_knows_every_release_that_was_measured(root: Path, tmp_path: Path) -> None:
     assert Kept(tmp_path).versions() == []
     units = stated_units(root=root, only=["try/messages"], versions=["4.18.0", "4.17.3"])
-    list(run_units(units, Kept(tmp_path), doing([])))
+    list(run_units(units, Kept(tmp_path), [], doing([])))
     assert Kept(tmp_path).versions() == ["4.17.3", "4.18.0"]
 
 
@@ -268,11 +268,49 @@ def test_rows_come_back_and_a_part_of_the_series_leaves_the_others(root: Path, t
     write_rows(file, rows_of((unit, stated(unit, as_stated=0, why="late")) for unit in units))
     before = read_rows(file)
     assert sum(len(row.wrong) for row in before) == len(units)
-    crashes = [unit for unit in units if unit.scenario == "try/crashes" and unit.mode == "journal"]
+    crashes = [
+        replace(unit, digest="changed")
+        for unit in units
+        if unit.scenario == "try/crashes" and unit.mode == "journal"
+    ]
     write_rows(file, merged(before, rows_of((unit, stated(unit)) for unit in crashes)))
     after = read_rows(file)
     assert [row.key for row in after] == [row.key for row in before]
     assert sum(len(row.wrong) for row in after) == len(units) - len(crashes)
+
+
+def test_a_row_grows_by_runs_that_it_does_not_count_yet(root: Path, tmp_path: Path) -> None:
+    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    shown = (Shown("defect fencing on main", "sometimes", 1, 1),)
+    found = [
+        stated(units[0], shown=shown),
+        stated(units[1], as_stated=0, why="late"),
+        stated(units[2], shown=shown),
+    ]
+    runs = list(zip(units, found, strict=True))
+    (all_at_once,) = rows_of(runs)
+    (in_parts,) = merged(rows_of(runs[:1]), rows_of(runs[1:]))
+    assert in_parts == all_at_once
+    assert (in_parts.of, in_parts.as_stated, in_parts.sometimes[0].shown, in_parts.runs) == (
+        3,
+        2,
+        2,
+        (1, 2, 3),
+    )
+    done: list[Experiment] = []
+    list(run_units(units, Kept(tmp_path), rows_of(runs[:2]), doing(done)))
+    assert done == units[2:]
+
+
+def test_a_row_of_an_earlier_plan_stays_until_the_later_one_counts_as_much(root: Path) -> None:
+    units = [unit for unit in stated_units(root=root, only=["try/crashes"]) if unit.mode == "journal"][:3]
+    earlier = rows_of((replace(unit, digest="earlier"), stated(unit)) for unit in units)
+    later = rows_of((unit, stated(unit)) for unit in units)
+    assert [row.plan for row in merged(earlier, rows_of([(units[0], stated(units[0]))]))] == [
+        "earlier",
+        units[0].digest,
+    ]
+    assert merged(earlier, later) == later
 
 
 CONTROLLED = """\
