@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,6 +18,11 @@ from tests.live.running import RUN_TIMEOUT_S, Fencepost, wait_until
 THREE_RUNS = """\
 name: short
 runs: [{scenarios: [fencing/figure], modes: [unprotected], seeds: 3, rounds: 1}]
+"""
+KILLED = """\
+name: killed
+runs:
+  - {{scenarios: [fencing/figure, bp46/disk-read-only], modes: [unprotected], seeds: {seeds}, rounds: 1}}
 """
 
 
@@ -50,6 +57,40 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
     assert "| fencing/figure | 4.18.0 | unprotected | 3 of 3 |" in page.read_text()
     assert all(float(str(one["cpu_s"])) > 1 for one in kept().values()), kept()
     assert "Processor time: " in page.read_text()
+
+
+@pytest.mark.parametrize("kills", quick_and_long(["2", "20"], ["20"]))
+def test_kills_at_random_moments_lose_no_run_and_leave_nothing(
+    kills: str, fencepost: Callable[..., Fencepost], tmp_path: Path
+) -> None:
+    """Two runs at a time, some with disks that are mounted; ``kills`` is how often the command dies."""
+    file = tmp_path / "killed.yaml"
+    file.write_text(KILLED.format(seeds=2 * int(kills)), encoding="utf-8")
+    state = tmp_path / "results" / "campaigns" / "killed"
+    moments = random.Random(21)
+
+    def kept() -> dict[str, dict[str, object]]:
+        stored = list(state.glob("*/campaign.json"))
+        return dict(json.loads(stored[0].read_text())["done"]) if stored else {}
+
+    done: dict[str, dict[str, object]] = {}
+    for _ in range(int(kills)):
+        campaign = fencepost("campaign", str(file), "--parallel", "2")
+        moment = time.monotonic() + moments.uniform(0.5, 30)
+        wait_until(lambda: campaign.look() or time.monotonic() > moment, "the moment")  # noqa: B023
+        assert campaign.process.poll() is None, campaign.finish()
+        campaign.send(signal.SIGKILL)
+        campaign.finish()
+        campaign.assert_nothing_left()
+        assert kept() == done | kept(), "a finished run is lost, or was repeated"
+        assert not [line for line in _mounts_and_loops() if str(tmp_path) in line]
+        done = kept()
+    assert {one["came"] for one in done.values()} <= {"as expected"}, done
+
+
+def _mounts_and_loops() -> list[str]:
+    loops = Path("/sys/block").glob("loop*/loop/backing_file")
+    return [*Path("/proc/mounts").read_text().splitlines(), *(loop.read_text() for loop in loops)]
 
 
 def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
