@@ -10,20 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from cluster.commands import Chain
+from cluster.commands import Chain, Totals
 from cluster.interface import Cluster
-from plans.names import ClientName, LogName, named_once
-from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life
+from plans.names import ClientName, LogName
 from workloads.crew import Crew, Job
-from workloads.leadership import Leadership, Term
-from workloads.leading import Leader, LeadingLoad
+from workloads.leading import Leader, Leadership, LeadingLoad, Term
+from workloads.member import RETRY_S, Member
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, stop_adds
 
-_LOOK_S = 0.5
 _TOTALS = (
     *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
     *("recovered", "takeovers", "deposed", "passes", "read"),
@@ -50,123 +46,86 @@ class ChainLoad(LeadingLoad):
     read_every_s: float = Field(default=0.5, gt=0)
     recover: bool = True
 
-    @field_validator("readers")
-    @classmethod
-    def _readers_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "client")
-
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-
-        def asker(name: str) -> Asker:
-            return Asker(cluster.clients[name], crew.stop)
-
-        members = [_Member(crew, asker(name), leadership, self).run for name in self.writers]
-        return [*members, *(_Reader(crew, asker(name), self).run for name in self.readers)]
+        members = [_Member(self, cluster, name, crew, leadership).run for name in self.writers]
+        return [*members, *(_Reader(self, cluster, name, crew).run for name in self.readers)]
 
 
 class _Member(Leader[ChainLoad]):
-    """A client that may lead: it leads, or waits for the leader to hang."""
+    """A client that may lead the log; ``_log`` is the log as its leader knows it."""
 
-    def serve(self, claimed: Term) -> None:
-        term: Term | None = None
-        try:
-            log = self._take_over()
-            if log is not None:
-                term = self.leadership.begin(self.asker.name, claimed, claimed.ledger)
-            while term and log is not None and not self.crew.stop.is_set():
-                log = self._write_ledger(term, log)
-        finally:
-            if term is None:
-                self.leadership.give_back(claimed)
-            else:
-                self.leadership.leave(term)
+    _log: Chain
 
-    def _take_over(self) -> Chain | None:
-        """The present log, its last ledger recovered; None when list or recovery is unavailable now."""
-        log = self.asker.chain_list(self.params.log)
-        if not log.ok:
-            self.sayings.say(f"log {self.params.log} is not known: {log.refusal}")
+    def take_over(self, claimed: Term) -> Term | None:
+        """Read the present log and recover its last ledger; None when one of both is unavailable now."""
+        self._log = self.asker.chain_list(self.params.log)
+        if not self._log.ok:
+            self.say(f"log {self.params.log} is not known: {self._log.refusal}")
             self.crew.stop.wait(RETRY_S)
             return None
-        if log.ledgers:
-            if self.params.recover and not self.recover(log.ledgers[-1]):
+        if self._log.ledgers:
+            if self.params.recover and not self.recover_or_wait(self._log.ledgers[-1]):
                 return None
             self.crew.totals.add(takeovers=1)
             self.crew.say(f"{self.asker.name} takes over log {self.params.log}")
-        return log
+        return self.leadership.begin(self.asker.name, claimed, claimed.ledger)
 
-    def _write_ledger(self, term: Term, log: Chain) -> Chain | None:
-        """Fill one more ledger and close it; the new log, or None when this client leads no longer."""
-        handle = self.crew.new_handle(self.asker.name)
-        ledger = create(self.asker, self.sayings, handle, self.params)
-        if ledger is None:
-            self.crew.stop.wait(RETRY_S)
-            return log if self.leadership.holds(term) else None
-        longer = self._extend(log, ledger)
-        if longer is None:
+    def lead(self, term: Term) -> None:
+        while not self.crew.stop.is_set() and self._write_ledger(term):
+            pass
+
+    def _write_ledger(self, term: Term) -> bool:
+        """Fill one more ledger and close it; whether this client may go on leading."""
+        created = self.create(self.params)
+        if created is None:
+            return self.leadership.holds(term)
+        handle, ledger = created
+        if not self._extend(ledger):
             self.asker.release(handle)
-            return None
+            return False
         self.crew.created(self.asker.name, ledger)
-        self.begin_adds(handle)
-        self._await_end_of_adds(term, ledger, handle)
-        return longer if self._end(ledger, handle) else None
 
-    def _extend(self, log: Chain, ledger: int) -> Chain | None:
-        """The log with one more ledger; None when another client wrote the list, or the result is unknown."""
-        ledgers = (*log.ledgers, ledger)
-        extended = self.asker.chain_extend(self.params.log, ledgers, log.version)
-        if extended.ok:
-            return extended.model_copy(update={"ledgers": ledgers})
-        self.crew.totals.add(deposed=1)
-        self.sayings.say(f"ledger {ledger} is not put into log {self.params.log}: {extended.refusal}")
-        return None
-
-    def _await_end_of_adds(self, term: Term, ledger: int, handle: str) -> None:
-        """Wait until the ledger is full, or broken (fencing ends a replaced leader), or the load ends."""
-        while not self.crew.stop.is_set():
-            totals = self.asker.await_acked(handle, self.params.entries_per_ledger, _LOOK_S)
+        def progress(totals: Totals) -> bool:
             self.leadership.works(term, ledger, totals.acked)
-            if not totals.goes_on:
-                return
+            return False  # a leader that was replaced is ended by fencing
+
+        self.begin_adds(handle, self.params.entries_per_ledger, self.params)
+        self.await_adds(handle, self.params.entries_per_ledger, progress)
+        return self._end(ledger, handle)
+
+    def _extend(self, ledger: int) -> bool:
+        """Append a ledger to the log; False when another client wrote the list, or the result is unknown."""
+        ledgers = (*self._log.ledgers, ledger)
+        extended = self.asker.chain_extend(self.params.log, ledgers, self._log.version)
+        if extended.ok:
+            self._log = extended.model_copy(update={"ledgers": ledgers})
+        else:
+            self.crew.totals.add(deposed=1)
+            self.say(f"ledger {ledger} is not put into log {self.params.log}: {extended.refusal}")
+        return extended.ok
 
     def _end(self, ledger: int, handle: str) -> bool:
         """Count the adds and close the ledger; whether it is closed, so that the next may follow."""
-        added = stop_adds(self.asker, handle)
-        count(self.crew, added)
-        refusal = added.refusal
+        added = self.end_adds(handle)
         if added.error is None:
-            closed = self.asker.close(handle)
-            if closed.ok:
-                self.crew.totals.add(closed=1)
+            if self.close(ledger, handle):
                 return True
-            refusal = closed.refusal
+        else:
+            self.say(f"ledger {ledger} broke: {added.refusal}")
+            self.asker.release(handle)
         self.crew.totals.add(rolled=1)
-        self.sayings.say(f"ledger {ledger} broke: {refusal}")
-        self.asker.release(handle)
         return False
 
 
-class _Reader:
+class _Reader(Member[ChainLoad]):
     """A client that reads the whole log again and again."""
 
-    def __init__(self, crew: Crew, asker: Asker, params: ChainLoad) -> None:
-        self._crew = crew
-        self._asker = asker
-        self._params = params
-        self._sayings = Sayings(asker.name, crew.say)
-
-    def run(self) -> None:
-        """One pass after the other until the load ends."""
-        while not self._crew.stop.wait(self._params.read_every_s):
-            try:
-                found = self._asker.chain_read(self._params.log)
-            except LoadEndedError:
-                return
-            except ClientError:
-                next_life(self._asker, self._sayings)
-                continue
-            if found.ok:
-                self._crew.totals.add(passes=1, read=found.entries)
-            else:
-                self._sayings.say(f"log {self._params.log} is not read to its end: {found.refusal}")
+    def step(self) -> None:
+        if self.crew.stop.wait(self.params.read_every_s):
+            return
+        found = self.asker.chain_read(self.params.log)
+        if found.ok:
+            self.crew.totals.add(passes=1, read=found.entries)
+        else:
+            self.say(f"log {self.params.log} is not read to its end: {found.refusal}")

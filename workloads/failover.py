@@ -12,14 +12,10 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cluster.interface import Cluster
-from workloads.asking import Asker
 from workloads.crew import Crew, Job
-from workloads.leadership import Leadership, Term
-from workloads.leading import Leader, LeadingLoad
+from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.registry import register
-from workloads.rolling import RETRY_S, count, create, stop_adds
 
-_LOOK_S = 0.5
 _TOTALS = (
     "ledgers",
     *("acked", "unknown", "failed", "closed", "rolled", "recovered"),
@@ -43,34 +39,18 @@ class FailoverLoad(LeadingLoad):
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-        return [
-            _Member(crew, Asker(cluster.clients[name], crew.stop), leadership, self).run
-            for name in self.writers
-        ]
+        return [_Member(self, cluster, name, crew, leadership).run for name in self.writers]
 
 
 class _Member(Leader[FailoverLoad]):
-    """A client that may write: it leads, or waits for the leader to hang."""
+    """A client that may write."""
 
-    def serve(self, claimed: Term) -> None:
-        """Recover the last writer's ledger, then write until another client takes over."""
-        term: Term | None = None
-        try:
-            term = self._take_over(claimed)
-            while term and self.leadership.holds(term) and not self.crew.stop.is_set():
-                self._write_ledger(term)
-        finally:
-            if term is None:
-                self.leadership.give_back(claimed)
-            else:
-                self.leadership.leave(term)
-
-    def _take_over(self, claimed: Term) -> Term | None:
+    def take_over(self, claimed: Term) -> Term | None:
         """Recover the ledger of the last writer, and its next ledger if it began one; None when refused."""
         term: Term | None = None
         while term is None:
             left = claimed.ledger
-            if left is not None and not self.recover(left):
+            if left is not None and not self.recover_or_wait(left):
                 return None
             term = self.leadership.begin(self.asker.name, claimed, left)
         if left is not None:
@@ -78,40 +58,31 @@ class _Member(Leader[FailoverLoad]):
             self.crew.say(f"{self.asker.name} takes over from {claimed.writer}")
         return term
 
+    def lead(self, term: Term) -> None:
+        while self.leadership.holds(term) and not self.crew.stop.is_set():
+            self._write_ledger(term)
+
     def _write_ledger(self, term: Term) -> None:
-        handle = self.crew.new_handle(self.asker.name)
-        ledger = create(self.asker, self.sayings, handle, self.params)
-        if ledger is None:
-            self.crew.stop.wait(RETRY_S)
+        created = self.create(self.params)
+        if created is None:
             return
+        handle, ledger = created
         self.crew.created(self.asker.name, ledger)
         if not self.leadership.works(term, ledger, 0):
             self.asker.release(handle)  # replaced before it had begun
             return
-        self.begin_adds(handle)
-        in_office = self._await_end_of_adds(term, ledger, handle)
-        added = stop_adds(self.asker, handle)
-        count(self.crew, added)
-        if not in_office:
+        entries = self.params.entries_per_ledger
+        self.begin_adds(handle, entries, self.params)
+        self.await_adds(handle, entries, lambda totals: not self.leadership.works(term, ledger, totals.acked))
+        added = self.end_adds(handle)
+        if not self.leadership.holds(term):
             self._go_on(ledger, handle)
         elif added.error is not None:
-            self.crew.totals.add(rolled=1)
-            self.sayings.say(f"ledger {ledger} broke, rolls over: {added.refusal}")
+            self.broke(ledger, added)
             self.asker.release(handle)
-            self.recover(ledger)
+            self.recover_or_wait(ledger)
         else:
-            self._close(ledger, handle)
-
-    def _await_end_of_adds(self, term: Term, ledger: int, handle: str) -> bool:
-        """Wait until the ledger is full or broken, or the load ends; whether this client still leads."""
-        entries = self.params.entries_per_ledger
-        while not self.crew.stop.is_set():
-            totals = self.asker.await_acked(handle, entries, _LOOK_S)
-            if not self.leadership.works(term, ledger, totals.acked):
-                return False
-            if not totals.goes_on:
-                return True
-        return True
+            self.close(ledger, handle)
 
     def _go_on(self, ledger: int, handle: str) -> None:
         """Keep adding to the old handle, which has not been notified of the other writer."""
@@ -119,18 +90,8 @@ class _Member(Leader[FailoverLoad]):
         late = self.asker.append(
             handle, sizes.late_entries, entry_bytes=sizes.entry_bytes, outstanding=sizes.outstanding
         )
-        count(self.crew, late)
+        self.count(late)
         refusals = late.unknown + late.failed + late.outstanding
         self.crew.totals.add(late_acked=late.acked, late_refused=refusals)
-        self.sayings.say(
-            f"was replaced and goes on in ledger {ledger}: {late.acked} acknowledged, {refusals} not"
-        )
-        self.asker.release(handle)
-
-    def _close(self, ledger: int, handle: str) -> None:
-        closed = self.asker.close(handle)
-        if closed.ok:
-            self.crew.totals.add(closed=1)
-            return
-        self.sayings.say(f"ledger {ledger} is not closed: {closed.refusal}")
+        self.say(f"was replaced and goes on in ledger {ledger}: {late.acked} acknowledged, {refusals} not")
         self.asker.release(handle)

@@ -16,9 +16,9 @@ from pydantic import Field
 from cluster.commands import Result
 from cluster.interface import Cluster
 from protocol.errors import UsageError
-from workloads.crew import Crew, Job, Rolled
+from workloads.crew import Crew, Job
 from workloads.registry import register
-from workloads.rolling import TOTALS, RollingLoad, RollingWriter, count, rolling_jobs
+from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 _ILLEGAL_OPERATION = -100
 
@@ -31,7 +31,6 @@ class ForcedLoad(RollingLoad):
     about = "deferred adds, made durable by a force after a fixed number of adds, one ledger after the other"
     totals = (*TOTALS, "forces", "forced")
 
-    rate_per_s: float | None = Field(default=None, gt=0)
     entries_per_force: int = Field(default=50, ge=1)
     unforced_fraction: float = Field(default=0.5, ge=0, le=1)
 
@@ -45,20 +44,20 @@ class _Writer(RollingWriter[ForcedLoad]):
 
     deferred: ClassVar[bool] = True
 
-    def fill(self, rolled: Rolled, handle: str) -> bool:
+    def fill(self, ledger: int, handle: str) -> bool:
         """Fill a ledger; whether all adds were acknowledged and every force succeeded."""
         left = self.params.entries_per_ledger
         leaves_last = self._random.random() < self.params.unforced_fraction
         while left and not self.crew.stop.is_set():
             entries = min(left, self.params.entries_per_force)
             left -= entries
-            if not self._add(rolled, handle, entries):
+            if not self._add(ledger, handle, entries):
                 return False
-            if not (leaves_last and not left) and not self._force(rolled, handle, entries):
+            if not (leaves_last and not left) and not self._force(ledger, handle, entries):
                 return False
         return not left
 
-    def _add(self, rolled: Rolled, handle: str, entries: int) -> bool:
+    def _add(self, ledger: int, handle: str, entries: int) -> bool:
         added = self.asker.append(
             handle,
             entries,
@@ -66,21 +65,21 @@ class _Writer(RollingWriter[ForcedLoad]):
             outstanding=self.params.outstanding,
             rate_per_s=self.params.rate_per_s,
         )
-        count(self.crew, added)
-        return self._goes_on(rolled, added)
+        self.count(added)
+        return self._goes_on(ledger, added)
 
-    def _force(self, rolled: Rolled, handle: str, entries: int) -> bool:
+    def _force(self, ledger: int, handle: str, entries: int) -> bool:
         forced = self.asker.force(handle)
         if forced.ok:
             self.crew.totals.add(forces=1, forced=entries)
-        return self._goes_on(rolled, forced)
+        return self._goes_on(ledger, forced)
 
-    def _goes_on(self, rolled: Rolled, result: Result) -> bool:
+    def _goes_on(self, ledger: int, result: Result) -> bool:
         if result.code == _ILLEGAL_OPERATION:
             raise UsageError(
                 "load `forced`: DEFERRED_SYNC was refused (IllegalOp); protocol V2 does not know it",
                 remedy="take `useV2WireProtocol` out of the plan's client_conf",
             )
         if not result.ok:
-            self.broke(rolled, result)
+            self.broke(ledger, result)
         return result.ok

@@ -10,16 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cluster.interface import Cluster
-from plans.names import ClientName, named_once
+from plans.names import ClientName
 from plans.shapes import LedgerShape
-from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Job
+from workloads.member import RETRY_S, Member
 from workloads.registry import Workload, register
-from workloads.rolling import RETRY_S, count, create
 
 
 @register
@@ -38,19 +36,11 @@ class ManyLedgers(LedgerShape, Workload):
     entry_bytes: int = Field(default=128, ge=64, le=4 * 1024 * 1024)
     at_once: int = Field(default=8, ge=1, le=64)
 
-    @field_validator("writers")
-    @classmethod
-    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "client")
-
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         """Each job creates its share; the last one ends the load."""
         share = _Share(self.ledgers)
-        return [
-            _Maker(crew, Asker(cluster.clients[name], crew.stop), self, share).run
-            for name in self.writers
-            for _ in range(self.at_once)
-        ]
+        names = [name for name in self.writers for _ in range(self.at_once)]
+        return [_Maker(self, cluster, name, crew, share).run for name in names]
 
 
 class _Share:
@@ -72,42 +62,38 @@ class _Share:
             self._left = max(self._left, 0) + 1
 
 
-class _Maker:
-    """Creates ledgers on a client, one after the other."""
+class _Maker(Member[ManyLedgers]):
+    """Creates ledgers on a client, one after the other, until there are enough."""
 
-    def __init__(self, crew: Crew, asker: Asker, params: ManyLedgers, share: _Share) -> None:
-        self._crew = crew
-        self._asker = asker
-        self._params = params
+    def __init__(self, params: ManyLedgers, cluster: Cluster, name: str, crew: Crew, share: _Share) -> None:
+        super().__init__(params, cluster, name, crew)
         self._share = share
-        self._sayings = Sayings(asker.name, crew.say)
 
-    def run(self) -> None:
-        """Create ledgers until there are enough, or the load ends."""
-        while not self._crew.stop.is_set() and self._share.take():
-            made = False
-            try:
-                made = self._make()
-            except LoadEndedError:
-                return
-            except ClientError:
-                next_life(self._asker, self._sayings)
+    def step(self) -> None:
+        if not self._share.take():
+            self.finished = True
+            return
+        made = False
+        try:
+            made = self._make()
+        finally:
             if not made:
                 self._share.give_back()
-                self._crew.stop.wait(RETRY_S)
+        if not made:
+            self.crew.stop.wait(RETRY_S)
 
     def _make(self) -> bool:
-        handle = self._crew.new_handle(self._asker.name)
-        ledger = create(self._asker, self._sayings, handle, self._params)
-        if ledger is None:
+        created = self.create(self.params)
+        if created is None:
             return False
-        self._crew.created(self._asker.name, ledger)
-        entries = self._params.entries_per_ledger
-        added = self._asker.append(handle, entries, entry_bytes=self._params.entry_bytes, outstanding=entries)
-        count(self._crew, added)
+        handle, ledger = created
+        self.crew.created(self.asker.name, ledger)
+        entries = self.params.entries_per_ledger
+        added = self.asker.append(handle, entries, entry_bytes=self.params.entry_bytes, outstanding=entries)
+        self.count(added)
         whole = added.acked == entries
         if whole:
-            self._crew.totals.add(filled=1)
+            self.crew.totals.add(filled=1)
         else:
-            self._sayings.say(f"ledger {ledger} is not filled: {added.refusal}")
+            self.say(f"ledger {ledger} is not filled: {added.refusal}")
         return whole

@@ -8,22 +8,25 @@ ledger as a reader"). The load counts how they ended; the verdict judges them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from random import Random
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cluster.interface import Cluster
-from plans.names import ClientName, named_once
+from plans.names import ClientName
 from plans.shapes import LedgerShape
-from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life
-from workloads.contests import Contest, Contests
 from workloads.crew import Crew, Job
+from workloads.member import RETRY_S, Member
 from workloads.registry import Workload, register
-from workloads.rolling import LOOK_S, RETRY_S, count, create, stop_adds
 
 _WITHOUT_END = 2**62
+_A_MOMENT_S = 1.0
+_CONTEST_LOOK_S = 0.25
+_MEET_S = 1.0
 _TOTALS = ("ledgers", "acked", "unknown", "failed", "rolled", "recovered", "refused", "agreed", "disagreed")
 
 
@@ -46,128 +49,135 @@ class RecoveryLoad(LedgerShape, Workload):
     outstanding: int = Field(default=100, ge=1, le=100_000)
     rate_per_s: float | None = Field(default=None, gt=0)
 
-    @field_validator("writers", "recoverers")
-    @classmethod
-    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "client")
-
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
         contests = Contests(crew, self.recoverers)
-
-        def asker(name: str) -> Asker:
-            return Asker(cluster.clients[name], crew.stop)
-
-        jobs = [_Recoverer(crew, asker(name), contests).run for name in self.recoverers]
+        jobs = [_Recoverer(self, cluster, name, crew, contests).run for name in self.recoverers]
         for name in self.writers:
             own = Random(crew.random.getrandbits(64))
-            jobs.append(_Writer(crew, asker(name), contests, self, own).run)
+            jobs.append(_Writer(self, cluster, name, crew, contests, own).run)
         return jobs
 
 
-class _Recoverer:
+@dataclass(eq=False)
+class Contest:
+    """A ledger that all recoverers open; ``ends`` is each one's result, ``over`` is set when all have one."""
+
+    ledger: int
+    start: threading.Barrier
+    ends: dict[str, int] = field(default_factory=dict)
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def meet(self) -> None:
+        """Wait a moment for the other recoverers, so that all begin together."""
+        with suppress(threading.BrokenBarrierError):
+            self.start.wait(_MEET_S)
+
+
+class Contests:
+    """The ledgers to be recovered, in the same order for every recoverer; thread-safe."""
+
+    def __init__(self, crew: Crew, recoverers: tuple[str, ...]) -> None:
+        self._crew = crew
+        self._recoverers = recoverers
+        self._changed = threading.Condition()
+        self._contests: list[Contest] = []
+
+    def begin(self, ledger: int) -> Contest:
+        """Announce a ledger to every recoverer."""
+        contest = Contest(ledger, threading.Barrier(len(self._recoverers)))
+        with self._changed:
+            self._contests.append(contest)
+            self._changed.notify_all()
+        return contest
+
+    def at(self, place: int) -> Contest | None:
+        """The contest of that number, or None when it does not begin within a moment."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._contests) > place, _CONTEST_LOOK_S)
+            return self._contests[place] if len(self._contests) > place else None
+
+    def ended(self, contest: Contest, recoverer: str, last_entry: int) -> None:
+        """Record a successful recovery; the last recovery of a contest decides whether all agree.
+
+        A recoverer that dies before it continues recovers its ledger again: only another result counts.
+        """
+        with self._changed:
+            before = contest.ends.get(recoverer)
+            contest.ends[recoverer] = last_entry
+            if before == last_entry or len(contest.ends) < len(self._recoverers):
+                return
+        agreed = len(set(contest.ends.values())) == 1
+        self._crew.totals.add(agreed=int(agreed), disagreed=int(not agreed))
+        if not agreed:
+            ends = ", ".join(f"{name} {end}" for name, end in sorted(contest.ends.items()))
+            self._crew.say(f"ledger {contest.ledger} was recovered to different ends: {ends}")
+        contest.over.set()
+
+
+class _Recoverer(Member[RecoveryLoad]):
     """A client that recovers one ledger after the other, each until it succeeds."""
 
-    def __init__(self, crew: Crew, asker: Asker, contests: Contests) -> None:
-        self._crew = crew
-        self._asker = asker
+    def __init__(
+        self, params: RecoveryLoad, cluster: Cluster, name: str, crew: Crew, contests: Contests
+    ) -> None:
+        super().__init__(params, cluster, name, crew)
         self._contests = contests
-        self._sayings = Sayings(asker.name, crew.say)
+        self._place = 0
 
-    def run(self) -> None:
-        """Recover until the load ends."""
-        place = 0
-        while not self._crew.stop.is_set():
-            contest = self._contests.at(place)
-            if contest is None:
-                continue
-            try:
-                contest.meet()
-                while not self._recover(contest) and not self._crew.stop.wait(RETRY_S):
-                    pass
-                place += 1
-            except LoadEndedError:
+    def step(self) -> None:
+        contest = self._contests.at(self._place)
+        if contest is None:
+            return
+        contest.meet()
+        while not self._recovers(contest):
+            if self.crew.stop.wait(RETRY_S):
                 return
-            except ClientError:
-                next_life(self._asker, self._sayings)
+        self._place += 1
 
-    def _recover(self, contest: Contest) -> bool:
-        handle = self._crew.new_handle(self._asker.name)
-        opened = self._asker.open(handle, contest.ledger, recovery=True)
-        if opened.last_entry is None:
-            self._crew.totals.add(refused=1)
-            self._sayings.say(f"ledger {contest.ledger} is not recovered yet: {opened.refusal}")
+    def _recovers(self, contest: Contest) -> bool:
+        last_entry = self.recover(contest.ledger).last_entry
+        if last_entry is None:
+            self.crew.totals.add(refused=1)
             return False
-        self._crew.totals.add(recovered=1)
-        self._contests.ended(contest, self._asker.name, opened.last_entry)
-        self._asker.release(handle)
+        self._contests.ended(contest, self.asker.name, last_entry)
         return True
 
 
-class _Writer:
+class _Writer(Member[RecoveryLoad]):
     """A client whose ledgers are recovered while it writes."""
 
     def __init__(
-        self, crew: Crew, asker: Asker, contests: Contests, params: RecoveryLoad, random: Random
+        self,
+        params: RecoveryLoad,
+        cluster: Cluster,
+        name: str,
+        crew: Crew,
+        contests: Contests,
+        random: Random,
     ) -> None:
-        self._crew = crew
-        self._asker = asker
+        super().__init__(params, cluster, name, crew)
         self._contests = contests
-        self._params = params
         self._random = random
-        self._sayings = Sayings(asker.name, crew.say)
 
-    def run(self) -> None:
-        """Write until the load ends."""
-        while not self._crew.stop.is_set():
-            try:
-                self._write_ledger()
-            except LoadEndedError:
-                return
-            except ClientError:
-                next_life(self._asker, self._sayings)
-
-    def _write_ledger(self) -> None:
+    def step(self) -> None:
         """Add until the ledger breaks; if it was not fenced, until a moment after all recovered it."""
-        taken_at = self._random.randint(0, self._params.entries_per_ledger)
-        handle = self._crew.new_handle(self._asker.name)
-        ledger = create(self._asker, self._sayings, handle, self._params)
-        if ledger is None:
-            self._crew.stop.wait(RETRY_S)
+        taken_at = self._random.randint(0, self.params.entries_per_ledger)
+        created = self.create(self.params)
+        if created is None:
             return
-        self._crew.created(self._asker.name, ledger)
+        handle, ledger = created
+        self.crew.created(self.asker.name, ledger)
         contest: Contest | None = None
         try:
-            self._begin_adds(handle)
-            self._await(handle, taken_at)
+            self.begin_adds(handle, None, self.params)  # only a fence or the end of the load stops them
+            self.await_adds(handle, taken_at)
             contest = self._contests.begin(ledger)
-            self._await(handle, _WITHOUT_END, contest.over.is_set)
-            self._asker.await_acked(handle, _WITHOUT_END, LOOK_S)
-            self._end(ledger, handle)
+            self.await_adds(handle, _WITHOUT_END, lambda _: contest.over.is_set())
+            self.asker.await_acked(handle, _WITHOUT_END, _A_MOMENT_S)
+            added = self.end_adds(handle)
+            if added.error is not None:
+                self.broke(ledger, added)
+            self.asker.release(handle)
         finally:
             if contest is None:  # the writer died first: its ledger is recovered all the same
                 self._contests.begin(ledger)
-
-    def _begin_adds(self, handle: str) -> None:
-        """Add without a limit: only a fence or the end of the load stops the adds."""
-        self._asker.append(
-            handle,
-            None,
-            entry_bytes=self._params.entry_bytes,
-            outstanding=self._params.outstanding,
-            rate_per_s=self._params.rate_per_s,
-            background=True,
-        )
-
-    def _await(self, handle: str, entries: int, enough: Callable[[], bool] = lambda: False) -> None:
-        """Wait until ``entries`` adds are acknowledged, the ledger broke, the load ends or ``enough()``."""
-        while not self._crew.stop.is_set() and not enough():
-            if not self._asker.await_acked(handle, entries, LOOK_S).goes_on:
-                return
-
-    def _end(self, ledger: int, handle: str) -> None:
-        added = stop_adds(self._asker, handle)
-        count(self._crew, added)
-        if added.error is not None:
-            self._crew.totals.add(rolled=1)
-            self._sayings.say(f"ledger {ledger} broke, rolls over: {added.refusal}")
-        self._asker.release(handle)

@@ -13,8 +13,10 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import ClassVar, TypeVar
 
+from pydantic import field_validator
+
 from cluster.interface import Cluster
-from plans.names import Params
+from plans.names import Params, named_once
 from workloads.crew import Crew, Job
 
 
@@ -25,6 +27,11 @@ class Workload(Params, ABC):
     """Its name in plans."""
     about: ClassVar[str]
     totals: ClassVar[Sequence[str]]
+
+    @field_validator("writers", "readers", "recoverers", check_fields=False)
+    @classmethod
+    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return named_once(value, "client")
 
     @abstractmethod
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:

@@ -1,40 +1,39 @@
-"""Writers that roll from ledger to ledger, and the client that recovers the ledgers that they leave open.
+"""Writers that roll from ledger to ledger, readers that tail them, and a closer of what they leave open.
 
 A writer fills a ledger, closes it or leaves it open (a seeded choice), and begins the next. What
 breaks a ledger (fencing, lost bookies, the writer's own death) makes it roll over early. Ledgers left
 open are recovered by the closer, or without a closer by the next writer. Each load decides how a
-ledger is created and filled.
+ledger is filled.
 """
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Sequence
 from random import Random
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cluster.commands import Result, Totals
 from cluster.interface import Cluster
-from plans.names import ClientName, named_once
+from plans.names import ClientName
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
-from workloads.asking import Asker, LoadEndedError, Sayings, next_life
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
+from workloads.member import RETRY_S, LoadEndedError, Member
 from workloads.registry import Workload
-from workloads.tailing import Tailer
 
-LOOK_S = 1.0
-RETRY_S = 0.25
-_END_S = 10.0
-_A_MOMENT_S = 0.2
+_LOOK_S = 0.2
+_END_S = 1.0
 TOTALS = ("ledgers", "acked", "unknown", "failed", "closed", "rolled", "recovered", "read")
 
 
 class RollingLoad(LedgerShape, Workload):
-    """The writers, readers and closer, and the shape of the ledgers."""
+    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+
+    totals: ClassVar[Sequence[str]] = TOTALS
 
     writers: tuple[ClientName, ...] = Field(min_length=1)
     readers: tuple[ClientName, ...] = ()
@@ -43,189 +42,149 @@ class RollingLoad(LedgerShape, Workload):
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
     outstanding: int = Field(default=100, ge=1, le=100_000)
     close_fraction: float = Field(default=0.5, ge=0, le=1)
-
-    @field_validator("writers", "readers")
-    @classmethod
-    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "client")
+    rate_per_s: float | None = Field(default=None, gt=0)
 
 
-class _Heir:
+RollingT = TypeVar("RollingT", bound=RollingLoad)
+
+
+class _Heir(Member[RollingT]):
     """Recovers ledgers that others left open."""
 
-    def __init__(self, crew: Crew, asker: Asker, inbox: Inbox) -> None:
-        self.crew = crew
-        self.asker = asker
-        self.sayings = Sayings(asker.name, crew.say)
+    def __init__(self, params: RollingT, cluster: Cluster, name: str, crew: Crew, inbox: Inbox) -> None:
+        super().__init__(params, cluster, name, crew)
         self._inbox = inbox
 
-    def recover(self, rolled: Rolled) -> bool:
-        """Open a ledger with recovery, once; it goes back to the inbox on failure."""
-        done = False
+    def inherit(self, rolled: Rolled) -> bool:
+        """Recover a ledger, once; it goes back to the inbox on failure."""
         try:
-            handle = self.crew.new_handle(self.asker.name)
-            opened = self.asker.open(handle, rolled.ledger, recovery=True)
-            done = opened.ok
-            if done:
-                self.crew.totals.add(recovered=1)
+            if self.recover(rolled.ledger).ok:
                 rolled.settled.set()
-                self.asker.release(handle)
-            else:
-                self.sayings.say(f"ledger {rolled.ledger} is not recovered yet: {opened.refusal}")
         finally:
-            if not done:
+            if not rolled.settled.is_set():
                 self._inbox.put(rolled)
-        return done
+        return rolled.settled.is_set()
 
 
-class _Closer(_Heir):
-    """A client that only recovers ledgers."""
+class _Closer(_Heir[RollingLoad]):
+    """A client that only recovers ledgers; those left in its inbox at the end stay open."""
 
-    def run(self) -> None:
-        """Recover ledgers from the inbox until the load ends; the rest stays open."""
-        while not self.crew.stop.is_set():
-            rolled = next_in(self._inbox, RETRY_S)
-            try:
-                if rolled is not None and not self.recover(rolled):
-                    self.crew.stop.wait(RETRY_S)
-            except LoadEndedError:
-                return
-            except ClientError:
-                self.asker.wait_for_next_life()
+    def step(self) -> None:
+        rolled = next_in(self._inbox, RETRY_S)
+        if rolled is not None and not self.inherit(rolled):
+            self.crew.stop.wait(RETRY_S)
+
+    def next_life(self) -> None:
+        self.asker.wait_for_next_life()
 
 
-LoadT = TypeVar("LoadT", bound=RollingLoad)
-
-
-class RollingWriter(_Heir, ABC, Generic[LoadT]):
+class RollingWriter(_Heir[RollingT]):
     """A client that fills ledger after ledger; a load defines ``fill``, and whether adds are deferred."""
 
     deferred: ClassVar[bool | None] = None
 
-    def __init__(self, crew: Crew, asker: Asker, inbox: Inbox, params: LoadT, random: Random) -> None:
-        super().__init__(crew, asker, inbox)
-        self.params = params
+    def __init__(
+        self, params: RollingT, cluster: Cluster, name: str, crew: Crew, inbox: Inbox, random: Random
+    ) -> None:
+        super().__init__(params, cluster, name, crew, inbox)
         self._random = random
 
     @abstractmethod
-    def fill(self, rolled: Rolled, handle: str) -> bool:
+    def fill(self, ledger: int, handle: str) -> bool:
         """Add entries until the ledger is full, broken, or the load ends; whether it is full."""
 
-    def run(self) -> None:
-        """Write until the load ends."""
-        while not self.crew.stop.is_set():
-            try:
-                inherited = next_in(self._inbox)
-                if inherited is not None:
-                    self.recover(inherited)
-                self._write_ledger()
-            except LoadEndedError:
-                return
-            except ClientError:
-                next_life(self.asker, self.sayings)
-
-    def _write_ledger(self) -> None:
+    def step(self) -> None:
+        inherited = next_in(self._inbox)
+        if inherited is not None:
+            self.inherit(inherited)
         closes = self._random.random() < self.params.close_fraction
-        handle = self.crew.new_handle(self.asker.name)
-        ledger = create(self.asker, self.sayings, handle, self.params, deferred=self.deferred)
-        if ledger is None:
-            self.crew.stop.wait(RETRY_S)
+        created = self.create(self.params, deferred=self.deferred)
+        if created is None:
             return
+        handle, ledger = created
         rolled = self.crew.created(self.asker.name, ledger)
         try:
-            whole = self.fill(rolled, handle)
-            self._end(rolled, handle, close=whole and closes)
+            if self.fill(ledger, handle) and closes:
+                if self.close(ledger, handle):
+                    rolled.settled.set()
+            else:
+                self.asker.release(handle)
         finally:
             if not rolled.settled.is_set():
                 self.crew.leave(rolled)
 
-    def append_in_background(self, handle: str, entries: int, rate_per_s: float | None) -> bool:
-        """Begin to add; whether the client accepted the command."""
-        return self.asker.append(
-            handle,
-            entries,
-            entry_bytes=self.params.entry_bytes,
-            outstanding=self.params.outstanding,
-            rate_per_s=rate_per_s,
-            background=True,
-        ).ok
-
-    def stop_and_count(self, rolled: Rolled, handle: str) -> Totals:
-        """End the adds of a handle and wait for adds in flight; their results."""
-        added = stop_adds(self.asker, handle)
-        count(self.crew, added)
+    def end_and_tell(self, ledger: int, handle: str) -> Totals:
+        """The results of all adds of a ledger; a ledger that broke is reported."""
+        added = self.end_adds(handle)
         if added.error is not None:
-            self.broke(rolled, added)
+            self.broke(ledger, added)
         return added
 
-    def broke(self, rolled: Rolled, result: Result) -> None:
-        """Report and count a ledger that accepts no more adds."""
-        self.crew.totals.add(rolled=1)
-        self.sayings.say(f"ledger {rolled.ledger} broke, rolls over: {result.refusal}")
 
-    def _end(self, rolled: Rolled, handle: str, *, close: bool) -> None:
-        if close:
-            closed = self.asker.close(handle)
-            if closed.ok:
-                self.crew.totals.add(closed=1)
-                rolled.settled.set()
-                return
-            self.sayings.say(f"ledger {rolled.ledger} is not closed: {closed.refusal}")
+class _Tailer(Member[RollingLoad]):
+    """Opens each announced ledger without recovery and tails it in the background.
+
+    At most two tails for each writer, and two, run at a time; the oldest is ended first, settled ledgers
+    before others.
+    """
+
+    def __init__(self, params: RollingLoad, cluster: Cluster, name: str, crew: Crew, inbox: Inbox) -> None:
+        super().__init__(params, cluster, name, crew)
+        self._inbox = inbox
+        self._at_once = 2 * len(params.writers) + 2
+        self._tails: OrderedDict[str, Rolled] = OrderedDict()
+
+    def run(self) -> None:
+        super().run()
+        try:
+            while self._tails:
+                self._end(next(iter(self._tails)))
+        except (ClientError, LoadEndedError):
+            return
+
+    def step(self) -> None:
+        rolled = next_in(self._inbox, _LOOK_S)
+        if rolled is not None:
+            self._begin(rolled)
+        while len(self._tails) > self._at_once:
+            settled = (handle for handle, rolled in self._tails.items() if rolled.settled.is_set())
+            self._end(next(settled, next(iter(self._tails))))
+
+    def next_life(self) -> None:
+        self._tails.clear()  # they died with the process
+        self.asker.wait_for_next_life()
+
+    def _begin(self, rolled: Rolled) -> None:
+        handle = self.new_handle()
+        result: Result = self.asker.open(handle, rolled.ledger, recovery=False)
+        if result.ok:
+            result = self.asker.tail(handle, background=True)
+            self._tails[handle] = rolled
+        if not result.ok:
+            self.say(f"ledger {rolled.ledger} cannot be followed: {result.refusal}")
+
+    def _end(self, handle: str) -> None:
+        self._tails.pop(handle)
+        self.crew.totals.add(read=self.asker.stop(handle, _END_S).read)
         self.asker.release(handle)
 
 
-def create(
-    asker: Asker, sayings: Sayings, handle: str, shape: LedgerShape, *, deferred: bool | None = None
-) -> int | None:
-    """A new ledger of that shape under the handle's name, or None when it cannot be created now."""
-    created = asker.create(handle, shape, deferred=deferred)
-    if not created.ok:
-        sayings.say(f"no ledger can be created: {created.refusal}")
-        return None
-    return created.ledger
-
-
-def stop_adds(asker: Asker, handle: str) -> Totals:
-    """End the adds of a handle and wait for adds in flight; the results of all adds of the handle.
-
-    The client reports the last add's result only on request, so this requests it.
-    """
-    added = asker.stop(handle, _A_MOMENT_S)
-    deadline_s = time.monotonic() + _END_S
-    while added.outstanding and time.monotonic() < deadline_s:
-        time.sleep(_A_MOMENT_S)
-        added = asker.status(handle)
-    return added
-
-
-def count(crew: Crew, added: Totals) -> None:
-    """Add the results of adds to the totals; adds still in flight are unknown."""
-    crew.totals.add(acked=added.acked, unknown=added.unknown + added.outstanding, failed=added.failed)
-
-
 def rolling_jobs(
-    params: LoadT,
-    cluster: Cluster,
-    crew: Crew,
-    writer: Callable[[Crew, Asker, Inbox, LoadT, Random], RollingWriter[LoadT]],
+    params: RollingT, cluster: Cluster, crew: Crew, writer: type[RollingWriter[RollingT]]
 ) -> list[Job]:
     """The jobs of a load: writers in a ring of heirs, or with a closer; readers that tail."""
-
-    def asker(name: str) -> Asker:
-        return Asker(cluster.clients[name], crew.stop)
-
     inboxes: dict[str, Inbox] = {name: Inbox() for name in params.writers}
     found: list[Job] = []
     for number, name in enumerate(params.writers):
         following = params.writers[(number + 1) % len(params.writers)]
         crew.heirs[name] = inboxes[following]
         own = Random(crew.random.getrandbits(64))
-        found.append(writer(crew, asker(name), inboxes[name], params, own).run)
+        found.append(writer(params, cluster, name, crew, inboxes[name], own).run)
     if params.closer is not None:
         inbox = Inbox()
         crew.heirs.update(dict.fromkeys(params.writers, inbox))
-        found.append(_Closer(crew, asker(params.closer), inbox).run)
+        found.append(_Closer(params, cluster, params.closer, crew, inbox).run)
     for name in params.readers:
         crew.followers.append(inbox := Inbox())
-        found.append(Tailer(crew, asker(name), inbox, at_once=2 * len(params.writers) + 2).run)
+        found.append(_Tailer(params, cluster, name, crew, inbox).run)
     return found

@@ -8,17 +8,15 @@ failed bookies; a ledger ends after a given number of ensemble changes, or when 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from random import Random
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.interface import Cluster
 from plans.names import names_in
 from protocol.errors import ServerError
-from workloads.asking import Asker
-from workloads.crew import Crew, Inbox, Job, Rolled
+from workloads.crew import Crew, Job
 from workloads.registry import register
-from workloads.rolling import LOOK_S, TOTALS, RollingLoad, RollingWriter, rolling_jobs
+from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
 @register
@@ -31,7 +29,6 @@ class StripedLoad(RollingLoad):
 
     ensemble: int = Field(default=4, ge=2)
     entries_per_ledger: int = Field(default=5000, ge=1)
-    rate_per_s: float | None = Field(default=None, gt=0)
     changes_per_ledger: int = Field(default=2, ge=1)
 
     @field_validator("ensemble")
@@ -53,39 +50,24 @@ class StripedLoad(RollingLoad):
         return value
 
     def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        def writer(crew: Crew, asker: Asker, inbox: Inbox, params: StripedLoad, own: Random) -> _Writer:
-            return _Writer(cluster, crew, asker, inbox, params, own)
-
-        return rolling_jobs(self, cluster, crew, writer)
+        return rolling_jobs(self, cluster, crew, _Writer)
 
 
 class _Writer(RollingWriter[StripedLoad]):
     """Adds until a ledger is full or has changed its ensemble often enough."""
 
-    def __init__(
-        self, cluster: Cluster, crew: Crew, asker: Asker, inbox: Inbox, params: StripedLoad, random: Random
-    ) -> None:
-        super().__init__(crew, asker, inbox, params, random)
-        self._metadata = cluster.metadata
-
-    def fill(self, rolled: Rolled, handle: str) -> bool:
-        if self.append_in_background(handle, self.params.entries_per_ledger, self.params.rate_per_s):
-            self._await_changes(rolled, handle)
-        added = self.stop_and_count(rolled, handle)
-        self.crew.totals.add(changes=self._changes(rolled))
+    def fill(self, ledger: int, handle: str) -> bool:
+        if self.begin_adds(handle, self.params.entries_per_ledger, self.params):
+            most = self.params.changes_per_ledger
+            self.await_adds(handle, self.params.entries_per_ledger, lambda _: self._changes(ledger) >= most)
+        added = self.end_and_tell(ledger, handle)
+        self.crew.totals.add(changes=self._changes(ledger))
         return added.error is None
 
-    def _await_changes(self, rolled: Rolled, handle: str) -> None:
-        entries = self.params.entries_per_ledger
-        while not self.crew.stop.is_set():
-            totals = self.asker.await_acked(handle, entries, LOOK_S)
-            if not totals.goes_on or self._changes(rolled) >= self.params.changes_per_ledger:
-                return
-
-    def _changes(self, rolled: Rolled) -> int:
+    def _changes(self, ledger: int) -> int:
         """Fragments beyond the first; 0 while the metadata cannot be read."""
         try:
-            found = self._metadata.ledger(rolled.ledger)
+            found = self.cluster.metadata.ledger(ledger)
         except ServerError:
             return 0
         return len(found[0].fragments) - 1 if found else 0

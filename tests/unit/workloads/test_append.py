@@ -10,8 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 import workloads.append  # registers its load
-import workloads.asking
-import workloads.rolling
+import workloads.member
 from plans.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
@@ -102,7 +101,7 @@ def test_a_ledger_that_is_not_recovered_is_tried_again() -> None:
 def test_fencing_makes_a_writer_roll_over_early_and_what_was_pending_is_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(workloads.rolling, "_END_S", 0.3)
+    monkeypatch.setattr(workloads.member, "_END_S", 0.3)
     cluster = fake_cluster("writer")
     writer = cluster.clients["writer"]
     writer.script["await_acked"] = [FENCED]
@@ -192,7 +191,7 @@ def test_a_load_ends_although_its_writer_is_dead() -> None:
 
 
 def test_a_load_ends_although_its_writer_is_paused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads.asking.Asker.__init__, "__kwdefaults__", {"patience_s": 0.2})
+    monkeypatch.setattr(workloads.member.Asker.__init__, "__kwdefaults__", {"patience_s": 0.2})
     cluster = fake_cluster("writer")
     cluster.clients["writer"].script["stop"] = SILENCE
     with running(cluster, writers=["writer"]) as load:

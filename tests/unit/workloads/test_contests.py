@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workloads.contests import Contests
 from workloads.crew import Totals
+from workloads.recovery import Contests
 
 R1, R2 = "r1", "r2"
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 import workloads.failover  # noqa: F401  # registers its load
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
 from tests.unit.workloads.running import Running, load_of
-from workloads.leadership import Leadership
+from workloads.leading import Leadership
 from workloads.registry import WORKLOADS
 
 FAILOVER = WORKLOADS["failover"]
