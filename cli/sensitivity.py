@@ -59,8 +59,8 @@ def command(
     defect was tried to its end, whatever was found; 3 the time was up before.
     """
     from harness.campaigns.listing import units_of
+    from harness.campaigns.sensitivity import measure
     from harness.experiments.running import Policy
-    from harness.experiments.sensitivity import measure
     from harness.request import default_results
     from plans.campaign import load_campaign
     from plans.defects import defects

@@ -1,10 +1,10 @@
-"""Parts of documents that are written by commands, between two marks that say which part it is."""
+"""Markdown that commands write: tables, and parts of documents between two marks that name the part."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from protocol.errors import UsageError
@@ -22,6 +22,15 @@ def wrapped(text: str, *, indent: str = "", width: int = WIDTH) -> list[str]:
         held, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return [line.replace(_HELD, " ") for line in lines]
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table; bars and ends of lines within a cell end no cell."""
+    yield f"| {' | '.join(headings)} |"
+    yield "|---" * len(headings) + "|"
+    for row in rows:
+        cells = (cell.replace("|", "\\|").replace("\n", " ") for cell in row)
+        yield f"| {' | '.join(cells)} |"
 
 
 def begin_mark(part: str) -> str:

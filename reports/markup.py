@@ -33,6 +33,13 @@ def el(name: str, /, *children: Child | Iterable[Child], **attributes: str | int
     return Markup(opening if name in _VOID and not inside else f"{opening}{inside}</{name}>")
 
 
+def table(headings: Iterable[str], rows: Iterable[Markup | Iterable[Child]], **attributes: str) -> Markup:
+    """A table that scrolls sideways where it is too wide; a row is its cells, or a ``tr`` element."""
+    head = el("tr", [el("th", text) for text in headings])
+    body = [row if isinstance(row, Markup) else el("tr", [el("td", cell) for cell in row]) for row in rows]
+    return el("div", el("table", el("thead", head), el("tbody", body), **attributes), class_="wide")
+
+
 def join(*children: Child | Iterable[Child]) -> Markup:
     """Several pieces one after the other."""
     return Markup("".join(_texts(children)))

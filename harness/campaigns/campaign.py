@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from checkers.facts.wording import counted
 from evidence.folder import write_text
-from harness.campaigns.carrying import carry_out
-from harness.campaigns.conclusion import Conclusion
-from harness.campaigns.decision import decision
-from harness.campaigns.differences import changes
+from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
-from harness.campaigns.page import NAME as PAGE
-from harness.campaigns.page import page
-from harness.campaigns.pruning import prune
-from harness.campaigns.summary import markdown, notices
+from harness.campaigns.reporting import PAGE, markdown, notices, page
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy
-from harness.experiments.store import Store, begin, nights, unfinished
+from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
 
@@ -53,85 +46,70 @@ class Options:
 def run_campaign(campaign: Campaign, options: Options) -> int:
     """Run the pending experiments, write the reports into the night's folder, and return the exit code."""
     narrator = Narrator(quiet=options.quiet)
-    place = options.results / "campaigns" / _name(campaign, options)
+    number, of = options.part
+    place = options.results / "campaigns" / (campaign.name + (f"-{number}-of-{of}" if of > 1 else ""))
     units = shard(units_of(campaign, plans=place / "plans", version=options.version), *options.part)
-    store = _store(campaign, options, place, units)
-    before = _last(place, store)
-    waiting = len(store.waiting(units))
-    narrator.line(
-        f"campaign {campaign.name}: {counted(len(units), 'run')}, {len(units) - waiting} done already"
-    )
+    resumed = unfinished(place, units) if campaign.resume and not options.new else None
+    store = resumed or begin(place, campaign.name, units)
+    before = next((other.outcomes for other in nights(place) if other.path != store.path), [])
+    waiting = store.waiting(units)
+    done = len(units) - len(waiting)
+    narrator.line(f"campaign {campaign.name}: {counted(len(units), 'run')}, {done} done already")
     narrator.line(f"  folder {store.path}")
-    policy = Policy(
-        total_s=options.total_s if options.total_s is not None else campaign.limits.total_s,
-        parallel=options.parallel,
-    )
+    total_s = options.total_s if options.total_s is not None else campaign.limits.total_s
 
     def begins(one: Experiment) -> None:
         if options.parallel > 1:
             narrator.line(f"  begins {one}")
 
+    outcomes = carry_out(
+        store,
+        waiting,
+        Policy(total_s=total_s, parallel=options.parallel),
+        run_s=campaign.limits.run_s,
+        again=campaign.unknown_again,
+        keep=campaign.keep.as_expected,
+        begins=begins,
+    )
     try:
-        with closing(carry_out(campaign, store, store.waiting(units), policy, begins)) as outcomes:
-            for number, outcome in enumerate(outcomes, start=1):
-                _tell(narrator, f"{number} of {waiting}", outcome)
+        with closing(outcomes):
+            for place_in_all, outcome in enumerate(outcomes, start=1):
+                _tell(narrator, f"{place_in_all} of {len(waiting)}", outcome)
     finally:
-        code = _conclude(campaign, options, store, units, before, narrator)
+        left = store.waiting(units)
+        code, why = decision(
+            store.outcomes,
+            left=len(left),
+            unfinished_fails=campaign.unfinished == "fail",
+            unknown_warns=options.unknown_warns,
+        )
+        changed = changes(store.outcomes, before) if before else []
+        cells = measured(campaign.matrix, store) if campaign.matrix else []
+        told = Conclusion(campaign, store.outcomes, changed, len(left), why, cells)
+        _report(told, options, store.path, left, narrator)
+        fine = sum(one.came is Status.AS_EXPECTED for one in told.outcomes)
+        not_run = f", {len(left)} not run" if left else ""
+        print(f"{fine} of {len(told.outcomes)} runs as expected{not_run}; exit {code}: {why}")
+        sys.stdout.flush()
     for path in prune(place, campaign.keep.nights):
         narrator.line(f"removed: {path}")
     return code
 
 
-def _name(campaign: Campaign, options: Options) -> str:
-    number, of = options.part
-    return campaign.name if of == 1 else f"{campaign.name}-{number}-of-{of}"
-
-
-def _store(campaign: Campaign, options: Options, place: Path, units: Sequence[Experiment]) -> Store:
-    found = unfinished(place, units) if campaign.resume and not options.new else None
-    return found or begin(place, campaign.name, units)
-
-
-def _last(place: Path, store: Store) -> list[Outcome]:
-    """The results of the night before this one."""
-    others: Iterator[Store] = (other for other in nights(place) if other.path != store.path)
-    return [outcome for other in islice(others, 1) for outcome in other.outcomes]
-
-
-def _conclude(
-    campaign: Campaign,
-    options: Options,
-    store: Store,
-    units: Sequence[Experiment],
-    before: Sequence[Outcome],
-    narrator: Narrator,
-) -> int:
-    outcomes, left = store.outcomes, store.waiting(units)
-    code, why = decision(
-        outcomes,
-        left=len(left),
-        unfinished_fails=campaign.unfinished == "fail",
-        unknown_warns=options.unknown_warns,
-    )
-    changed = changes(outcomes, before) if before else []
-    cells = measured(campaign.matrix, store) if campaign.matrix else []
-    told = Conclusion(campaign, outcomes, changed, len(left), why, cells)
-    for path in filter(None, (store.path / SUMMARY, options.markdown)):
+def _report(
+    told: Conclusion, options: Options, night: Path, left: Sequence[Experiment], narrator: Narrator
+) -> None:
+    for path in filter(None, (night / SUMMARY, options.markdown)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(markdown(told), encoding="utf-8")
-    write_text(store.path / PAGE, page(told, store.path))
-    for path in filter(None, (store.path / JUNIT, options.junit)):
-        write_junit(path, campaign.name, outcomes, left)
+    write_text(night / PAGE, page(told, night))
+    for path in filter(None, (night / JUNIT, options.junit)):
+        write_junit(path, told.campaign.name, told.outcomes, left)
     if options.annotate:
-        for line in notices(outcomes, unknown_warns=options.unknown_warns):
+        for line in notices(told.outcomes, unknown_warns=options.unknown_warns):
             print(line)
-    narrator.line(f"summary: {store.path / SUMMARY}")
-    narrator.line(f"page:    {store.path / PAGE}")
-    fine = sum(one.came is Status.AS_EXPECTED for one in outcomes)
-    unfinished_text = f", {len(left)} not run" if left else ""
-    print(f"{fine} of {len(outcomes)} runs as expected{unfinished_text}; exit {code}: {why}")
-    sys.stdout.flush()
-    return code
+    narrator.line(f"summary: {night / SUMMARY}")
+    narrator.line(f"page:    {night / PAGE}")
 
 
 def _tell(narrator: Narrator, at: str, outcome: Outcome) -> None:

@@ -1,4 +1,4 @@
-"""The result of a campaign, in the order of its reports, which are made of this. Data only."""
+"""The result of a campaign, of which its reports are made: its decision, what changed, what failed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,80 @@ from dataclasses import dataclass
 from statistics import median
 
 from checkers.facts.wording import counted
-from harness.campaigns.differences import Change
 from harness.campaigns.matrix import Measured
 from harness.experiments.outcomes import Outcome, Status, counts
 from plans.campaign import Campaign
+from protocol.exit_codes import ExitCode
 from reports.text import BUSY
+
+_CODES = (
+    (Status.ANOMALY, ExitCode.ANOMALY),
+    (Status.ERROR, ExitCode.HARNESS),
+    (Status.HUNG, ExitCode.HARNESS),
+    (Status.UNKNOWN, ExitCode.UNKNOWN),
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One unit with another outcome than the night before; ``before`` is None where it was not run then.
+
+    A unit's key names its plan, so that a changed plan is another unit.
+    """
+
+    now: Outcome
+    before: Status | None
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is not as expected now, and was before or was not run."""
+        return self.now.came is not Status.AS_EXPECTED and self.before in (None, Status.AS_EXPECTED)
+
+
+def changes(now: Sequence[Outcome], before: Sequence[Outcome]) -> list[Change]:
+    """Every unit of ``now`` with another outcome, the worst first; new units only when they failed."""
+    known = {one.key: one.came for one in before}
+    found = [
+        Change(one, known.get(one.key))
+        for one in now
+        if one.came is not known.get(one.key, Status.AS_EXPECTED)
+    ]
+    return sorted(found, key=lambda change: (not change.worse, list(Status).index(change.now.came)))
+
+
+def decision(
+    outcomes: Sequence[Outcome], *, left: int, unfinished_fails: bool, unknown_warns: bool = False
+) -> tuple[ExitCode, str]:
+    """The exit code and why; ``left`` runs were not started because the time was over.
+
+    Unknown is never a pass, unless the user chose to be only warned; nor is a campaign in which nothing
+    ran.
+    """
+    found = counts(outcomes)
+    for came, code in _CODES:
+        if came in found and not (came is Status.UNKNOWN and unknown_warns):
+            first = next(one for one in outcomes if one.came is came)
+            said = "not proven" if came is Status.UNKNOWN else came.value
+            return code, f"{counted(found[came], 'run')} {said}; first {first.name}: {first.why}"
+    if left and unfinished_fails:
+        return ExitCode.UNKNOWN, f"not proven: {counted(left, 'run')} not started in time"
+    if Status.AS_EXPECTED not in found:
+        return ExitCode.UNKNOWN, "not proven: no run reached its end"
+    return ExitCode.AS_EXPECTED, "as expected"
 
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one scenario on one release in one mode."""
+    """The runs of one scenario on one release in one mode, which are its ``key``."""
 
-    scenario: str
-    version: str
-    mode: str
+    key: tuple[str, str, str]
     outcomes: Sequence[Outcome]
 
     @property
-    def fine(self) -> int:
-        """Number of runs that were as expected."""
-        return sum(one.came is Status.AS_EXPECTED for one in self.outcomes)
+    def as_expected(self) -> str:
+        """``2 of 3``."""
+        fine = sum(one.came is Status.AS_EXPECTED for one in self.outcomes)
+        return f"{fine} of {len(self.outcomes)}"
 
     @property
     def took_s(self) -> float:
@@ -86,4 +140,4 @@ class Conclusion:
         found: dict[tuple[str, str, str], list[Outcome]] = {}
         for one in self.outcomes:
             found.setdefault((one.scenario, one.version, one.mode), []).append(one)
-        return [Group(*key, outcomes) for key, outcomes in sorted(found.items())]
+        return [Group(key, outcomes) for key, outcomes in sorted(found.items())]

@@ -13,7 +13,9 @@ from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.store import RUNS, Store
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
+from reports import marks
 from reports.markup import Markup, el, join
+from reports.markup import table as html_table
 
 _ALLOWED: dict[Kept, str] = {"all": "all", "perhaps": "all cut", "none": "cut", "refused": "refused"}
 _THEORY: dict[Kept, str] = {
@@ -22,6 +24,7 @@ _THEORY: dict[Kept, str] = {
     "none": "cut off",
     "refused": "refused",
 }
+_HEADS = ("E/WQ/AQ", "lost", "of", *MODES)
 
 
 class Heat(StrEnum):
@@ -61,36 +64,28 @@ def measured(matrix: Matrix, store: Store) -> list[Measured]:
 
 def table(found: Sequence[Measured]) -> Iterator[str]:
     """The lines of a Markdown table, a row for each cell."""
-    yield from ("## Matrix", "")
-    yield "| E/WQ/AQ | lost | of | " + " | ".join(MODES) + " |"
-    yield "|---|---|---|" + "---|" * len(MODES)
-    for row in _rows(found):
-        told = (f"{one.text}{_mark(one)} [{_said(one)}]" for one in row)
-        yield f"| {_shape(row[0].cell)} | {row[0].cell.lost} | {row[0].cell.loss} | {' | '.join(told)} |"
+    rows = (
+        (*_of_cell(row[0].cell), *(f"{one.text}{_mark(one)} [{_said(one)}]" for one in row))
+        for row in _rows(found)
+    )
     below = f"Of {ENTRIES} entries on AQ bookies each; in brackets what the documents say."
-    yield from ("", f"{below} (!) differs, (?) is not proven.", "")
+    yield from ("## Matrix", "", *marks.table(_HEADS, rows), "")
+    yield from (f"{below} (!) differs, (?) is not proven.", "")
 
 
 def heat_map(found: Sequence[Measured]) -> Markup:
     """The same coloured by how bad it is."""
-    head = el("tr", [el("th", text) for text in ("E/WQ/AQ", "lost", "of", *MODES)])
-    body = [
-        el(
-            "tr",
-            el("th", _shape(row[0].cell)),
-            el("td", row[0].cell.lost),
-            el("td", row[0].cell.loss),
-            [_coloured(one) for one in row],
-        )
-        for row in _rows(found)
-    ]
+
+    def row(cells: Sequence[Measured]) -> Markup:
+        shape, *others = _of_cell(cells[0].cell)
+        return el("tr", el("th", shape), [el("td", one) for one in others], map(_coloured, cells))
+
     note = (
         f"Each cell has {ENTRIES} entries on AQ bookies, the fewest that may acknowledge them; the given "
         "number of these is lost and restarted. Small text: what the documents say. Framed: a difference. "
         "(?): the run did not prove it."
     )
-    table = el("table", el("thead", head), el("tbody", body), class_="matrix")
-    return join(el("p", note, class_="muted"), el("div", table, class_="wide"))
+    return join(el("p", note, class_="muted"), html_table(_HEADS, map(row, _rows(found)), class_="matrix"))
 
 
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
@@ -123,8 +118,9 @@ def _rows(found: Sequence[Measured]) -> Iterator[Sequence[Measured]]:
     return (found[at : at + len(MODES)] for at in range(0, len(found), len(MODES)))
 
 
-def _shape(cell: Cell) -> str:
-    return f"{cell.quorums.ensemble}/{cell.quorums.write}/{cell.quorums.ack}"
+def _of_cell(cell: Cell) -> tuple[str, ...]:
+    quorums = cell.quorums
+    return f"{quorums.ensemble}/{quorums.write}/{quorums.ack}", str(cell.lost), cell.loss
 
 
 def _mark(one: Measured) -> str:

@@ -1,4 +1,4 @@
-"""The stored outcomes of a campaign: one folder, consistent after every run.
+"""The stored outcomes of a campaign: one folder, consistent after every run; and the runs that fill it.
 
 Killing a campaign loses the run that it was at, and nothing else.
 """
@@ -6,15 +6,20 @@ Killing a campaign loses the run that it was at, and nothing else.
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from evidence.folder import read_json, write_json
+from evidence.folder import read_json, remove_run, write_json
 from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, from_json
+from harness.experiments.outcomes import Outcome, Status, from_json
+from harness.experiments.running import Policy, run_all, unknown_again
+from harness.experiments.workers import WorkerPool
 from protocol.errors import EvidenceError, UsageError
 
 STATE = "campaign.json"
@@ -97,3 +102,53 @@ def nights(place: Path) -> Iterator[Store]:
             yield Store(path.parent, read_json(path))
         except EvidenceError:
             continue
+
+
+def prune(place: Path, keep: int) -> list[Path]:
+    """Remove all but the newest ``keep`` nights below ``place``, none in progress; what was removed."""
+    removed = []
+    for store in islice(nights(place), keep, None):
+        try:
+            with store.alone():
+                shutil.rmtree(store.path)
+        except UsageError:
+            continue
+        removed.append(store.path)
+    return removed
+
+
+def carry_out(
+    store: Store,
+    waiting: Iterable[Experiment],
+    policy: Policy,
+    *,
+    run_s: float,
+    again: int = 0,
+    keep: Literal["all", "first", "none"] = "none",
+    begins: Callable[[Experiment], None] = lambda _: None,
+) -> Generator[Outcome, None, None]:
+    """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing.
+
+    A run has ``run_s`` seconds; an inconclusive one is repeated up to ``again`` times. Of runs that were as
+    expected ``keep`` says which folders stay: the first is that of a scenario, mode and release. ``begins``
+    is called with each as it begins.
+    """
+    pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
+    run = unknown_again(pool.carry_out, again)
+    with store.alone(), pool:
+        for outcome in run_all(waiting, run, policy, stop=pool.stop, begins=begins):
+            kept = _kept(store, outcome, keep)
+            store.add(kept)
+            yield kept
+
+
+def _kept(store: Store, outcome: Outcome, keep: str) -> Outcome:
+    """The outcome, without its folder where the rule does not keep it."""
+    if outcome.came is not Status.AS_EXPECTED or keep == "all" or not outcome.folder:
+        return outcome
+    same = (outcome.scenario, outcome.mode, outcome.version)
+    others = (one for one in store.outcomes if one.folder)
+    if keep == "first" and not any((one.scenario, one.mode, one.version) == same for one in others):
+        return outcome
+    remove_run(store.path / RUNS, store.path / RUNS / outcome.folder)
+    return replace(outcome, folder="")

@@ -1,14 +1,20 @@
-"""The runs of the track record, judged on one Spark session."""
+"""The runs of the track record, judged on one Spark session, and what they showed, as a table.
+
+A side of a bug is its runs on one release. A run that was not as expected has neither found the bug nor
+shown that it is absent, unless the finding itself is among its findings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 
 import click
 
+from evidence.findings import RunVerdict
 from evidence.names import ledger_names
 from harness.experiments.parallel import run_each
 from harness.judging import judging
@@ -16,12 +22,81 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
 from harness.trackrecord.bugs import Bug
-from harness.trackrecord.counting import Showing, Side, showing, table
 from protocol.exit_codes import ExitCode
-from reports.marks import put
+from reports import marks
 from reports.results import RunResult
 
 MARK = "track record"
+_HEADINGS = ("bug", "found on", "not on", "repeat it")
+
+
+class Showing(StrEnum):
+    """What one run says of a bug."""
+
+    FOUND = "found"
+    ABSENT = "not there"
+    UNKNOWN = "unknown"
+
+
+def showing(bug: Bug, verdict: RunVerdict, names: Mapping[int, str], *, as_stated: bool) -> Showing:
+    """Whether the bug's finding is in the verdict; ``names`` are the ledgers' names.
+
+    Absent only where the run was as its plan expects, which proves that it could have failed: it was
+    judged on whole evidence, and its required anomalies occurred.
+    """
+    judgement = verdict.judgements.get(bug.property)
+    findings = judgement.findings if judgement else ()
+    if any(finding.kind == bug.kind and names.get(finding.ledger) == bug.ledger for finding in findings):
+        return Showing.FOUND
+    return Showing.ABSENT if as_stated else Showing.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Side:
+    """All runs of a bug on one release, which has the bug (``bad``) or not."""
+
+    bug: Bug
+    bad: bool
+    shown: Sequence[Showing]
+
+    @property
+    def release(self) -> str:
+        """The BookKeeper release of this side: the affected or the fixed one."""
+        return self.bug.bad if self.bad else self.bug.good
+
+    @property
+    def found(self) -> int:
+        """In how many runs the bug was found."""
+        return sum(one is Showing.FOUND for one in self.shown)
+
+    @property
+    def unknown(self) -> int:
+        """How many runs say nothing."""
+        return sum(one is Showing.UNKNOWN for one in self.shown)
+
+    @property
+    def as_recorded(self) -> bool:
+        """Found in every run of the bad release, absent in every run of the good one."""
+        wanted = Showing.FOUND if self.bad else Showing.ABSENT
+        return bool(self.shown) and all(one is wanted for one in self.shown)
+
+    def __str__(self) -> str:
+        unknown = f" ({self.unknown} unknown)" if self.unknown else ""
+        return f"{self.release}: {self.found} of {len(self.shown)}{unknown}"
+
+
+def table(sides: Sequence[Side]) -> Iterator[str]:
+    """The lines of the table in Markdown, a row for each bug; its bad side comes before its good one."""
+    rows = (
+        (
+            f"{bad.bug.bug} ({bad.bug.upstream})",
+            str(bad),
+            str(good),
+            f"`fencepost trackrecord {bad.bug.name}`",
+        )
+        for bad, good in zip(sides[::2], sides[1::2], strict=True)
+    )
+    return marks.table(_HEADINGS, rows)
 
 
 def carry_out(
@@ -45,11 +120,11 @@ def carry_out(
         Side(bug, bad, [_shown(bug, found[before * times + seed]) for seed in seeds])
         for before, (bug, bad) in enumerate(both)
     ]
-    lines = table(sides)
+    lines = list(table(sides))
     for line in lines:
         click.echo(line)
     if document is not None:
-        put(document, MARK, lines)
+        marks.put(document, MARK, lines)
     return _concluded(sides)
 
 
@@ -71,6 +146,6 @@ def _concluded(sides: Sequence[Side]) -> int:
         click.echo(f"{len(sides)} of {len(sides)} as recorded; exit {ExitCode.AS_EXPECTED}")
         return ExitCode.AS_EXPECTED
     code = ExitCode.UNKNOWN if all(side.unknown for side in wrong) else ExitCode.ANOMALY
-    told = "; ".join(f"{side.bug.name} on {side.text()}" for side in wrong)
+    told = "; ".join(f"{side.bug.name} on {side}" for side in wrong)
     click.echo(f"{len(sides) - len(wrong)} of {len(sides)} as recorded; exit {code}: {told}")
     return code

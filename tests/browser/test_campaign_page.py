@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from evidence.folder import write_text
-from harness.campaigns.conclusion import Conclusion
-from harness.campaigns.differences import Change
+from harness.campaigns.conclusion import Change, Conclusion
 from harness.campaigns.matrix import Heat, Measured
-from harness.campaigns.page import NAME, page
+from harness.campaigns.reporting import PAGE, page
 from harness.experiments.outcomes import Outcome, Status
 from plans.campaign import load_campaign
 from plans.matrix import MODES, Cell
@@ -49,8 +48,8 @@ def stored(tmp_path: Path) -> Path:
     told = Conclusion(
         load_campaign("nightly"), outcomes, [Change(bad, Status.AS_EXPECTED)], 2, "1 run anomaly", cells
     )
-    write_text(tmp_path / NAME, page(told, tmp_path))
-    return tmp_path / NAME
+    write_text(tmp_path / PAGE, page(told, tmp_path))
+    return tmp_path / PAGE
 
 
 def test_what_to_look_at_comes_first_and_leads_to_its_run(stored: Path, opened: Any) -> None:

@@ -12,18 +12,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.campaigns.conclusion import Conclusion
-from harness.campaigns.decision import decision
-from harness.campaigns.differences import changes
+from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import units_of
-from harness.campaigns.page import page
-from harness.campaigns.pruning import prune
-from harness.campaigns.summary import markdown, notices
+from harness.campaigns.reporting import markdown, notices, page
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
-from harness.experiments.store import begin, nights, unfinished
+from harness.experiments.store import begin, nights, prune, unfinished
 from harness.experiments.workers import DiedError, HungError, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import UsageError

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from harness.campaigns import listing
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.listing import shard, units_of
-from harness.campaigns.page import page
-from harness.campaigns.summary import markdown
+from harness.campaigns.reporting import markdown, page
+from harness.campaigns.sensitivity import experiments_with
 from harness.experiments.experiment import digest_of
 from harness.experiments.outcomes import Status, outcome_of
-from harness.experiments.sensitivity import experiments_with
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign

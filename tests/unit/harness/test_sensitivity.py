@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from cli.sensitivity import command
-from harness.experiments import sensitivity
+from harness.campaigns import sensitivity
+from harness.campaigns.sensitivity import Found, experiments_with, page, pending, results, table
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.experiments.running import Policy, run_all
-from harness.experiments.sensitivity import Found, experiments_with, page, pending, results, table
 from harness.experiments.store import Store, begin
 
 UNITS = [

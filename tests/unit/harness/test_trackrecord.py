@@ -14,7 +14,7 @@ from harness.preparing import Prepared
 from harness.request import RunRequest
 from harness.trackrecord import carrying
 from harness.trackrecord.bugs import Bug, bugs
-from harness.trackrecord.counting import Showing, Side, showing, table
+from harness.trackrecord.carrying import Showing, Side, showing, table
 from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.expectations import Breaks, Defect, applicable
@@ -78,7 +78,7 @@ def sides(bad: list[Showing], good: list[Showing]) -> list[Side]:
 
 
 def test_the_table_has_a_row_for_each_bug() -> None:
-    lines = table(sides([Showing.FOUND] * 5, [Showing.ABSENT] * 4 + [Showing.UNKNOWN]))
+    lines = list(table(sides([Showing.FOUND] * 5, [Showing.ABSENT] * 4 + [Showing.UNKNOWN])))
     assert lines[2:] == [
         "| It forgets (#1) | 4.14.7: 5 of 5 | 4.15.0: 0 of 5 (1 unknown) | `fencepost trackrecord b` |"
     ]

@@ -12,19 +12,20 @@ from enum import StrEnum
 from pathlib import Path
 
 from checkers.facts.wording import counted
-from evidence.folder import remove_run, write_text
+from evidence.folder import write_text
+from harness.campaigns.reporting import linked
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
-from harness.experiments.running import Policy, run_all
-from harness.experiments.store import RUNS, Store, begin, nights
-from harness.experiments.workers import WorkerPool
+from harness.experiments.running import Policy
+from harness.experiments.store import Store, begin, carry_out, nights
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
 from plans.versions import within
 from protocol.exit_codes import ExitCode
+from reports import marks
 from reports.document import document
 from reports.markup import Markup, el, join
-from reports.page.writing import NAME as REPORT
+from reports.markup import table as html_table
 
 PAGE, TABLE = "sensitivity.html", "sensitivity.md"
 _HEADS = ("defect", "what goes wrong", "outcome", "run", "what was found", "runs", "seconds")
@@ -40,6 +41,7 @@ class Found(StrEnum):
     NOT_TRIED = "not tried"
 
 
+_BADGES: Mapping[Found, str] = {Found.CAUGHT: "valid", Found.MISSED: "anomaly"}
 ABOUT = {
     Found.CAUGHT: "a run in which the defect acted ended with an anomaly (exit code 4)",
     Found.NOTICED: "such a run ended as unknown or with an error, and none with an anomaly",
@@ -127,16 +129,11 @@ def measure(
     experiments = experiments_with(units, names)
     store = _store(place, experiments, new=new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
-    pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
     try:
-        with store.alone(), pool:
-            outcomes = run_all(pending(store, experiments), pool.carry_out, policy, stop=pool.stop)
-            with closing(outcomes):
-                for one in outcomes:
-                    outcome = _kept(one, store)
-                    store.add(outcome)
-                    acted = f"acted {counted(outcome.acted, 'time')}"
-                    narrator.line(f"  {outcome.name}  {outcome.took_s:.1f} s  {outcome.came}, {acted}")
+        with closing(carry_out(store, pending(store, experiments), policy, run_s=run_s)) as outcomes:
+            for one in outcomes:
+                acted = f"acted {counted(one.acted, 'time')}"
+                narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.came}, {acted}")
     finally:
         found = results(store, names)
         for path in filter(None, (store.path / TABLE, markdown)):
@@ -160,14 +157,6 @@ def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Stor
     return newest
 
 
-def _kept(outcome: Outcome, store: Store) -> Outcome:
-    """The outcome; the folder of a run that was as expected is removed."""
-    if outcome.came is not Status.AS_EXPECTED or not outcome.folder:
-        return outcome
-    remove_run(store.path / RUNS, store.path / RUNS / outcome.folder)
-    return replace(outcome, folder="")
-
-
 def _counted(found: Sequence[Result]) -> str:
     numbers = ((sum(one.found is kind for one in found), kind) for kind in Found)
     told = ", ".join(f"{number} {kind}" for number, kind in numbers if number)
@@ -176,48 +165,30 @@ def _counted(found: Sequence[Result]) -> str:
 
 def _cells(one: Result) -> tuple[str, ...]:
     by = one.by.name if one.by else ""
-    return (
-        one.defect.name,
-        one.defect.title,
-        one.found.value,
-        by,
-        one.what,
-        str(one.runs),
-        f"{one.took_s:.0f}",
-    )
+    runs, took_s = str(one.runs), f"{one.took_s:.0f}"
+    return one.defect.name, one.defect.title, one.found.value, by, one.what, runs, took_s
 
 
 def table(found: Sequence[Result], about: str) -> Iterator[str]:
     """The lines of a Markdown page."""
     yield from (f"# Sensitivity of {about}", "", _counted(found), "")
     yield from (f"- *{kind}*: {said}." for kind, said in ABOUT.items())
-    yield from ("", f"| {' | '.join(_HEADS)} |", "|---" * len(_HEADS) + "|")
-    for one in found:
-        yield f"| {' | '.join(cell.replace('|', ' ') for cell in _cells(one))} |"
-
-
-_BADGES: Mapping[Found, str] = {Found.CAUGHT: "valid", Found.MISSED: "anomaly"}
+    rows = ([cell.replace("|", " ") for cell in _cells(one)] for one in found)
+    yield from ("", *marks.table(_HEADS, rows))
 
 
 def page(found: Sequence[Result], about: str, folder: Path) -> str:
     """The same as one HTML document that works offline; it links to the runs that are kept."""
 
-    def linked(one: Result, cell: str) -> Markup | str:
-        place = f"{RUNS}/{one.by.folder}/{REPORT}" if one.by else ""
-        return el("a", cell, href=place) if place and (folder / place).is_file() else cell
-
-    rows = []
-    for one in found:
+    def row(one: Result) -> Iterator[str | Markup]:
         name, title, outcome, by, *rest = _cells(one)
         badge = el("span", outcome, class_=f"badge v-{_BADGES.get(one.found, 'unknown')}")
-        rows.append(
-            el("tr", [el("td", cell) for cell in (el("b", name), title, badge, linked(one, by), *rest)])
-        )
-    head = el("tr", [el("th", name) for name in _HEADS])
+        yield from (el("b", name), title, badge, linked(one.by, by, folder), *rest)
+
     body = join(
         el("header", el("h1", f"Sensitivity of {about}"), el("p", _counted(found), class_="lead")),
         el("ul", [el("li", el("b", kind.value), f": {said}.") for kind, said in ABOUT.items()]),
-        el("section", el("div", el("table", el("thead", head), el("tbody", rows)), class_="wide")),
+        el("section", html_table(_HEADS, map(row, found))),
         el("footer", "Fencepost. How to read this page: docs/seeded-defects.md."),
     )
     return document("Sensitivity – Fencepost", body, styles=("base.css", "campaign.css"), scripts=())
