@@ -6,7 +6,11 @@ things measured in turns in the same run: A B A B ...
 
 from __future__ import annotations
 
+import statistics
+import subprocess
+import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
@@ -16,11 +20,11 @@ from bench.clients import client_bench
 from bench.judging import SHAPES, Wanted, judge_bench
 from bench.log import log_bench
 from bench.scenarios import command as scenarios
-from bench.trial import mutation, valid
-from bench.wall import wall_bench
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
 
+_SCENARIO = "bp46/truncation"
+_HANDED_ON = {"ignore_unknown_options": True, "help_option_names": []}
 _transactions = click.option(
     "--transactions",
     type=click.IntRange(1),
@@ -85,8 +89,22 @@ def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> None:
 @click.option("--times", type=click.IntRange(1), default=3, show_default=True)
 def run(times: int) -> None:
     """Wall time of `fencepost run bp46/truncation`: all three modes, and one."""
-    for line in wall_bench(times):
-        click.echo(line)
+    for label, options in (("three modes", ()), ("one mode", ("--mode", "unprotected"))):
+        took = [_timed_s(*options) for _ in range(times)]
+        click.echo(
+            f"fencepost run {_SCENARIO}, {label}: median {statistics.median(took):.1f} s "
+            f"({min(took):.1f} to {max(took):.1f})"
+        )
+
+
+def _timed_s(*options: str) -> float:
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as results:
+        began = time.monotonic()
+        argv = [sys.executable, "-c", "from cli.main import main; main()", "run", _SCENARIO]
+        subprocess.run(
+            [*argv, "--quiet", "--results", results, *options], check=True, stdout=subprocess.DEVNULL
+        )
+        return time.monotonic() - began
 
 
 @bench.command()
@@ -140,7 +158,27 @@ def judge(
         click.echo(line)
 
 
-for command in (scenarios, mutation, valid, calm):
+def _trial(verb: str, words: tuple[str, ...]) -> int:
+    """The checkers' trial is a separate program beside their tests, for no room may import from ``tests``."""
+    argv = [sys.executable, "-m", "tests.histories.trial", verb, *words]
+    return subprocess.run(argv, cwd=Path(__file__).resolve().parent.parent, check=False).returncode
+
+
+@bench.command(context_settings=_HANDED_ON)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def mutation(words: tuple[str, ...]) -> None:
+    """Doctor lawful histories: how many illegal mutants the checkers catch (exit code 1 below 100 %)."""
+    raise SystemExit(_trial("mutation", words))
+
+
+@bench.command(context_settings=_HANDED_ON)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def valid(words: tuple[str, ...]) -> None:
+    """Judge 10,000 generated and simulated valid histories: none may have an anomaly (else exit code 1)."""
+    raise SystemExit(_trial("valid", words))
+
+
+for command in (scenarios, calm):
     bench.add_command(command)
 
 

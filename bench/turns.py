@@ -1,15 +1,29 @@
-"""One turn of a measurement: a ledger full of adds by one client of a cluster without faults."""
+"""Measurements in turns: clusters without faults, one ledger full of adds after the other, and ratios.
+
+All adds have 1 KiB and go to ledgers of E3 WQ3 AQ2.
+"""
 
 from __future__ import annotations
 
+import statistics
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from cluster.commands import Result, within
+from cluster.local.backend import LocalBackend
 from cluster.servers.cluster import RunningCluster
+from cluster.servers.process import OwnedProcess
+from cluster.servers.settings import RunSpec
+from evidence.folder import RunFolder
 from plans.shapes import LedgerShape
 from protocol.errors import ClientError
+from protocol.modes import MODES
 
+CLIENT = "writer"
 ENTRY_BYTES = 1024
 OUTSTANDING = 1000
 PATIENCE_S = 30  # a wide window waits for seconds on a busy machine
@@ -22,9 +36,41 @@ BOOKIE_CONF: Mapping[str, str] = {
     "dbStorage_writeCacheMaxSizeMb": "128",
     "dbStorage_maxThrottleTimeMs": "60000",
 }
+CLIENT_CONF: Mapping[str, str] = {"addEntryTimeoutSec": str(PATIENCE_S), "delayEnsembleChange": "true"}
 
 
-def turn(cluster: RunningCluster, name: str, handle: str, entries: int, outstanding: int) -> float:
+def spec(mode: str) -> RunSpec:
+    """One client straight to the bookies; its folder is given when the cluster is opened."""
+    return RunSpec(
+        RunFolder(Path()),
+        MODES[mode],
+        clients=(CLIENT,),
+        bookie_conf=BOOKIE_CONF,
+        client_conf=CLIENT_CONF,
+        client_heap_mb=HEAP_MB,
+        linked=False,
+        observed=False,
+    )
+
+
+@contextmanager
+def opened(wanted: RunSpec, scratch: Path | None = None) -> Iterator[RunningCluster]:
+    """The cluster, in a temporary folder below ``scratch``."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=scratch) as place:
+        folder = RunFolder.create(Path(place), wanted.mode.name)
+        with LocalBackend(replace(wanted, folder=folder)).open() as cluster:
+            yield cluster
+
+
+def in_turns(names: Sequence[str], rounds: int) -> Iterator[tuple[int, Sequence[str]]]:
+    """Each round (from 1) with its order, every second one backwards: none always follows the same."""
+    for number in range(1, rounds + 1):
+        yield number, names[:: 1 if number % 2 else -1]
+
+
+def turn(
+    cluster: RunningCluster, handle: str, entries: int, outstanding: int = OUTSTANDING, name: str = CLIENT
+) -> float:
     """Fill one ledger by the client of that name; adds per second. Raises ``ClientError``."""
     client = within(cluster.clients[name], TURN_TIMEOUT_S)
     _ok(client.create(handle, SHAPE, digest="CRC32"))
@@ -38,3 +84,20 @@ def turn(cluster: RunningCluster, name: str, handle: str, entries: int, outstand
 def _ok(result: Result) -> None:
     if not result.ok:
         raise ClientError(f"the benchmark's client failed: {result.refusal}")
+
+
+def proc(cluster: RunningCluster, name: str, file: str) -> str:
+    """What the kernel says of one of the cluster's processes: a file of its folder below ``/proc``."""
+    process = cluster.process(name)
+    assert isinstance(process, OwnedProcess)  # noqa: S101 - a local cluster's processes are
+    return Path(f"/proc/{process.pid}/{file}").read_text()
+
+
+def spread(values: Sequence[float], form: str = ".2f") -> str:
+    """The median, and the least and the most in brackets."""
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def ratios(these: Sequence[float], those: Sequence[float]) -> str:
+    """The spread of the ratios, turn by turn."""
+    return spread([one / other for one, other in zip(these, those, strict=True)])

@@ -13,9 +13,9 @@ from evidence.folder import RunFolder
 from pipeline.collect import collect
 from protocol.errors import EvidenceError, UsageError
 from reports.explain.story import explain
+from tests.inline import INLINE
 from tests.spark.rawfolder import RUN_ID, Story, make
 from tests.spark.rawwire import RECORD, Records, adds, write_log
-from tests.spark.test_frames import INLINE
 
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3", 4: "observer-b1", 5: "observer-b2"}
 ENTRIES = 200

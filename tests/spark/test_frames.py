@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pipeline.facts import run_facts
 from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_table
+from tests.inline import INLINE
 from tests.spark.rawfolder import (
     MS,
     OBSERVER,
@@ -33,18 +34,6 @@ from tests.spark.rawwire import SEGMENT, Records, adds, write_log
 
 CLEAN = Story({7: 50, 8: 300})
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3"}
-
-
-class Inline:
-    """Tasks in this process, one after the other: what is judged does not depend on where."""
-
-    cores = 1
-
-    def map(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        return [function(task) for task in tasks]
-
-
-INLINE: Any = Inline()
 
 
 def logged(

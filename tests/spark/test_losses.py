@@ -16,9 +16,10 @@ from pipeline.collect import collect
 from pipeline.judge import judge
 from plans.load import find, load
 from plans.resolve import resolve
+from tests.inline import INLINE
 from tests.spark.rawfolder import BOOKIES, RUN_ID, Story, make
 from tests.spark.rawwire import adds, write_log
-from tests.spark.test_frames import INLINE, NAMES
+from tests.spark.test_frames import NAMES
 from tests.unit.evidence.disks import ended, index
 
 SEALED = Story({7: 40, 8: 40}, lost={7: (0, 39)}, names={7: "sealed", 8: "open"})

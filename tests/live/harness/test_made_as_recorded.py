@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.raw.folder import make
-from bench.raw.inline import INLINE
 from bench.raw.shape import Shape
 from evidence.codes import Kind
 from evidence.folder import RunFolder
 from pipeline.collect import collect
 from pipeline.judge import judge
 from pipeline.tables import read_table
+from tests.inline import INLINE
 from tests.live.running import Fencepost
 
 Start = Callable[..., Fencepost]

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bench.raw.folder import expected, make, told
-from bench.raw.inline import INLINE
 from bench.raw.shape import Shape, huge, many
 from bench.raw.slots import observer_slots, writer_slots
 from evidence.findings import RunVerdict, Verdict
 from pipeline.collect import collect
 from pipeline.judge import judge
+from tests.inline import INLINE
 
 
 def judged(path: Path, shape: Shape) -> RunVerdict:

@@ -11,7 +11,7 @@ class Inline:
 
     cores = 1
 
-    def map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:  # noqa: ARG002  # by contract
+    def map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
         """``function`` of each task, in their order."""
         return [function(task) for task in tasks]
 
