@@ -18,8 +18,7 @@ from harness.conditions.registry import alive_and
 from harness.otherwise import noted
 from harness.stage import Stage
 from harness.steps.loads import end_load
-from nemesis.processes import READY_TIMEOUT_S
-from nemesis.starting import restart
+from nemesis.processes import READY_TIMEOUT_S, restart
 from plans.conditions import Quiet
 from protocol.errors import ClientError, NotReadyError
 

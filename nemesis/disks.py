@@ -20,10 +20,9 @@ from pydantic import Field
 
 from cluster.disks import Disk, unavailable_reason
 from cluster.interface import Bookie, Cluster, ProcessState
-from cluster.waiting import wait_until
-from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, register
+from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_effect, register
 from plans.names import EVERY_DISK, DiskName
-from protocol.errors import FaultError, NotReadyError, UsageError
+from protocol.errors import FaultError, UsageError
 
 _BALLAST, _PROBE = ".ballast", ".probe"
 _SLACK_BYTES = 64 << 10
@@ -213,10 +212,8 @@ def _seen_slow(disk: Disk, sync_ms: float) -> float:
         took = _sync_ms(disk)
         return took >= sync_ms, f"a sync takes {took:g} ms"
 
-    try:
-        wait_until(slow, _SLOW_TIMEOUT_S, f"a sync on disk {disk.name} to take {sync_ms:g} ms")
-    except NotReadyError as error:
-        raise FaultError(f"disk {disk.name} is not slow: {error}") from error
+    what = f"a sync on disk {disk.name} to take {sync_ms:g} ms"
+    await_effect(slow, _SLOW_TIMEOUT_S, what, f"disk {disk.name} is not slow: ")
     return took
 
 
@@ -269,10 +266,7 @@ def _seen_full(disk: Disk, rest_bytes: int) -> int:
             return False, f"writing {_PROBE_BYTES} bytes was {_word(refused)}"
         return True, "full"
 
-    try:
-        wait_until(full, _FULL_TIMEOUT_S, f"disk {disk.name} to be full")
-    except NotReadyError as error:
-        raise FaultError(f"disk {disk.name} is not full: {error}") from error
+    await_effect(full, _FULL_TIMEOUT_S, f"disk {disk.name} to be full", f"disk {disk.name} is not full: ")
     return disk.spare_bytes()
 
 
@@ -286,17 +280,12 @@ def _refusal(path: Path, size_bytes: int) -> int | None:
     except OSError as error:
         return error.errno
     finally:
-        if path.exists():
-            _forget(path)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            if error.errno != errno.EROFS:
+                raise FaultError(f"{path} cannot be removed: {error}") from error
     return None
-
-
-def _forget(path: Path) -> None:
-    try:
-        path.unlink()
-    except OSError as error:
-        if error.errno != errno.EROFS:
-            raise FaultError(f"{path} cannot be removed: {error}") from error
 
 
 def _word(number: int | None) -> str:

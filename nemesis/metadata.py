@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from cluster.interface import Cluster, ProcessState, ZooKeeper
-from nemesis.registry import FaultContext, HealOrder, Proof, register
+from nemesis.registry import FaultContext, HealOrder, Proof, assert_still_down, register
 from nemesis.storage import Tampering
 from plans.names import GivenFault
 from protocol.addresses import ZOOKEEPER
@@ -48,8 +48,7 @@ class Exchange(Tampering):
     def confirm(self, context: FaultContext) -> Proof:
         """Something was undone, and the store was not started meanwhile."""
         store, injected = context.cluster.zookeeper, context.injected
-        if store.state is not ProcessState.DOWN or store.boot != injected["boot"]:
-            raise FaultError(f"{ZOOKEEPER} is {store.state} in boot {store.boot}: it was started meanwhile")
+        assert_still_down(store, injected["boot"])
         undone = int(injected["last"], 16) - int(injected["from"], 16)
         if undone <= 0:
             raise FaultError(f"nothing was written since that, so {ZOOKEEPER} is what it was")

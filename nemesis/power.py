@@ -48,7 +48,7 @@ class PowerLoss(BookiesFault):
         return unavailable_reason()
 
     def assert_available(self, cluster: Cluster) -> None:
-        for bookie in self._bookies(cluster):
+        for bookie in self.bookies(cluster):
             disks_of(bookie, self.disk)
             if bookie.state is ProcessState.DOWN:
                 raise UsageError(f"{bookie.name} is down already")
@@ -62,7 +62,7 @@ class PowerLoss(BookiesFault):
         return super().occupies | {*self.targets}
 
     def inject(self, context: FaultContext) -> Proof:
-        bookies = self._bookies(context.cluster)
+        bookies = self.bookies(context.cluster)
         disks = [disk for bookie in bookies for disk in disks_of(bookie, self.disk).values()]
         for bookie in bookies:
             bookie.pause()
@@ -80,7 +80,7 @@ class PowerLoss(BookiesFault):
         return {"level": self.level, "boots": boots, "probes": found}
 
     def confirm(self, context: FaultContext) -> Proof:
-        for bookie in self._bookies(context.cluster):
+        for bookie in self.bookies(context.cluster):
             for name, found in context.injected["probes"][bookie.name].items():
                 if Probe(**found) != _EXPECTED[self.level]:
                     raise FaultError(
@@ -94,7 +94,7 @@ class PowerLoss(BookiesFault):
         return {"probes": context.injected["probes"]}
 
     def heal(self, context: FaultContext) -> Proof:
-        bookies = self._bookies(context.cluster)
+        bookies = self.bookies(context.cluster)
         for bookie in bookies:
             _make_sound(bookie)
         for bookie in bookies:
@@ -103,9 +103,6 @@ class PowerLoss(BookiesFault):
         for bookie in bookies:
             bookie.wait_ready(self.ready_timeout_s)
         return {"boots": {bookie.name: bookie.boot for bookie in bookies}, "ready": True}
-
-    def _bookies(self, cluster: Cluster) -> list[Bookie]:
-        return [cluster.bookie(target) for target in self.targets]
 
     def _afterwards(self, bookie: Bookie) -> dict[str, dict[str, bool]]:
         """What the probes find on each disk of a dead bookie; disks that lost power are mounted again."""

@@ -1,20 +1,23 @@
-"""Faults of processes: kill, stop, pause; of a bookie, of ZooKeeper, of a client.
+"""Processes: their faults (kill, stop, pause), and starting one that is down.
 
-The observer and the proxy belong to the run itself and are never hit.
+The observer and the proxy belong to the run itself and are never hit. A plan says whether it expects a boot
+to become ready or to refuse. A boot that may refuse is declared to the process before it begins, so that its
+end is no unplanned death.
 """
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 
 from pydantic import Field
 
-from cluster.interface import Cluster, Exit, Process, ProcessState
+from cluster.interface import Cluster, Exit, Process, ProcessState, Refusal
 from nemesis.registry import Fault, FaultContext, HealOrder, Proof, register
-from nemesis.starting import restart
 from plans.names import ServerName
+from plans.steps import Start
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER, is_bookie
-from protocol.errors import FaultError, UnplannedDeathError, UsageError
+from protocol.errors import ContradictedError, FaultError, ServerError, UnplannedDeathError, UsageError
 
 READY_TIMEOUT_S = 120.0
 
@@ -148,3 +151,68 @@ def _confirmed_down(process: Process, injected: Proof) -> Proof:
             f"but it is {process.state} in boot {process.boot}"
         )
     return {"boot": process.boot, "state": str(process.state)}
+
+
+def restart(
+    process: Process, *, timeout_s: float, conf: Mapping[str, str] | None = None, version: str | None = None
+) -> Proof:
+    """Start a process that is down and wait until it is ready; facts of the new boot.
+
+    ``UsageError`` when it is not down, ``NotReadyError`` when it does not become ready.
+    """
+    _must_be_down(process)
+    process.start(conf=conf or None, version=version)
+    process.wait_ready(timeout_s)
+    return {"boot": process.boot, "ready": True}
+
+
+class Starting:
+    """One start requested by a plan; called once. ``refusal`` holds how the boot ended, if it did."""
+
+    def __init__(self, process: Process, step: Start) -> None:
+        self._process = process
+        self._step = step
+        self.refusal: Refusal | None = None
+
+    def __call__(self) -> Proof:
+        """Start the boot and wait for what the plan expects; facts of the boot.
+
+        ``FaultError`` when it refused, whether that was expected or not (see ``refusal``); ``NotReadyError``
+        when it neither refused nor became ready in time.
+        """
+        process, step = self._process, self._step
+        _must_be_down(process)
+        if step.expect != "ready":
+            process.allow_refusal()
+        process.start(conf=step.conf or None, version=step.version)
+        if not step.wait:
+            return {"boot": process.boot, "ready": False}
+        self._await()
+        return {"boot": process.boot, "ready": True}
+
+    def assert_refused(self) -> None:
+        """Raise ``ContradictedError`` when it became ready although the plan expects it to refuse.
+
+        Separate from the boot, which has healed the fault that ended the process before.
+        """
+        step, process = self._step, self._process
+        if step.expect == "refuses" and step.wait and self.refusal is None:
+            raise ContradictedError(
+                f"{process.name} became ready in boot {process.boot}, but the plan expects it to refuse",
+                remedy="say `expect: any` on the step if it may do either",
+            )
+
+    def _await(self) -> None:
+        try:
+            self._process.wait_ready(self._step.timeout_s)
+        except ServerError as error:
+            if self._step.expect != "ready":
+                self.refusal = self._process.refusal()
+            if self.refusal is None:
+                raise
+            raise FaultError(str(self.refusal)) from error
+
+
+def _must_be_down(process: Process) -> None:
+    if process.state is not ProcessState.DOWN:
+        raise UsageError(f"{process.name} cannot be started, it is {process.state}")

@@ -18,9 +18,10 @@ from typing import Any, ClassVar, TypeVar
 
 from pydantic import Field, field_validator
 
-from cluster.interface import Cluster
+from cluster.interface import Bookie, Cluster, Process, ProcessState
+from cluster.waiting import wait_until
 from plans.names import BookieName, Params, named_once
-from protocol.errors import UsageError
+from protocol.errors import FaultError, NotReadyError, UsageError
 from protocol.faults import EFFECTS
 
 Proof = dict[str, Any]
@@ -159,6 +160,28 @@ class BookiesFault(Fault):
     @property
     def occupies(self) -> frozenset[str]:
         return frozenset(f"the disk of {target}" for target in self.targets)
+
+    def bookies(self, cluster: Cluster) -> list[Bookie]:
+        """The bookies that it hits."""
+        return [cluster.bookie(target) for target in self.targets]
+
+
+def assert_still_down(process: Process, boot: int) -> None:
+    """``FaultError`` unless the process has been down since that boot."""
+    if process.state is not ProcessState.DOWN or process.boot != boot:
+        raise FaultError(
+            f"{process.name} is {process.state} in boot {process.boot}: it was started meanwhile"
+        )
+
+
+def await_effect(
+    look: Callable[[], tuple[bool, str]], timeout_s: float, what: str, failure: str = ""
+) -> None:
+    """Wait until ``look`` sees it; ``FaultError``, ``failure`` first, when it does not in time."""
+    try:
+        wait_until(look, timeout_s, what)
+    except NotReadyError as error:
+        raise FaultError(f"{failure}{error}") from error
 
 
 FAULTS: dict[str, type[Fault]] = {}

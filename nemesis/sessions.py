@@ -12,11 +12,10 @@ from dataclasses import asdict
 from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
-from cluster.waiting import wait_until
 from nemesis.links import assert_link
-from nemesis.registry import BookieFault, FaultContext, Proof, register
+from nemesis.registry import BookieFault, FaultContext, Proof, await_effect, register
 from protocol.addresses import ZOOKEEPER, link_name
-from protocol.errors import FaultError, NotReadyError, UsageError
+from protocol.errors import FaultError, UsageError
 
 
 @register
@@ -71,7 +70,4 @@ def _await(bookie: str, cluster: Cluster, *, registered: bool, timeout_s: float)
             raise FaultError(f"{bookie} ended on its own instead of registering again")
         return there == registered, f"{bookie} is {'registered' if there else 'not registered'}"
 
-    try:
-        wait_until(reached, timeout_s, f"{bookie} to be {wanted}")
-    except NotReadyError as error:
-        raise FaultError(str(error)) from error
+    await_effect(reached, timeout_s, f"{bookie} to be {wanted}")

@@ -1,20 +1,31 @@
-"""Wiping a bookie's storage while it is down, as by replaced disks or emptied folders.
+"""Bookies' storage while they are down: wiped, as by replaced disks, or exchanged, as in the wrong machines.
 
-The loss is permanent: healing says so and undoes nothing. Only the folders that the bookie itself
-names (:class:`cluster.interface.Bookie`) are touched. Depends on the names of BookKeeper's files in
-them, not on how a bookie reacts to their absence.
+A wipe is permanent: healing says so and undoes nothing. Healing puts exchanged files back where they were.
+Only the folders that the bookies themselves name (:class:`cluster.interface.Bookie`) are touched. Depends
+on the names of BookKeeper's files in them, not on how a bookie reacts.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from cluster.interface import Bookie, Cluster, Metadata, ProcessState
-from nemesis.registry import BookieFault, Fault, FaultContext, HealOrder, Proof, register
+from nemesis.registry import (
+    BookieFault,
+    BookiesFault,
+    Fault,
+    FaultContext,
+    HealOrder,
+    Proof,
+    assert_still_down,
+    register,
+)
+from plans.names import BookieName
 from plans.settings import of_index, of_journal
 from protocol.errors import FaultError, UsageError
 
@@ -23,6 +34,8 @@ Part = Literal["journal", "ledgers", "index", "all"]
 COOKIE = "VERSION"
 """The file that holds a folder's copy of the cookie (``BookKeeperConstants.VERSION_FILENAME``)."""
 
+_ASIDE = ".swapped"
+"""A folder on one of two exchanged disks, for what is moved first."""
 _OF_THE_FILE_SYSTEM = "lost+found"
 _INDEX = ("ledgers", "locations")
 """RocksDB's folders, in ``current`` of each ledger directory."""
@@ -90,10 +103,7 @@ class Wipe(BookieFault, Tampering):
         wrong = [path for path in still if not self._stays(path)]
         if wrong:
             raise FaultError(f"{len(wrong)} files are still there, such as {wrong[0]}")
-        if bookie.state is not ProcessState.DOWN or bookie.boot != context.injected["boot"]:
-            raise FaultError(
-                f"{self.target} is {bookie.state} in boot {bookie.boot}: it was started meanwhile"
-            )
+        assert_still_down(bookie, context.injected["boot"])
         metadata = context.cluster.metadata
         if self.cookie == "remove_everywhere" and metadata.cookie(self.target) is not None:
             raise FaultError(f"the metadata store still has the cookie of {self.target}")
@@ -148,3 +158,80 @@ def _drop_empty(folder: Path) -> None:
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir() and path.name != _OF_THE_FILE_SYSTEM and not any(path.iterdir()):
             path.rmdir()
+
+
+@register
+class SwapDisks(BookiesFault):
+    """The two bookies."""
+
+    kind = "swap_disks"
+    about = "exchange the files of two stopped bookies; healing exchanges them back"
+    heal_order: ClassVar[HealOrder] = HealOrder.DISKS
+    targets: tuple[BookieName, ...] = Field(min_length=2, max_length=2)
+    ready_timeout_s: float = Field(default=120, gt=0)
+
+    def assert_available(self, cluster: Cluster) -> None:
+        one, other = self.bookies(cluster)
+        assert_down(one)
+        assert_down(other)
+        if one.places().keys() != other.places().keys():
+            raise UsageError(f"{' and '.join(self.targets)} have different directories")
+
+    def inject(self, context: FaultContext) -> Proof:
+        """Everything that is stored changes places, cookies included."""
+        bookies = self.bookies(context.cluster)
+        for bookie in bookies:
+            bookie.capture_disk()  # What it held at its death is not what it gets now.
+        before = {bookie.name: _listed(bookie) for bookie in bookies}
+        _exchange(*bookies)
+        return {"files": before}
+
+    def confirm(self, context: FaultContext) -> Proof:
+        one, other = self.bookies(context.cluster)
+        for bookie, former in ((one, other), (other, one)):
+            if _listed(bookie) != context.injected["files"][former.name]:
+                raise FaultError(f"{bookie.name} does not have the files that {former.name} had")
+        return {"swapped": list(self.targets)}
+
+    def heal(self, context: FaultContext) -> Proof:
+        """A bookie that runs on the disks of another is killed, and started on its own."""
+        if not context.injected:
+            return {"swapped_back": False}
+        bookies = self.bookies(context.cluster)
+        running = [one for one in bookies if one.state is not ProcessState.DOWN]
+        for bookie in running:
+            bookie.kill()
+            bookie.capture_disk()
+        _exchange(*bookies)
+        for bookie in running:
+            bookie.start()
+        for bookie in running:
+            bookie.wait_ready(self.ready_timeout_s)
+        return {"swapped_back": True, "restarted": [bookie.name for bookie in running]}
+
+
+def _listed(bookie: Bookie) -> dict[str, int]:
+    """The size of each file, by its place and its path from there."""
+    return {
+        f"{name}/{path.relative_to(folder)}": path.stat().st_size
+        for name, folder in bookie.places().items()
+        for path in files_below(folder)
+    }
+
+
+def _exchange(one: Bookie, other: Bookie) -> None:
+    """The folders stay, since they may be mounted disks; what is in them moves."""
+    there = other.places()
+    for name, here in one.places().items():
+        aside = here / _ASIDE
+        aside.mkdir()
+        _move(here, aside)
+        _move(there[name], here)
+        _move(aside, there[name])
+        aside.rmdir()
+
+
+def _move(source: Path, target: Path) -> None:
+    for path in sorted(source.iterdir()):
+        if path.name not in (_ASIDE, _OF_THE_FILE_SYSTEM):
+            shutil.move(path, target / path.name)

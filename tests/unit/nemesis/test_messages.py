@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from nemesis.active import Active
-from nemesis.criteria import KINDS, STATUSES
+from nemesis.messages import KINDS, STATUSES
 from nemesis.registry import FAULTS
 from plans.names import Names
 from protocol.errors import FaultError, LinkError, UsageError

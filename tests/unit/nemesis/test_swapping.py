@@ -68,7 +68,7 @@ def test_files_that_stay_where_they_were_are_no_exchange(
     disks: Path, active: Active, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     down(active)
-    monkeypatch.setattr("nemesis.swapping._move", lambda source, target: None)
+    monkeypatch.setattr("nemesis.storage._move", lambda source, target: None)
     with pytest.raises(FaultError, match="b1 does not have the files that b2 had"):
         inject(active, "swap_disks", targets=["b1", "b2"])
 
