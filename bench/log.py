@@ -20,8 +20,7 @@ import numpy as np
 
 from bench.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
-from evidence.exchange.jepsen import read_jepsen
-from evidence.exchange.writing import jepsen_lines
+from evidence.exchange.jepsen import jepsen_lines, read_jepsen
 from evidence.findings import Verdict
 
 _SEED = 7

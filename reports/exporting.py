@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from evidence.codes import NEVER
 from evidence.exchange.chains import NEEDED, chain_transactions, chains_of
+from evidence.exchange.jepsen import jepsen_lines
 from evidence.exchange.trace import Row, Tracing, trace_lines
-from evidence.exchange.writing import jepsen_lines
 from evidence.folder import RunFolder
 from protocol.errors import UsageError
 from reports.explain.rows import Tables

@@ -130,13 +130,14 @@ def _take(one: Operation, seen: _Seen) -> None:
 
 def _micros(one: Operation, value: Any) -> Iterator[list[Any]]:
     for micro in value if isinstance(value, list) else ():
-        if not isinstance(micro, list) or not micro or str(micro[0]) not in ("send", "poll"):
+        function = str(micro[0]).removeprefix(":") if isinstance(micro, list) and micro else ""
+        if function not in ("send", "poll"):
             raise EvidenceError(
                 f"operation {one.index}: a micro-operation is [:send key value] or [:poll], this is {micro!r}"
             )
-        if str(micro[0]) == "send" and len(micro) != 3:
+        if function == "send" and len(micro) != 3:
             raise EvidenceError(f"operation {one.index}: a send has a key and a value, this is {micro!r}")
-        yield micro
+        yield [function, *micro[1:]]
 
 
 def _placed(one: Operation, key: Any, pair: Any) -> _Message:

@@ -1,143 +1,222 @@
-"""Histories of Jepsen and Elle (list-append), in EDN or JSON, as transactions.
+"""Histories of Jepsen and Elle (list-append) as transactions, read and written.
 
-One operation is a map with ``type`` (invoke, ok, fail, info), ``process``, ``value`` (micro-operations
-``[:append k v]`` and ``[:r k [...]]``), and perhaps ``index``, ``time``, ``f`` and others. A file holds
-one after the other, or a list of them. Their order in the file is the order of events, as for Elle; times
-are not used. Invalid input is an ``EvidenceError`` with the line and the value.
-
-Source: Jepsen's ``history.edn`` and the input of elle-cli.
+The value of an operation is a list of micro-operations, ``[:append key element]`` and ``[:r key [...]]``.
+:mod:`evidence.exchange.operations` reads the file. Most lists that were read are prefixes of the longest
+list of their log, which is stored once.
 """
 
 from __future__ import annotations
 
-import mmap
+import json
+from array import array
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evidence.exchange.edn import EdnError, Keyword, Symbol, UnfinishedError
-from evidence.exchange.lines import EDN, JSON, Notation
-from evidence.exchange.lists import Lists
-from evidence.exchange.pairing import Line, Pairing, WrongError
-from evidence.exchange.transactions import Transactions
+import numpy as np
+
+from evidence.codes import Outcome
+from evidence.exchange.edn import Symbol
+from evidence.exchange.operations import Operation, completions, hashable
+from evidence.exchange.transactions import NOT_KNOWN, Ints, Micro, Transactions
 from protocol.errors import EvidenceError
 
-_WINDOW_BYTES = 1 << 16
-_SHOWN_CHARACTERS = 80
+_OWN = 10**17
+"""Integers below this are elements themselves; others have numbers from ``_NAMED`` downward, and names."""
+_NAMED = -9 * _OWN - 1
+_SHARED = -1
+"""Where a list starts that is a prefix of its log's longest list."""
+_TYPES = {Outcome.OK: "ok", Outcome.FAIL: "fail"}
 
 
 def read_jepsen(path: Path) -> Transactions:
     """The transactions of a history; ``EvidenceError`` names line and value of unreadable input."""
-    try:
-        with path.open("rb") as stream:
-            if path.stat().st_size == 0:
-                raise EvidenceError(f"{path}: is empty; a history has at least one operation")
-            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                return _read(path, data)
-    except OSError as error:
-        raise EvidenceError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _read(path: Path, data: mmap.mmap) -> Transactions:
-    notation = notation_of(path, data)
-    pairing = Pairing(notation)
-    at, end = _opening(data), len(data)
-    while at < end:
-        found = notation.line.match(data, at)
+    columns = _Columns()
+    for operation in completions(path):
         try:
-            if found is not None:
-                fields = dict(notation.fields.findall(found[1] + found[3]))
-                at = found.end()
-                pairing.take(Line(fields, found[2]))
-                continue
-            line, after = _slowly(data, at, notation, pairing.lists)
-            if line is not None:
-                pairing.take(line)
-            at = after
-        except (WrongError, EdnError) as error:
-            before = data[: min(at if found is None else found.start(), end)]
-            exact = isinstance(error, EdnError) and not isinstance(error, UnfinishedError)
-            within = data[len(before) : len(before) + getattr(error, "at", 0)] if exact else b""
-            within = within or _blanks(data, len(before))
-            number = before.count(b"\n") + within.count(b"\n") + 1
-            raise EvidenceError(f"{path}, line {number}: {error}") from error
-    return pairing.done()
+            columns.take(operation)
+        except ValueError as error:
+            raise EvidenceError(f"{path}, line {operation.line}: {error}") from error
+    return columns.done()
 
 
-def notation_of(path: Path, data: mmap.mmap | bytes) -> Notation:
-    """JSON by its name or by a first key in double quotes; EDN otherwise."""
-    if path.suffix.lower() in {".json", ".jsonl", ".ndjson"}:
-        return JSON
-    begins = data[:_WINDOW_BYTES].lstrip(b" \t\r\n[(")
-    return JSON if path.suffix.lower() != ".edn" and begins[1:].lstrip().startswith(b'"') else EDN
+class _Columns:
+    """Collects transactions; ``ValueError`` says what is wrong with one."""
+
+    def __init__(self) -> None:
+        self._rows = array("q")
+        self._first = array("q", [0])
+        self._micros = array("q")
+        self._keys: dict[Hashable, int] = {}
+        self._longest: list[list[Any]] = []
+        self._numbers: list[array[int]] = []
+        self._others = array("q")
+        self._names: dict[Hashable, int] = {}
+
+    def take(self, one: Operation) -> None:
+        told = one.asked if one.told is None or one.outcome is not Outcome.OK else one.told
+        if told is not None and not isinstance(told, list):
+            raise ValueError(f"the value of an operation is a list of micro-operations, this is {told!r}")
+        for micro in told or ():
+            self._micros.extend(self._micro(micro, one.outcome))
+        self._first.append(len(self._micros) // 5)
+        self._rows.extend((one.process, one.invoked, one.completed, one.outcome, one.end_index))
+
+    def done(self) -> Transactions:
+        process, invoked, completed, outcome, number = _columns(self._rows)
+        kind, key, element, start, length = _columns(self._micros)
+        sizes = [0, *map(len, self._numbers)]
+        begins = np.cumsum(np.array(sizes, dtype=np.int64))
+        listed = (kind == Micro.READ) & (length >= 0)
+        own = np.where(start == _SHARED, begins[key], start + begins[-1])
+        return Transactions(
+            process,
+            invoked,
+            completed,
+            outcome,
+            number,
+            np.array(self._first, dtype=np.int64),
+            kind,
+            key,
+            element,
+            np.where(listed, own, 0),
+            length,
+            np.concatenate([np.array(part, dtype=np.int64) for part in (*self._numbers, self._others)]),
+            key_names=tuple("nil" if name is None else str(name) for name in self._keys),
+            element_names={number: str(name) for name, number in self._names.items()},
+        )
+
+    def _micro(self, micro: Any, outcome: Outcome) -> tuple[int, int, int, int, int]:
+        """Kind, log, element, start and length of a micro-operation."""
+        if not isinstance(micro, list) or len(micro) != 3 or not isinstance(micro[0], str):
+            raise ValueError(
+                f"a micro-operation is [:append key element] or [:r key list], this is {micro!r}"
+            )
+        function, name, value = micro[0].removeprefix(":"), hashable(micro[1]), micro[2]
+        key = self._keys.setdefault(name, len(self._keys))
+        if key == len(self._longest):
+            self._longest.append([])
+            self._numbers.append(array("q"))
+        if function == "append":
+            if value is None or isinstance(value, list):
+                raise ValueError(f"an append has one element, not {value}")
+            return Micro.APPEND, key, self._number(value), 0, 0
+        if function != "r":
+            raise ValueError(
+                f"micro-operation {function!r}; there are append and r in list-append histories; the models "
+                "set and log read others"
+            )
+        if value is None and outcome is not Outcome.OK:
+            return Micro.READ, key, 0, 0, NOT_KNOWN
+        if value is not None and not isinstance(value, list):
+            raise ValueError(f"a read of a log returns a list, not {value}")
+        elements = value or []
+        return Micro.READ, key, 0, self._start(key, elements), len(elements)
+
+    def _start(self, key: int, elements: list[Any]) -> int:
+        """Where a list begins: ``_SHARED``, or its index among the lists that are no such prefixes."""
+        longest = self._longest[key]
+        if longest[: len(elements)] == elements:
+            return _SHARED
+        if elements[: len(longest)] == longest:
+            self._numbers[key].extend(map(self._number, elements[len(longest) :]))
+            self._longest[key] = elements
+            return _SHARED
+        start = len(self._others)
+        self._others.extend(map(self._number, elements))
+        return start
+
+    def _number(self, element: Any) -> int:
+        """The integer that stands for an element."""
+        if type(element) is int and abs(element) < _OWN:
+            return element
+        if isinstance(element, Symbol):
+            raise ValueError(f"an element is a number, a text or a keyword, not {str(element)!r}")
+        return self._names.setdefault(hashable(element), _NAMED - len(self._names))
 
 
-def _opening(data: mmap.mmap) -> int:
-    """Past the bracket of a list that holds all operations."""
-    begin = data[:_WINDOW_BYTES]
-    blank = len(begin) - len(begin.lstrip())
-    return blank + 1 if begin[blank : blank + 1] in (b"[", b"(") else blank
+def _columns(cells: array[int]) -> Ints:
+    """Rows of five cells as five columns."""
+    return np.ascontiguousarray(np.array(cells, dtype=np.int64).reshape(-1, 5).T)
 
 
-def _blanks(data: mmap.mmap, at: int) -> bytes:
-    """The blanks before the form that begins after ``at``."""
-    ahead = data[at : at + _WINDOW_BYTES]
-    return ahead[: len(ahead) - len(ahead.lstrip(b" \t\r\n,"))]
+def jepsen_lines(given: Transactions, *, as_json: bool = False) -> Iterator[str]:
+    """One line for each invocation and each completion, without line ends; EDN by default.
+
+    Index and time are the line's number: what counts is the order. Transactions of unknown outcome are
+    ``info`` at the end. Committed reads of unknown result have no place in the notation and are left out.
+    """
+    for index, (row, ended) in enumerate(_events(given)):
+        outcome = Outcome(int(given.outcome[row]))
+        kind = _TYPES.get(outcome, "info") if ended else "invoke"
+        process = int(given.process[row])
+        micros = [
+            micro
+            for micro in range(int(given.first[row]), int(given.first[row + 1]))
+            if given.kind[micro] == Micro.APPEND or given.length[micro] >= 0 or outcome is not Outcome.OK
+        ]
+        if as_json:
+            value = [_micro_json(given, micro, shown=ended) for micro in micros]
+            yield json.dumps(
+                {"index": index, "time": index, "type": kind, "process": process, "f": "txn", "value": value}
+            )
+        else:
+            values = " ".join(_micro_edn(given, micro, shown=ended) for micro in micros)
+            yield (
+                f"{{:index {index}, :time {index}, :type :{kind}, :process {process}, "
+                f":f :txn, :value [{values}]}}"
+            )
 
 
-def _slowly(data: mmap.mmap, at: int, notation: Notation, lists: Lists) -> tuple[Line | None, int]:
-    """One operation of any form, and where it ends; None for blanks, commas and the last bracket."""
-    size = _WINDOW_BYTES
-    while True:
-        raw = data[at : at + size]
-        text = raw.decode("utf-8", errors="surrogateescape")
-        begin = len(text) - len(text.lstrip(" \t\r\n,"))
-        if begin == len(text) or text[begin:].strip() in ("]", ")"):
-            return None, at + len(raw)
-        if notation is EDN and text[begin] == ";":
-            line = text.find("\n", begin)
-            return None, at + (len(raw) if line < 0 else line)
-        try:
-            form, end = notation.read(text, begin)
-        except UnfinishedError:
-            if at + size >= len(data):
-                raise
-            size *= 2
+def _events(given: Transactions) -> Iterator[tuple[int, bool]]:
+    """(transaction, whether it ends) in order; one without an outcome ends before its process's next one."""
+    rows = len(given)
+    when = np.concatenate((given.invoked, given.completed))
+    is_end = np.repeat((False, True), rows)
+    under_way: dict[int, int] = {}
+    for event in np.lexsort((is_end, when)).tolist():
+        row, ended = event % rows, event >= rows
+        process = int(given.process[row])
+        if not ended:
+            if process in under_way:
+                yield under_way[process], True
+            under_way[process] = row
+        elif under_way.get(process) == row:
+            del under_way[process]
+        else:
             continue
-        shown = text[begin : begin + _SHOWN_CHARACTERS].split("\n")[0]
-        used = len(text[:end].encode("utf-8", errors="surrogateescape"))
-        return _line(form, shown, lists), at + used
+        yield row, ended
 
 
-def _line(form: Any, shown: str, lists: Lists) -> Line:
-    if not isinstance(form, dict):
-        raise WrongError(f"an operation is a map, this is {shown!r}")
-    fields = {
-        str(name).encode(): _token(value)
-        for name, value in form.items()
-        if str(name) in {"type", "process", "index", "f"}
-    }
-    value = form.get(Keyword("value"))
-    if value is None or b"type" not in fields or not fields.get(b"process", b"0").isdigit():
-        return Line(fields, None)
-    if not isinstance(value, list):
-        raise WrongError(f"the value of an operation is a list of micro-operations, this is {value!r}")
-    return Line(fields, [_micro(one, lists) for one in value])
+def _micro_json(given: Transactions, micro: int, *, shown: bool) -> list[object]:
+    key = _key(given, micro)
+    if given.kind[micro] == Micro.APPEND:
+        return ["append", key, _element(given, int(given.element[micro]))]
+    if not shown or given.length[micro] < 0:
+        return ["r", key, None]
+    return ["r", key, [_element(given, one) for one in given.list_of(micro).tolist()]]
 
 
-def _token(value: Any) -> bytes:
-    """A value as written in a line that the fast parser reads."""
-    if isinstance(value, str) and not isinstance(value, Keyword | Symbol):
-        return f'"{value}"'.encode()
-    return (":" + value if isinstance(value, Keyword) else "nil" if value is None else str(value)).encode()
+def _micro_edn(given: Transactions, micro: int, *, shown: bool) -> str:
+    if shown and given.length[micro] > 0 and not given.element_names:
+        elements = str(given.list_of(micro).tolist()).replace(",", "")
+        return f"[:r {json.dumps(_key(given, micro))} {elements}]"
+    function, key, value = _micro_json(given, micro, shown=shown)
+    return f"[:{function} {json.dumps(key)} {_edn(value)}]"
 
 
-def _micro(one: Any, lists: Lists) -> tuple[bytes, bytes, bytes]:
-    if not isinstance(one, list) or len(one) != 3 or not isinstance(one[0], str):
-        raise WrongError(f"a micro-operation is [:append key element] or [:r key list], this is {one!r}")
-    function, key, value = one
+def _edn(value: object) -> str:
+    if value is None:
+        return "nil"
     if isinstance(value, list):
-        numbers = b" ".join(b"%d" % lists.number(each) for each in value)
-        return function.encode(), _token(key), b"[" + numbers + b"]"
-    if function == "append":
-        return b"append", _token(key), b"%d" % lists.number(value)
-    return function.encode(), _token(key), _token(value)
+        return f"[{' '.join(map(json.dumps, value))}]"
+    return json.dumps(value)
+
+
+def _key(given: Transactions, micro: int) -> int | str:
+    name = given.key_names[int(given.key[micro])]
+    return int(name) if name.removeprefix("-").isdigit() else name
+
+
+def _element(given: Transactions, element: int) -> int | str:
+    return given.element_names.get(element, element)

@@ -1,44 +1,47 @@
-"""Jepsen's histories that are not transactions over lists: operations with a function and any value.
+"""Histories of Jepsen and Elle as operations: each invocation joined with its completion.
 
-Read as :mod:`evidence.exchange.jepsen` reads: EDN or JSON, one map after the other or in a list, their
-order in the file is the order of events. An operation is an invocation with its completion. Judges
-nothing.
+A history is in EDN or JSON, one map for each event, one after the other or in a list. Read are ``type``
+(invoke, ok, fail, info), ``process``, ``f``, ``value`` and ``index``. Their order in the file is the order of
+events; times are not used. A keyword is a text with its colon. Judges nothing.
+
+Source: Jepsen's ``history.edn`` and the input of elle-cli.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evidence.codes import NEVER, Outcome
-from evidence.exchange.edn import EdnError, Keyword, Symbol, UnfinishedError
-from evidence.exchange.jepsen import notation_of
-from evidence.exchange.lines import EDN, Notation
+from evidence.exchange import edn
 from protocol.errors import EvidenceError
 
 _ENDS = {"ok": Outcome.OK, "fail": Outcome.FAIL, "info": Outcome.UNKNOWN}
-_PLAIN = rb'(?:-?\d{1,18}|:[\w./*+!?<>=-]+|nil|true|false|"[^"\\\n]*")'
-_FAST = re.compile(rb"[ \t]*\{(?::[\w-]+[ ]" + _PLAIN + rb"[ ,]*+)*\}[ \t\r,]*")
-_FIELD = re.compile(rb":(type|process|f|value|index)[ ](" + _PLAIN + rb")")
-_SIMPLE = re.compile(rb"[ \t]*\{[\w:/*+!?<>=\[\]{}# ,\t-]*\}[ \t\r,]*")
-_BLANKS = re.compile(rb"[\s,]+")
-_KEYWORD = re.compile(rb":([\w/*+!?<>=-]+)")
-_NIL = re.compile(rb'(?<![\w"/*+!?<>=-])nil(?![\w"/*+!?<>=-])')
-_MAP = b"[0.5"
+_SIMPLE = re.compile(rb"[ \t]*\{[\w:/*+!?<>=\[\]{}# ,\t-]*\}[ \t\r,]*\n?")
+_KEYWORD = re.compile(rb":[\w/*+!?<>=-]+")
+_NIL = re.compile(rb"nil(?<=[\[,]nil)(?=[\],])")
+_MAP = b"[0.5,"
 """How a map begins as a list; the data that is read so has no fractions."""
-_WORDS: dict[bytes, Any] = {b"nil": None, b"true": True, b"false": False}
+_BETWEEN = re.compile(r"(?:[\s,\])]|;[^\n]*)*")
+"""What may stand between operations: blanks, commas, comments, the last bracket of a list around them."""
+_WINDOW_BYTES = 1 << 16
 _SHOWN = 80
+_DECODER = json.JSONDecoder()
+
+Fields = dict[str, Any]
+Read = Callable[[str, int], tuple[Any, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation: its request, its result (if ok), and its positions in the order of events.
 
-    ``completed`` is ``NEVER`` for an operation of unknown outcome.
+    ``completed`` is ``NEVER`` for an operation of unknown outcome. ``index`` and ``end_index`` are what the
+    file calls its first and last event, ``line`` is where the last one stands.
     """
 
     process: int
@@ -49,107 +52,163 @@ class Operation:
     completed: int
     outcome: Outcome
     index: int
+    end_index: int = 0
+    line: int = 0
 
 
 def read_operations(path: Path) -> list[Operation]:
-    """The operations of a history in the order of their invocations; those of the nemesis are left out.
+    """The operations of a history in the order of their invocations.
 
     ``EvidenceError`` names line and value of unreadable input.
     """
-    found: list[Operation] = []
-    open_: dict[int, tuple[int, dict[str, Any], int]] = {}
-    event = 0
-    for line, fields in _maps(path):
-        event += 1
-        kind, process = str(fields.get("type")), fields.get("process")
-        if kind not in _ENDS and kind != "invoke":
-            raise EvidenceError(f"{path}, line {line}: type is one of invoke, ok, fail, info, not {kind!r}")
+    return sorted(completions(path), key=lambda one: one.invoked)
+
+
+def completions(path: Path) -> Iterator[Operation]:
+    """The operations in the order of their completions, then those that never completed.
+
+    Operations of a process that is no number (the nemesis) are left out.
+    """
+    under_way: dict[int, tuple[int, Fields]] = {}
+    for event, (line, fields) in enumerate(_maps(path), start=1):
+        kind, process = str(fields.get("type") or "").removeprefix(":"), fields.setdefault("process", 0)
+        fields |= {"index": int(fields.get("index", event - 1)), "line": line}
+        where = f"{path}, line {line}"
+        if not kind:
+            has = ", ".join(f"{name} {value}" for name, value in fields.items())
+            raise EvidenceError(f"{where}: an operation needs a type, this one has {has}")
         if not isinstance(process, int):
             continue
         if kind == "invoke":
-            if process in open_:
+            if process in under_way:
+                busy = under_way[process][1]["index"]
                 raise EvidenceError(
-                    f"{path}, line {line}: process {process} invokes while it has one under way"
+                    f"{where}: process {process} invokes while its operation {busy} is under way"
                 )
-            open_[process] = event, fields, event - 1
-            continue
-        if process not in open_:
-            raise EvidenceError(f"{path}, line {line}: process {process} completes what it had not invoked")
-        begun, asked, number = open_.pop(process)
-        ended = event if _ENDS[kind] is not Outcome.UNKNOWN else NEVER
-        found.append(_operation(asked, fields, begun, ended, _ENDS[kind], number))
-    for begun, asked, number in open_.values():
-        found.append(_operation(asked, {}, begun, NEVER, Outcome.UNKNOWN, number))
-    found.sort(key=lambda one: one.invoked)
-    return found
+            under_way[process] = event, fields
+        elif kind not in _ENDS:
+            raise EvidenceError(f"{where}: type is one of invoke, ok, fail, info, not {kind!r}")
+        elif process not in under_way:
+            raise EvidenceError(f"{where}: process {process} completes an operation that it had not invoked")
+        else:
+            yield _operation(*under_way.pop(process), fields, _ENDS[kind], event)
+    for begun, asked in under_way.values():
+        yield _operation(begun, asked, {**asked, "value": None}, Outcome.UNKNOWN, NEVER)
 
 
-def _operation(
-    asked: dict[str, Any], told: dict[str, Any], begun: int, ended: int, outcome: Outcome, number: int
-) -> Operation:
+def _operation(begun: int, asked: Fields, told: Fields, outcome: Outcome, ended: int) -> Operation:
     return Operation(
         process=asked["process"],
-        function=str(asked.get("f")),
+        function=str(asked.get("f")).removeprefix(":"),
         asked=asked.get("value"),
         told=told.get("value"),
         invoked=begun,
-        completed=ended,
+        completed=NEVER if outcome is Outcome.UNKNOWN else ended,
         outcome=outcome,
-        index=int(asked.get("index", number)),
+        index=asked["index"],
+        end_index=told["index"],
+        line=told["line"],
     )
 
 
-def _maps(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each map of the file with the number of its first line."""
+def _maps(path: Path) -> Iterator[tuple[int, Fields]]:
+    """The fields of each event, and the number of the line at which it begins."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            begins = stream.read(_WINDOW_BYTES)
+            if not begins.strip():
+                raise EvidenceError(f"{path}: is empty; a history has at least one operation")
+            blank = len(begins) - len(begins.lstrip())
+            opening = blank + (begins[blank : blank + 1] in (b"[", b"("))
+            stream.seek(opening)
+            lines = enumerate(stream, start=1 + begins[:opening].count(b"\n"))
+            for line, form in _events(path, lines, is_json=_is_json(path, begins)):
+                if not isinstance(form, dict):
+                    raise EvidenceError(f"{path}, line {line}: an operation is a map, this is {_shown(form)}")
+                yield line, {str(name).removeprefix(":"): value for name, value in form.items()}
     except OSError as error:
         raise EvidenceError(f"{path}: cannot be read: {error.strerror}") from error
-    if not data.strip():
-        raise EvidenceError(f"{path}: is empty; a history has at least one operation")
-    notation = notation_of(path, data)
-    pending, begun = b"", 0
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not pending and _FAST.fullmatch(line):
-            yield number, {name.decode(): _plain(value) for name, value in _FIELD.findall(line)}
-            continue
-        quick = quickly(line) if not pending and notation is EDN else None
-        if quick is not None:
+
+
+def _is_json(path: Path, begins: bytes) -> bool:
+    """JSON by its name or by a first key in double quotes; EDN otherwise."""
+    if path.suffix.lower() in {".json", ".jsonl", ".ndjson"}:
+        return True
+    return path.suffix.lower() != ".edn" and begins.lstrip(b" \t\r\n[(")[1:].lstrip().startswith(b'"')
+
+
+def _events(path: Path, lines: Iterator[tuple[int, bytes]], *, is_json: bool) -> Iterator[tuple[int, Any]]:
+    """Each form with the line at which it begins. A map ends in a line with a closing bracket."""
+    read = _read_json if is_json else edn.read
+    begun, pending = 0, ""
+    for number, line in lines:
+        if not pending and not is_json and (quick := quickly(line)) is not None:
             yield number, quick
             continue
-        begun = begun if pending else number
-        pending += line + b"\n"
+        begun, pending = (begun, pending) if pending else (number, "")
+        pending += line.decode(errors="surrogateescape")
+        if b"}" in line:
+            try:
+                forms = list(_forms(path, pending, begun, read))
+            except edn.UnfinishedError:
+                continue
+            yield from forms
+            pending = ""
+    try:
+        yield from _forms(path, pending, begun, read)
+    except edn.UnfinishedError as error:
+        raise EvidenceError(f"{path}, line {begun}: ends within an operation: {error}") from error
+
+
+def _forms(path: Path, text: str, begun: int, read: Read) -> Iterator[tuple[int, Any]]:
+    at = _past(text, 0)
+    while at < len(text):
         try:
-            forms = list(_forms(pending.decode("utf-8", errors="surrogateescape"), notation))
-        except UnfinishedError:
-            continue
-        except EdnError as error:
-            raise EvidenceError(f"{path}, line {begun}: {error}") from error
-        pending = b""
-        for form in forms:
-            if not isinstance(form, dict):
-                shown = repr(form)[:_SHOWN]
-                raise EvidenceError(f"{path}, line {begun}: an operation is a map, this is {shown}")
-            yield begun, {str(name): value for name, value in form.items()}
-    if pending.strip(b" \t\r\n,"):
-        raise EvidenceError(f"{path}, line {begun}: ends within an operation")
+            form, end = read(text, at)
+        except edn.UnfinishedError:
+            raise
+        except edn.EdnError as error:
+            line = begun + text.count("\n", 0, error.at)
+            raise EvidenceError(f"{path}, line {line}: {error}") from error
+        yield begun + text.count("\n", 0, at), form
+        at = _past(text, end)
 
 
-def quickly(line: bytes) -> dict[str, Any] | None:
+def _past(text: str, at: int) -> int:
+    found = _BETWEEN.match(text, at)
+    return found.end() if found else at
+
+
+def _read_json(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :].strip()
+        kind = edn.UnfinishedError if not rest or error.msg.startswith("Unterminated") else edn.EdnError
+        raise kind(error.msg, error.pos) from error
+
+
+def quickly(line: bytes) -> Fields | None:
     """A line of EDN that is one map of plain data, by way of JSON; None for any other: it is read slowly.
 
-    Keywords become texts and sets become lists, which are equivalent here.
+    Sets become lists, which are equivalent here.
     """
     if _SIMPLE.fullmatch(line) is None:
         return None
-    text = _BLANKS.sub(b",", line.strip(b" \t\r,"))
-    text = _NIL.sub(b"null", _KEYWORD.sub(rb'"\1"', text)).replace(b"#{", b"[")
-    text = text.replace(b"{", _MAP + b",").replace(b"}", b"]").replace(_MAP + b",]", _MAP + b"]")
+    text = b",".join(line.replace(b",", b" ").split())
+    text = (
+        _KEYWORD.sub(lambda word: b'"' + word[0] + b'"', text)
+        .replace(b"#{", b"[")
+        .replace(b"{", _MAP)
+        .replace(b"}", b"]")
+    )
+    text = _NIL.sub(b"null", text.replace(_MAP + b"]", b"[0.5]"))
     try:
-        found = _mapped(json.loads(text))
+        found = json.loads(text)
+        mapped = _mapped(found) if text.count(b"[0.5") > 1 else _as_map(found)
     except (ValueError, TypeError):
         return None
-    return found if isinstance(found, dict) and "type" in found else None
+    return mapped if isinstance(mapped, dict) and ":type" in mapped else None
 
 
 def _mapped(value: Any) -> Any:
@@ -157,34 +216,18 @@ def _mapped(value: Any) -> Any:
     if not isinstance(value, list) or not value:
         return value
     if type(value[0]) is float:
-        inner = [_mapped(one) for one in value[1:]]
-        if len(inner) % 2:
-            raise ValueError("a map has a value for each key")
-        return dict(zip(inner[::2], inner[1::2], strict=True))
+        return _as_map([_mapped(one) for one in value])
     return [_mapped(one) for one in value] if any(isinstance(one, list) for one in value) else value
 
 
-def _forms(text: str, notation: Notation) -> Iterator[Any]:
-    """The maps of some lines; the brackets of a list around all of them are skipped."""
-    at = 0
-    while True:
-        while at < len(text) and text[at] in " \t\r\n,[]()":
-            at += 1
-        if at >= len(text):
-            return
-        if text[at] == ";":
-            at = text.find("\n", at)
-            continue
-        form, at = notation.read(text, at)
-        yield form
+def _as_map(items: list[Any]) -> dict[Any, Any]:
+    """The keys and values behind the number that marks a map; ``ValueError`` for a key without a value."""
+    return dict(zip(items[1::2], items[2::2], strict=True))
 
 
-def _plain(value: bytes) -> Any:
-    if value in _WORDS:
-        return _WORDS[value]
-    if value[:1] == b":":
-        return Keyword(value[1:].decode())
-    return value[1:-1].decode() if value[:1] == b'"' else int(value)
+def _shown(form: Any) -> str:
+    text = f"[{' '.join(map(str, form))}]" if isinstance(form, list) else str(form)
+    return repr(text[:_SHOWN]) if isinstance(form, list) else text[:_SHOWN]
 
 
 def hashable(value: Any) -> Hashable:
@@ -194,6 +237,5 @@ def hashable(value: Any) -> Hashable:
 
 def text_of(value: Any) -> str:
     """A value as its source would write it, for proofs."""
-    if isinstance(value, Keyword):
-        return f":{value}"
-    return str(value) if isinstance(value, Symbol | int) else repr(value)
+    is_word = isinstance(value, edn.Symbol | int) or (isinstance(value, str) and value.startswith(":"))
+    return str(value) if is_word else repr(value)

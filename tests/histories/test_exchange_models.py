@@ -262,7 +262,7 @@ def test_every_layout_says_the_same(tmp_path: Path, name: str, text: str) -> Non
     ("text", "said"),
     [
         ("", "is empty"),
-        ('{"type": "ok", "process": 1}', "line 1: process 1 completes what it had not invoked"),
+        ('{"type": "ok", "process": 1}', "line 1: process 1 completes an operation that it had not invoked"),
         ('{"type": "no", "process": 1}', "line 1: type is one of invoke, ok, fail, info, not 'no'"),
         (
             '{"type": "invoke", "process": 1}\n{"type": "invoke", "process": 1}',
@@ -337,8 +337,8 @@ def test_what_is_read_quickly_is_what_is_read_slowly(value: Any, seed: int) -> N
     slow, _ = edn.read(line, 0)
     quick = quickly(line.encode())
     if quick is not None:
-        assert in_order(quick["value"], slow["value"]) == plain(slow["value"])
-        assert (quick["type"], quick["process"]) == ("ok", 3)
+        assert in_order(quick[":value"], slow[":value"]) == plain(slow[":value"])
+        assert (quick[":type"], quick[":process"]) == (":ok", 3)
 
 
 @pytest.mark.parametrize("value", ["[[:poll {1 [[0 5] [1 6]]}]]", "#{5 6}", "[[:send 1 [0 5]]]", "{}", "[]"])

@@ -10,9 +10,8 @@ import pytest
 from bench.log_histories import Shape, serial, without
 from checkers.log.checker import judge_log
 from evidence.codes import Outcome
-from evidence.exchange.jepsen import read_jepsen
+from evidence.exchange.jepsen import jepsen_lines, read_jepsen
 from evidence.exchange.transactions import Micro, Transactions
-from evidence.exchange.writing import jepsen_lines
 from evidence.findings import Verdict
 
 SMALL = Shape(3_000, appends_to_a_log=40)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bench.elle import WANTED, compare, our_name, parse
-from evidence.exchange.writing import jepsen_lines
+from evidence.exchange.jepsen import jepsen_lines
 from evidence.findings import Verdict
 from protocol.errors import JudgementError, UsageError
 from tests.histories.log_story import append, ok, read, story

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.check import command
-from evidence.exchange.writing import jepsen_lines
+from evidence.exchange.jepsen import jepsen_lines
 from tests.histories.log_story import Txn, append, ok, read, story
 
 FRESH = ok(append("x", 1)).by(1).at(0, 1), ok(read("x", 1)).by(2).at(2, 3)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cli.main import fencepost
-from evidence.exchange.writing import jepsen_lines
+from evidence.exchange.jepsen import jepsen_lines
 from evidence.folder import point_latest
 from tests.documented import DOCUMENTED, ROOT, Command
 from tests.histories.log_story import append, ok, read, story

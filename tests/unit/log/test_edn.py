@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evidence.exchange.edn import EdnError, Keyword, UnfinishedError, read
+from evidence.exchange.edn import EdnError, UnfinishedError, read
 
 
 @pytest.mark.parametrize(
@@ -19,18 +19,18 @@ from evidence.exchange.edn import EdnError, Keyword, UnfinishedError, read
         ("2.5", 2.5),
         ("1e3", 1000.0),
         ("3M", 3.0),
-        (":type", "type"),
-        (":jepsen.history/op", "jepsen.history/op"),
+        (":type", ":type"),
+        (":jepsen.history/op", ":jepsen.history/op"),
         ("name", "name"),
         ('"a \\"b\\" \\n \\u0041"', 'a "b" \n A'),
         ("\\a", "a"),
         ("\\newline", "\n"),
         ("[1 [2, 3] ()]", [1, [2, 3], []]),
-        ("{:a 1, :b [2]}", {"a": 1, "b": [2]}),
+        ("{:a 1, :b [2]}", {":a": 1, ":b": [2]}),
         ("#{1 2}", frozenset({1, 2})),
         ("#{[1] 2}", [[1], 2]),
         ('#inst "2026-01-01"', "2026-01-01"),
-        ("#jepsen.history.Op{:a 1}", {"a": 1}),
+        ("#jepsen.history.Op{:a 1}", {":a": 1}),
         ("[1 #_ [2 3] 4]", [1, 4]),
         ("#_1 2", 2),
         ("; a remark\n [1 ; another\n 2]", [1, 2]),
@@ -42,8 +42,7 @@ def test_every_form_has_its_value(text: str, value: Any) -> None:
 
 
 def test_a_keyword_is_told_from_a_string() -> None:
-    assert isinstance(read(":a", 0)[0], Keyword)
-    assert not isinstance(read('"a"', 0)[0], Keyword)
+    assert read(":a", 0)[0] != read('"a"', 0)[0]
 
 
 @pytest.mark.parametrize("text", ["", "[1 2", '"abc', "{:a", "#", "; only a remark"])

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from evidence.codes import NEVER, Outcome
-from evidence.exchange.jepsen import read_jepsen
+from evidence.exchange.jepsen import jepsen_lines, read_jepsen
 from evidence.exchange.transactions import Micro, Transactions
-from evidence.exchange.writing import jepsen_lines
 from protocol.errors import EvidenceError
 from tests.histories.log_story import append, failed, ok, read, story, unknown
 from tests.histories.strategies_log import any_history, simulated
@@ -129,8 +128,8 @@ def test_elements_and_keys_of_any_kind_keep_their_names(tmp_path: Path) -> None:
     )
     given = read_jepsen(written(tmp_path, text))
     assert given.key_names == ("a b",)
-    assert [given.element_text(one) for one in given.list_of(1)] == ["2.5", "one"]
-    assert given.element_text(given.element[0]) == "one"
+    assert [given.element_text(one) for one in given.list_of(1)] == ["2.5", ":one"]
+    assert given.element_text(given.element[0]) == ":one"
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -182,7 +181,7 @@ def told(given: Transactions) -> list[object]:
         ),
         (
             "{:type :invoke, :process 4, :value nil}\n{:type :ok, :process 4, :value [[:r 1 [1 - 2]]]}",
-            "a list of '1 - 2': elements are integers",
+            "an element is a number, a text or a keyword, not '-'",
         ),
         (
             "{:type :invoke, :process 4, :value []}\n{:type :invoke, :process 4, :value []}",
