@@ -1,6 +1,10 @@
-"""Decodes one file of a client's history: slots to rows of ``operations`` and ``census``.
+"""One file of a client's history: its layout, and its slots as rows of ``operations`` and ``census``.
 
-Reads bytes and judges nothing. Each half of a slot carries its own CRC-32. A client that was killed
+The Java client writes it (``client/``, ``HistoryFormat``); a test compares the two. A file is a
+header and 65,536 slots of 128 bytes, all little-endian; a slot is an invocation half and an outcome
+half, each ending in the CRC-32 of what is before it.
+
+Reads bytes and judges nothing. A client that was killed
 may leave its last invocation and a few outcomes half stored; such halves show it, for a half is
 stored in one sweep over zeros and neither its first nor its last eight bytes are ever all zero. A
 torn invocation at the end is cut and a torn outcome is no outcome. Everything else that does not
@@ -19,24 +23,68 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
 from evidence.crc import crc32
-from evidence.history_layout import (
-    BOOT_SHIFT,
-    CRC_AT,
-    FILE_BYTES,
-    HEADER,
-    SLOT,
-    SLOT_BYTES,
-    SLOTS,
-    is_torn_header,
-    wrong_header,
-    wrong_length,
-)
 from evidence.schemas import CENSUS, OPERATIONS
+from evidence.segments import named_damages, wrong_header
 
-__all__ = ["BOOT_SHIFT", "SLOTS", "SLOT_BYTES", "Segment", "decode", "decode_segment"]
+MAGIC = b"FPHIST1\n"
+VERSION = 1
+SLOT_BYTES = 128
+HALF_BYTES = SLOT_BYTES // 2
+CRC_AT = HALF_BYTES - 4
+SLOTS = 65_536
+FILE_BYTES = SLOT_BYTES * (1 + SLOTS)
+BOOT_SHIFT = 40
 
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("slot_size", "<u4"),
+        ("run_id", "<u8"),
+        ("first_seq", "<i8"),
+        ("client", "<u4"),
+        ("slots", "<u4"),
+        ("name", "S32"),
+        ("zero", "V52"),
+        ("crc", "<u4"),
+    ]
+)
+INVOKED = np.dtype(
+    [
+        ("seq", "<i8"),
+        ("ns", "<i8"),
+        ("ledger", "<i8"),
+        ("entry", "<i8"),
+        ("last", "<i8"),
+        ("lac_before", "<i8"),
+        ("handle", "<i4"),
+        ("size_bytes", "<i4"),
+        ("kind", "u1"),
+        ("flags", "u1"),
+        ("zero", "<u2"),
+        ("crc", "<u4"),
+    ]
+)
+COMPLETED = np.dtype(
+    [
+        ("ns", "<i8"),
+        ("ledger", "<i8"),
+        ("entry", "<i8"),
+        ("lac", "<i8"),
+        ("expected", "<i8"),
+        ("digest", "<u8"),
+        ("error", "<i4"),
+        ("origin", "<u4"),
+        ("outcome", "u1"),
+        ("proof", "u1"),
+        ("zero", "<u2"),
+        ("crc", "<u4"),
+    ]
+)
+SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
 _WORDS = SLOT_BYTES // 8
-_NAMED_DAMAGES = 20
+_LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
+
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]
@@ -74,14 +122,20 @@ def decode(data: bytes, *, run_id: int) -> Segment:
     written: Array = stored[:, :, 0] != 0
     written[~written] = stored[~written].any(axis=1)  # few, as a rule: a stored half begins with a number
     used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
-    wrong = wrong_header(data[:SLOT_BYTES], run_id)
+    wrong = wrong_header(
+        data[:SLOT_BYTES], HEADER, magic=MAGIC, layout=_LAYOUT, run_id=run_id, what="history"
+    )
     if wrong:
-        excused = used == 0 and (len(data) < FILE_BYTES or is_torn_header(data[:SLOT_BYTES]))
+        excused = used == 0 and (len(data) < FILE_BYTES or _is_torn(data[:SLOT_BYTES]))
         return _segment(0, 0, stored[:0], damage=() if excused else (wrong,))
     header = np.frombuffer(data, dtype=HEADER, count=1)[0]
-    return _decode(
-        stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), wrong_length(data)
-    )
+    length = () if len(data) == FILE_BYTES else (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
+    return _decode(stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), length)
+
+
+def _is_torn(header: bytes) -> bool:
+    """Whether the client was killed before or while it stored the header, over zeros."""
+    return not any(header[:8]) or not any(header[-8:])
 
 
 def _decode(
@@ -106,9 +160,9 @@ def _decode(
     blank = ~written[:, 0]
     named = (
         *damage,
-        *_named("is missing", due[blank]),
-        *_named("has a damaged invocation", due[~sound & ~blank]),
-        *_named("has a damaged outcome", due[sound & broken]),
+        *named_damages("is missing", due[blank].tolist(), _slot_name),
+        *named_damages("has a damaged invocation", due[~sound & ~blank].tolist(), _slot_name),
+        *named_damages("has a damaged outcome", due[sound & broken].tolist(), _slot_name),
     )
     if torn.any():
         stored = stored.copy()
@@ -225,13 +279,6 @@ def _unfinished(halves: Array) -> Mask:
     return np.asarray((halves[:, 0] == 0) | (halves[:, -1] == 0))
 
 
-def _named(what: str, seqs: NDArray[np.int64]) -> list[str]:
-    named = [f"slot {_slot_name(int(seq))} {what}" for seq in seqs[:_NAMED_DAMAGES]]
-    if len(seqs) > _NAMED_DAMAGES:
-        named.append(f"{len(seqs) - _NAMED_DAMAGES} more, up to slot {_slot_name(int(seqs[-1]))}: {what}")
-    return named
-
-
 def _slot_name(seq: int) -> str:
-    """``1:42`` for the 42nd slot of boot 1."""
-    return f"{seq >> BOOT_SHIFT}:{seq & ((1 << BOOT_SHIFT) - 1)}"
+    """``slot 1:42`` for the 42nd slot of boot 1."""
+    return f"slot {seq >> BOOT_SHIFT}:{seq & ((1 << BOOT_SHIFT) - 1)}"

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,8 +92,26 @@ def parse(data: bytes, begin: int = 0) -> Records:
     """The records of one journal file from an offset on; from the first one if it is not positive."""
     version = _version(data)
     if not 1 <= version <= NEWEST:
-        return Records(_rows([]), broken=f"its version is {version}, known are 1 to {NEWEST}")
-    return _Reading(data, version, begin if begin > 0 else _first(version)).records()
+        return _records([], broken=f"its version is {version}, known are 1 to {NEWEST}")
+    found: list[tuple[int, int]] = []
+    at = begin if begin > 0 else _first(version)
+    while len(data) - at >= _LENGTH.size:
+        start, (length,), at = at, _LENGTH.unpack_from(data, at), at + _LENGTH.size
+        if length == 0:
+            return _records(found)
+        padding = length == PADDING and version >= _PADDED_FROM
+        if padding:
+            if len(data) - at < _LENGTH.size:
+                break
+            (length,), at = _LENGTH.unpack_from(data, at), at + _LENGTH.size
+        if length < (0 if padding else _PLACE.size):
+            return _records(found, broken=f"the record at {start} has the length {length}")
+        if at + length > len(data):
+            return _records(found, torn=len(data) - start)
+        if not padding:
+            found.append(_PLACE.unpack_from(data, at))
+        at += length
+    return _records(found, torn=max(0, len(data) - at))
 
 
 def _version(data: bytes) -> int:
@@ -107,67 +125,14 @@ def _first(version: int) -> int:
     return _OLD_HEADER_BYTES if version >= _HEADED_FROM else 0
 
 
-def _rows(places: list[tuple[int, int]]) -> NDArray[np.int64]:
-    return np.array(places, dtype=np.int64).reshape(-1, 2)
-
-
-@dataclass(slots=True)
-class _Reading:
-    """One pass over the bytes of a file."""
-
-    data: bytes
-    version: int
-    at: int
-    places: list[tuple[int, int]] = field(default_factory=list)
-    keyed: set[int] = field(default_factory=set)
-    fenced: set[int] = field(default_factory=set)
-    others: int = 0
-    torn: int = 0
-    broken: str = ""
-
-    def records(self) -> Records:
-        while self._next():
-            pass
-        rows = _rows(self.places)
-        return Records(
-            rows, frozenset(self.keyed), frozenset(self.fenced), self.others, self.torn, self.broken
-        )
-
-    def _next(self) -> bool:
-        """Read one record; false when it was the last, or none."""
-        start = self.at
-        length = self._length()
-        padding = length == PADDING and self.version >= _PADDED_FROM
-        if padding:
-            length = self._length()
-        if length is None or (length == 0 and not padding):
-            return False
-        if length < 0 or not (padding or length >= _PLACE.size):
-            self.broken = f"the record at {start} has the length {length}"
-            return False
-        if self.at + length > len(self.data):
-            self.torn = len(self.data) - start
-            return False
-        if not padding:
-            self._take(*_PLACE.unpack_from(self.data, self.at))
-        self.at += length
-        return True
-
-    def _length(self) -> int | None:
-        """The next length; None at the end of the file."""
-        if self.at + _LENGTH.size > len(self.data):
-            self.torn = max(0, len(self.data) - self.at)
-            return None
-        (length,) = _LENGTH.unpack_from(self.data, self.at)
-        self.at += _LENGTH.size
-        return int(length)
-
-    def _take(self, ledger: int, entry: int) -> None:
-        if entry >= 0:
-            self.places.append((ledger, entry))
-        elif entry == KEY:
-            self.keyed.add(ledger)
-        elif entry == FENCE:
-            self.fenced.add(ledger)
-        else:
-            self.others += 1
+def _records(found: list[tuple[int, int]], *, torn: int = 0, broken: str = "") -> Records:
+    """Ledger and entry of each record as entries and marks."""
+    marks = [(ledger, entry) for ledger, entry in found if entry < 0]
+    return Records(
+        places=np.array([place for place in found if place[1] >= 0], dtype=np.int64).reshape(-1, 2),
+        keyed=frozenset(ledger for ledger, mark in marks if mark == KEY),
+        fenced=frozenset(ledger for ledger, mark in marks if mark == FENCE),
+        others=sum(mark not in (KEY, FENCE) for _, mark in marks),
+        torn=torn,
+        broken=broken,
+    )

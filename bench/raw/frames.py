@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench.raw.shape import BOOKIES, OBSERVER, STEP_NS, WINDOW, WRITER, Shape
 from bench.raw.slots import is_lost, observer_slots, writer_slots
 from evidence.codes import Direction, Kind, Message, Status
-from evidence.wirelog_layout import RECORD
+from evidence.wirelog import RECORD
 
 Rows = NDArray[Any]
 Ints = NDArray[np.int64]

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.raw.shape import RUN_ID
-from evidence import history_layout, wirelog_layout
+from evidence import history, wirelog
 from evidence.crc import crc32
-from evidence.history_layout import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
-from evidence.wirelog_layout import RECORD, RECORD_BYTES, RECORDS, first_seq_of
+from evidence.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
+from evidence.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
 
 Rows = NDArray[Any]
 
@@ -26,19 +26,19 @@ def write_slots(folder: Path, client: tuple[str, int], blocks: Iterable[Rows]) -
     name, number = client
     total = 0
     for index, slots in enumerate(_cut(blocks, SLOT, SLOTS)):
-        header = np.zeros(1, dtype=history_layout.HEADER)
-        header["magic"], header["version"] = history_layout.MAGIC, history_layout.VERSION
+        header = np.zeros(1, dtype=history.HEADER)
+        header["magic"], header["version"] = history.MAGIC, history.VERSION
         header["slot_size"], header["run_id"], header["client"] = SLOT_BYTES, RUN_ID, number
         header["first_seq"], header["slots"] = (1 << BOOT_SHIFT) + 1 + index * SLOTS, SLOTS
         header["name"] = name.encode()
-        _seal(header, history_layout.SLOT_BYTES - 4)
-        halves = slots.view(np.uint8).reshape(len(slots), 2, history_layout.HALF_BYTES)
+        _seal(header, history.SLOT_BYTES - 4)
+        halves = slots.view(np.uint8).reshape(len(slots), 2, history.HALF_BYTES)
         for half, part in enumerate(("invoked", "completed")):
-            slots[part]["crc"] = crc32(halves[:, half, : history_layout.CRC_AT])
+            slots[part]["crc"] = crc32(halves[:, half, : history.CRC_AT])
         with (folder / f"{name}-001-{index + 1:06d}.hist").open("wb") as file:
             header.tofile(file)
             slots.tofile(file)
-            file.truncate(history_layout.FILE_BYTES)
+            file.truncate(history.FILE_BYTES)
         total += len(slots)
     return total
 
@@ -48,14 +48,14 @@ def write_frames(folder: Path, blocks: Iterable[Rows]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     total = 0
     for number, records in enumerate(_cut(blocks, RECORD, RECORDS), start=1):
-        header = np.zeros(1, dtype=wirelog_layout.HEADER)
-        header["magic"], header["version"] = wirelog_layout.MAGIC, wirelog_layout.VERSION
+        header = np.zeros(1, dtype=wirelog.HEADER)
+        header["magic"], header["version"] = wirelog.MAGIC, wirelog.VERSION
         header["record_bytes"], header["run_id"], header["records"] = RECORD_BYTES, RUN_ID, RECORDS
         header["number"], header["first_seq"] = number, first_seq_of(number)
-        _seal(header, wirelog_layout.HEADER_CRC_AT)
+        _seal(header, wirelog.HEADER_CRC_AT)
         records["seq"] = first_seq_of(number) + np.arange(len(records))
         raw = records.view(np.uint8).reshape(len(records), RECORD_BYTES)
-        records["crc"] = crc32(raw[:, : wirelog_layout.CRC_AT])
+        records["crc"] = crc32(raw[:, : wirelog.CRC_AT])
         with (folder / f"frames-{number:06d}.wire").open("wb") as file:
             header.tofile(file)
             records.tofile(file)

@@ -25,7 +25,7 @@ from bench.raw.shape import (
     Wounds,
 )
 from evidence.codes import ErrorCode, Flag, Kind, Outcome, Proof
-from evidence.history_layout import BOOT_SHIFT, SLOT
+from evidence.history import BOOT_SHIFT, SLOT
 
 Rows = NDArray[Any]
 Ints = NDArray[np.int64]

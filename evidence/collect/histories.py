@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from evidence.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
+from evidence.segments import gaps, used_records
 from protocol.addresses import OBSERVER
 
 _NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")
-_SEQ_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,17 +37,7 @@ class SegmentFile:
     @property
     def slots(self) -> int:
         """About how many slots were used: exact unless the file is damaged."""
-        room = max(0, self.path.stat().st_size - SLOT_BYTES) // SLOT_BYTES
-        with self.path.open("rb") as file:
-            low, high = 0, min(room, SLOTS)
-            while low < high:
-                middle = (low + high) // 2
-                file.seek(SLOT_BYTES + middle * SLOT_BYTES)
-                if any(file.read(_SEQ_BYTES)):
-                    low = middle + 1
-                else:
-                    high = middle
-        return low
+        return used_records(self.path, header_bytes=SLOT_BYTES, record_bytes=SLOT_BYTES, most=SLOTS)
 
 
 def segment_files(operations: Path) -> list[SegmentFile]:
@@ -116,13 +106,4 @@ def _gaps(client: str, boots: Mapping[int, Mapping[int, int]]) -> Iterable[str]:
         if boot not in boots:
             yield f"no history of {client}, boot {boot}"
             continue
-        parts = boots[boot]
-        used = [number for number, count in parts.items() if count]
-        for number in range(1, max(used, default=1) + 1):
-            if number not in parts:
-                yield f"{client}-{boot:03d}-{number:06d}.hist is missing"
-            elif number < max(used, default=1) and parts[number] < SLOTS:
-                yield (
-                    f"{client}-{boot:03d}-{number:06d}.hist ends after {parts[number]} slots, "
-                    "yet another file follows it"
-                )
+        yield from gaps(boots[boot], SLOTS, f"{client}-{boot:03d}-{{:06d}}.hist".format, "slots")

@@ -16,11 +16,11 @@ from typing import Any
 
 from evidence.codes import Direction
 from evidence.recorders import Lines
-from evidence.wirelog_layout import HEADER_BYTES, RECORD_BYTES, RECORDS
+from evidence.segments import gaps, used_records
+from evidence.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS
 
 LINKS = "links.jsonl"
 _NAME = re.compile(r"frames-(\d{6,})\.wire")
-_SEQ_BYTES = 8
 _HIDDEN = {
     "raw_streams": "streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
     "oversize": "frames were above the limit, so they were passed on and not recorded",
@@ -39,16 +39,7 @@ class WireFile:
     @property
     def records(self) -> int:
         """About how many records were written: exact unless the file is damaged."""
-        with self.path.open("rb") as file:
-            low, high = 0, min(RECORDS, max(0, self.path.stat().st_size - HEADER_BYTES) // RECORD_BYTES)
-            while low < high:
-                middle = (low + high) // 2
-                file.seek(HEADER_BYTES + middle * RECORD_BYTES)
-                if any(file.read(_SEQ_BYTES)):
-                    low = middle + 1
-                else:
-                    high = middle
-        return low
+        return used_records(self.path, header_bytes=HEADER_BYTES, record_bytes=RECORD_BYTES, most=RECORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,8 @@ def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | 
     anyway; then the proxy's own counters are missing, and only the files are checked.
     """
     damage = [f"{file.path.name}: {what}" for file, found in done.items() for what in _damage_of(file, found)]
-    damage += _gaps({file.number: found.used for file, found in done.items()})
+    used = {file.number: found.used for file, found in done.items()}
+    damage += gaps(used, RECORDS, "frames-{:06d}.wire".format, "records")
     if end is not None:
         wire: Mapping[str, Any] = end.get("wire") or {}
         log, links = wire.get("log"), wire.get("links") or {}
@@ -124,15 +116,6 @@ def _damage_of(file: WireFile, found: WireCounts) -> Iterator[str]:
         yield f"frames before record {seq} could not be recorded"
     for link in found.unnamed:
         yield f"link {link} has no name"
-
-
-def _gaps(used: Mapping[int, int]) -> Iterator[str]:
-    last = max((number for number, count in used.items() if count), default=1)
-    for number in range(1, last + 1):
-        if number not in used:
-            yield f"frames-{number:06d}.wire is missing"
-        elif number < last and used[number] < RECORDS:
-            yield f"frames-{number:06d}.wire ends after {used[number]} records, yet another segment follows"
 
 
 def _lost(log: Mapping[str, Any] | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evidence import codes, collected, folder, history_layout, wirelog_layout
+from evidence import codes, collected, folder, history, wirelog
 from evidence.codes import Kind, Outcome
 from evidence.schemas import TABLES
 from tests.histories.simulator import simulated
@@ -19,11 +19,11 @@ from tests.spark.rawfolder import Story, make
 from tests.spark.storedruns import rows_of, stored
 
 LAYOUTS = (
-    history_layout.HEADER,
-    history_layout.INVOKED,
-    history_layout.COMPLETED,
-    wirelog_layout.HEADER,
-    wirelog_layout.RECORD,
+    history.HEADER,
+    history.INVOKED,
+    history.COMPLETED,
+    wirelog.HEADER,
+    wirelog.RECORD,
 )
 ROW = re.compile(r"^\| (\d+) \| `(\w+)` \| `([^`]+)` \| .+ \|$")
 
@@ -73,7 +73,7 @@ def test_the_codes_are_those_of_the_code(page: str) -> None:
 
 def test_the_versions_are_those_of_the_code(page: str) -> None:
     told = re.findall(r"^\| [a-z ]+ \| .+ \| (\d+) \|$", page, flags=re.M)
-    versions = (folder.FORMAT, history_layout.VERSION, wirelog_layout.VERSION, collected.FORMAT)
+    versions = (folder.FORMAT, history.VERSION, wirelog.VERSION, collected.FORMAT)
     assert [int(version) for version in told] == list(versions)
 
 

@@ -22,8 +22,7 @@ from evidence.collect.wirelogs import (
 )
 from evidence.recorders import Lines
 from evidence.schemas import FRAMES
-from evidence.wirelog import decode
-from evidence.wirelog_layout import CRC_AT, RECORD_BYTES, RECORDS
+from evidence.wirelog import CRC_AT, RECORD_BYTES, RECORDS, decode
 from tests.unit.evidence.wire_records import RUN_ID, Fields, answer, request, segment
 
 WRITER = 101

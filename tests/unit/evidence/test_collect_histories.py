@@ -48,7 +48,7 @@ def test_whole_chains_are_whole_whatever_their_last_file_holds() -> None:
         (used("w", b2s1=5), "operations: no history of w, boot 1"),
         (
             used("w", b1s1=7, b1s2=5),
-            "operations: w-001-000001.hist ends after 7 slots, yet another file follows it",
+            "operations: w-001-000001.hist ends after 7 slots, yet another segment follows",
         ),
         (used("observer", b1s1=FULL, b1s3=5), "histories: observer-001-000002.hist is missing"),
     ],

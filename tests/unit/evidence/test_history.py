@@ -12,8 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
-from evidence.history import Segment, decode, decode_segment
-from evidence.history_layout import COMPLETED, FILE_BYTES, HALF_BYTES, INVOKED, SLOT, SLOT_BYTES, SLOTS
+from evidence.history import (
+    COMPLETED,
+    FILE_BYTES,
+    HALF_BYTES,
+    INVOKED,
+    SLOT,
+    SLOT_BYTES,
+    SLOTS,
+    Segment,
+    decode,
+    decode_segment,
+)
 from evidence.schemas import CENSUS, OPERATIONS
 from tests.unit.evidence.history_slots import CLIENT, FIRST_SEQ, RUN_ID, add, census, history, seq, watched
 
@@ -196,7 +206,7 @@ def test_a_file_that_is_cut_short_is_damage_and_its_whole_slots_are_used() -> No
     ("header", "wrong"),
     [
         ({"run_id": 3}, f"it is a history of run 3, not of run {RUN_ID}"),
-        ({"version": 2}, "the layout (version, slot bytes, slots) is (2, 128, 65536), not (1, 128, 65536)"),
+        ({"version": 2}, "the layout (version, slot size, slots) is (2, 128, 65536), not (1, 128, 65536)"),
         ({"magic": b"OTHER"}, "the header is damaged"),
     ],
 )

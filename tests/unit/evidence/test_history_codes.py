@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence import history_layout as history
+from evidence import history
 from evidence.codes import Flag, Kind, Outcome, Proof
 
 JAVA = Path(__file__).parents[3] / "client" / "src" / "main" / "java" / "fencepost" / "history"

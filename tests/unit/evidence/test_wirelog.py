@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidence.wirelog import WireSegment, decode, decode_segment
-from evidence.wirelog_layout import CRC_AT, HEADER_BYTES, RECORD_BYTES, RECORDS
+from evidence.wirelog import CRC_AT, HEADER_BYTES, RECORD_BYTES, RECORDS, WireSegment, decode, decode_segment
 from tests.unit.evidence.wire_records import RUN_ID, answer, request, segment
 
 LAYOUT = "112, 131072)"

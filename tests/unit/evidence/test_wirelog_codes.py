@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evidence import wirelog_layout as layout
+from evidence import wirelog as layout
 from evidence.codes import Direction, FrameFlag, Message, Status
 
 PROXY = Path(__file__).parents[3] / "proxy"

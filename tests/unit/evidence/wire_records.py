@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evidence.codes import Direction, Message, Status
-from evidence.wirelog_layout import (
+from evidence.wirelog import (
     CRC_AT,
     HEADER,
     HEADER_BYTES,

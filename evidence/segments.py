@@ -1,0 +1,71 @@
+"""What clients' histories and the wire log have in common: segments of a log, each one file.
+
+A segment is a header with a CRC-32 in its last four bytes, then records of one size, each numbered in its
+first eight bytes. A file that is not full has zeros behind its last record. Does not interpret records.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_NAMED_DAMAGES = 20
+_NUMBER_BYTES = 8
+
+
+def wrong_header(
+    header: bytes, kind: np.dtype[np.void], *, magic: bytes, layout: Mapping[str, int], run_id: int, what: str
+) -> str:
+    """What is wrong with a header, or nothing.
+
+    ``layout`` are the fields that describe the file, with the only values that this version reads.
+    """
+    if len(header) < kind.itemsize:
+        return "the header is cut off"
+    fields: Any = np.frombuffer(header, dtype=kind)[0]
+    if zlib.crc32(header[: kind.itemsize - 4]) != int(fields["crc"]) or bytes(fields["magic"]) != magic:
+        return "the header is damaged"
+    found = tuple(int(fields[name]) for name in layout)
+    if found != tuple(layout.values()):
+        names = ", ".join(layout).replace("_", " ")
+        return f"the layout ({names}) is {found}, not {tuple(layout.values())}"
+    if int(fields["run_id"]) != run_id:
+        return f"it is a {what} of run {int(fields['run_id'])}, not of run {run_id}"
+    return ""
+
+
+def named_damages(what: str, numbers: Iterable[int], name: Callable[[int], str]) -> list[str]:
+    """A sentence for each damaged record, the many behind the first ones in one."""
+    names = [name(number) for number in numbers]
+    named = [f"{one} {what}" for one in names[:_NAMED_DAMAGES]]
+    if len(names) > _NAMED_DAMAGES:
+        named.append(f"{len(names) - _NAMED_DAMAGES} more, up to {names[-1]}: {what}")
+    return named
+
+
+def used_records(path: Path, *, header_bytes: int, record_bytes: int, most: int) -> int:
+    """About how many records of a file were written: exact unless the file is damaged."""
+    low, high = 0, min(most, max(0, path.stat().st_size - header_bytes) // record_bytes)
+    with path.open("rb") as file:
+        while low < high:
+            middle = (low + high) // 2
+            file.seek(header_bytes + middle * record_bytes)
+            if any(file.read(_NUMBER_BYTES)):
+                low = middle + 1
+            else:
+                high = middle
+    return low
+
+
+def gaps(used: Mapping[int, int], full: int, name: Callable[[int], str], unit: str) -> Iterator[str]:
+    """What a log lacks whose segments, by number from 1, hold ``used`` records: all but the last are full."""
+    last = max((number for number, count in used.items() if count), default=1)
+    for number in range(1, last + 1):
+        if number not in used:
+            yield f"{name(number)} is missing"
+        elif number < last and used[number] < full:
+            yield f"{name(number)} ends after {used[number]} {unit}, yet another segment follows"
