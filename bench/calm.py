@@ -28,7 +28,8 @@ from harness.vocabulary import words
 from plans.conditions import Elapsed
 from plans.defects import NONE
 from plans.load import find, load
-from plans.models import Plan, Step, StepSpec
+from plans.models import Plan
+from plans.sequence import Step, StepSpec
 from protocol.errors import FencepostError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES

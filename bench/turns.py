@@ -19,7 +19,7 @@ from cluster.servers.cluster import RunningCluster
 from cluster.servers.process import OwnedProcess
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from protocol.errors import ClientError
 from protocol.modes import MODES
 

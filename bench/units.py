@@ -11,7 +11,7 @@ from harness.experiments.experiment import V2, Experiment, digest_of
 from harness.vocabulary import words
 from plans.load import SCENARIOS, find, load, scenarios
 from plans.models import Plan
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 from plans.resolve import with_rounds
 from protocol.errors import UsageError
 

@@ -62,8 +62,8 @@ def command(
     """
     from harness.request import default_results
     from plans.exploring.profile import DEFAULT
-    from plans.nearest import unknown
-    from plans.writing import plan_text
+    from plans.reading.nearest import unknown
+    from plans.reading.writing import plan_text
     from protocol.modes import MODES
     from search.explore import Explorer, Search, explore
 

@@ -155,7 +155,7 @@ def _schema(_: Path) -> Iterator[str]:
     import json
 
     from harness.vocabulary import words
-    from plans.schema import json_schema
+    from plans.reading.schema import json_schema
 
     yield json.dumps(json_schema(words()), indent=1)
 

@@ -64,7 +64,7 @@ def command(
     from harness.request import default_results
     from plans.campaign import load_campaign
     from plans.defects import defects
-    from plans.nearest import unknown
+    from plans.reading.nearest import unknown
 
     for wanted in names:
         if wanted not in defects():

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from cluster.client import Reply, await_reply
 from cluster.interface import Client
 from evidence.codes import Outcome
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from protocol.errors import NotReadyError
 
 

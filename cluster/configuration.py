@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster.versions import parse
-from plans.settings import (
+from plans.cluster import (
     INDEX_DIRECTORIES,
     JOURNAL_DIRECTORIES,
     LEDGER_DIRECTORIES,

@@ -18,8 +18,8 @@ from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from harness.decisions import decided_otherwise, decisions
 from plans.comparison import Comparison, Found, compare
+from plans.expectations import standing
 from plans.resolve import from_json
-from plans.standing import standing
 
 if TYPE_CHECKING:
     from pipeline.session import Session

@@ -26,8 +26,8 @@ from harness.steps.registry import STEPS, Done
 from harness.steps.waiting import StepsOverError, wait_for
 from nemesis.registry import FAULTS, Fault
 from plans.conditions import Condition, Elapsed
-from plans.models import Step, StepSpec, Together
 from plans.rounds import every
+from plans.sequence import Step, StepSpec, Together
 from plans.steps import Act
 from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
 

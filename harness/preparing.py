@@ -23,7 +23,7 @@ from plans.defects import Defect, assert_once, checked_cure, checked_defect, ord
 from plans.load import find, load
 from plans.models import Plan
 from plans.names import bookie_names
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 from plans.resolve import ResolvedPlan, resolve, with_rounds
 from plans.rounds import every
 from plans.versions import within

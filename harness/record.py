@@ -35,7 +35,7 @@ from harness.stage import Ledgers, Stage, format_death
 from harness.steps.admin import Admin
 from harness.steps.loads import abandon_all
 from nemesis.active import Active
-from plans.models import ClusterSpec
+from plans.cluster import ClusterSpec
 from plans.resolve import ResolvedPlan
 from plans.rounds import every
 from protocol.errors import LinkError, UnplannedDeathError

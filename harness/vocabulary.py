@@ -16,7 +16,7 @@ from harness.conditions.registry import CONDITIONS
 from harness.steps.registry import STEPS
 from nemesis.registry import FAULTS
 from plans.conditions import Elapsed
-from plans.steps import CHOSEN, Models, Vocabulary
+from plans.sequence import CHOSEN, Models, Vocabulary
 from workloads.registry import WORKLOADS
 
 for room in (harness.steps, harness.conditions, nemesis, workloads):

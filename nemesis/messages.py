@@ -22,7 +22,7 @@ from evidence.codes import Message, Status
 from nemesis.links import Link, Silence, assert_link
 from nemesis.registry import CountingFault, FaultContext, Proof, register
 from plans.names import PLACEHOLDERS, BookieName, DestinationName, LedgerName, Nameable, names_in
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 from protocol.addresses import is_bookie
 from protocol.errors import FencepostError, UsageError
 

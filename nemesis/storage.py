@@ -25,8 +25,8 @@ from nemesis.registry import (
     assert_still_down,
     register,
 )
+from plans.cluster import of_index, of_journal
 from plans.names import BookieName
-from plans.settings import of_index, of_journal
 from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]

@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from plans.document import parse_file
 from plans.load import scenarios
 from plans.matrix import Matrix
 from plans.names import AnyMode, Params
-from plans.nearest import unknown
+from plans.reading.document import parse_file
+from plans.reading.mistakes import modelled
+from plans.reading.nearest import unknown
 from plans.versions import Version
-from plans.wording import modelled
 from protocol.errors import PlanError
 
 CAMPAIGNS = Path(__file__).resolve().parent.parent / "campaigns"

@@ -4,7 +4,7 @@ An expectation never changes a verdict. Rules: an ``unknown`` verdict meets no e
 a required property that is unknown on a ledger where no stated anomaly shows; an anomaly that counts
 and that nothing states fails the run; what should break must break, in every round; a defect that
 shows ``sometimes`` may be absent, which is reported; a defect that any plan may meet
-(:mod:`plans.standing`) is reported where it shows; a client must decide as ``decides`` says, and figures
+(:mod:`plans.expectations`) is reported where it shows; a client must decide as ``decides`` says, and figures
 be within the bounds of ``measures``. Reads no evidence: everything compared is passed as plain data.
 """
 
@@ -15,11 +15,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from plans.decisions import Decided, Decision, agreed, decided
-from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe
-from plans.measures import Figures, measured
+from plans.decisions import Decided, Decision, Figures, agreed, decided, measured
+from plans.expectations import Breaks, Decides, Defect, Expectation, applicable, describe, standing
 from plans.rounds import in_rounds, ledger_and_round
-from plans.standing import standing
 
 
 class Found(NamedTuple):

@@ -14,10 +14,7 @@ from pydantic import ConfigDict, Field, field_validator
 from plans.names import Params, name_of
 
 
-class Condition(Params):
-    """A state of the cluster; waiting longer than ``timeout_s`` ends the run as an error."""
-
-    timeout_s: float = Field(default=120, gt=0)
+class _Named(Params):
     condition: str = ""
 
     @field_validator("condition")
@@ -26,6 +23,12 @@ class Condition(Params):
         if value not in ("", name_of(cls)):
             raise ValueError(f"`condition` is `{name_of(cls)}` here, not `{value}`")
         return name_of(cls)
+
+
+class Condition(_Named):
+    """A state of the cluster; waiting longer than ``timeout_s`` ends the run as an error."""
+
+    timeout_s: float = Field(default=120, gt=0)
 
 
 class RecordedCondition(Condition):
@@ -49,10 +52,9 @@ class Quiet(Condition):
     otherwise: Literal["error", "finish"] = "error"
 
 
-class Elapsed(Params):
+class Elapsed(_Named):
     """``for_s`` seconds have passed since the step began: an idle interval that a scenario needs."""
 
-    condition: Literal["elapsed"] = "elapsed"
     for_s: float = Field(gt=0)
 
 

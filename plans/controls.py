@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from plans.document import Path, Problem
 from plans.expectations import Breaks, Decides, Defect, Expectation
-from plans.models import Control, Plan, Step, StepSpec, Together
+from plans.models import Control, Plan
+from plans.reading.document import Path, Problem
+from plans.sequence import Step, StepSpec, Together
 from plans.versions import within
 
 

@@ -1,17 +1,18 @@
-"""Compares clients' decisions with the decisions that a plan states.
+"""Compares clients' decisions, and figures of judgements, with those that a plan states.
 
 A decision is how a client's step on a ledger (``recover``, ``close``, ``create``, ``append``, ``read``)
 ended, as the step recorded it. Each ``decides`` of a plan becomes one row of a table: case, document,
-decision, difference. Uses neither evidence nor verdicts.
+decision, difference. A figure is
+passed by its property and name. Uses neither evidence nor verdicts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from plans.expectations import Decides
+from plans.expectations import Decides, Expectation, Measures
 from plans.rounds import in_rounds
 
 NOTHING = "nothing that was recorded"
@@ -139,3 +140,50 @@ def _format_decision(decisions: Sequence[Decision | None]) -> str:
     if len(counted) == 1:
         return next(iter(counted))
     return "; ".join(f"{text} ({count} of {len(decisions)})" for text, count in counted.most_common())
+
+
+Figures = Mapping[str, Mapping[str, int]]
+"""Property -> name of a figure -> its value in this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One figure and its bounds; ``value`` is None where the judgement does not contain it."""
+
+    entry: Measures
+    value: int | None
+
+    @property
+    def outside(self) -> bool:
+        """Whether the figure is known and not within its bounds."""
+        low, high = self.entry.at_least, self.entry.at_most
+        return self.value is not None and not (
+            (low is None or low <= self.value) and (high is None or self.value <= high)
+        )
+
+    @property
+    def met(self) -> bool:
+        """Whether the figure is known and within its bounds."""
+        return self.value is not None and not self.outside
+
+    @property
+    def text(self) -> str:
+        """The figure, its value and its bounds, as a phrase."""
+        bounds = {"at least": self.entry.at_least, "at most": self.entry.at_most}
+        wanted = " and ".join(f"{word} {bound:,}" for word, bound in bounds.items() if bound is not None)
+        value = "not known" if self.value is None else f"{self.value:,}"
+        return f"{self.entry.figure} of {self.entry.property} is {value}, the plan expects {wanted}"
+
+    @property
+    def reason(self) -> str:
+        """One sentence: as expected, or what the document says."""
+        return f"as expected: {self.text}" if self.met else f"{self.text} ({self.entry.document})"
+
+
+def measured(entries: Iterable[Expectation], figures: Figures) -> tuple[Measured, ...]:
+    """Each ``measures`` among ``entries`` with its figure."""
+    return tuple(
+        Measured(entry, figures.get(entry.property, {}).get(entry.figure))
+        for entry in entries
+        if isinstance(entry, Measures)
+    )

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 
 FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent"
 PROCESSES = ("bookie", "client", "autorecovery")

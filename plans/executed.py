@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plans.models import Plan, Step, StepSpec, Together
+from plans.models import Plan
 from plans.resolve import shortest_s
+from plans.sequence import Step, StepSpec, Together
 
 _NS_PER_S = 1_000_000_000
 BOOKIES = "bookies"

@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    SerializeAsAny,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from plans.cluster import SettingText
 from plans.names import ClientName, LedgerName, Params
-from plans.nearest import unknown
-from plans.settings import SettingText
+from plans.reading.document import KEY
+from plans.reading.mistakes import listed, one_named, refused, validated
+from plans.reading.nearest import unknown
 from plans.versions import VersionRange, within
 
 PROPERTIES = (
@@ -45,14 +58,23 @@ Property = Annotated[
 ]
 
 
-class Holds(Params):
+class _Entry(Params):
+    says: ClassVar[str]
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, dump: SerializerFunctionWrapHandler) -> object:
+        tree = dump(self)
+        return "holds" if self.says == "holds" and not tree.get("versions") else {self.says: tree}
+
+
+class Holds(_Entry):
     """Every property that counts is valid."""
 
     says: ClassVar[str] = "holds"
     versions: VersionRange = ""
 
 
-class _Anomaly(Params):
+class _Anomaly(_Entry):
     """Which anomalies an entry speaks of: those within ``entries``, ``count`` of them in each round."""
 
     property: Property
@@ -95,7 +117,7 @@ _LEARNED_BY = {
 }
 
 
-class Decides(Params):
+class Decides(_Entry):
     """The outcome of a client's first (or ``number``-th) ``step`` on the ledger, and the document's rule.
 
     ``differs`` is in what the client is known to decide otherwise than ``document``. ``error`` is
@@ -130,7 +152,7 @@ class Decides(Params):
         return self
 
 
-class Measures(Params):
+class Measures(_Entry):
     """A ``figure`` in the verdict of a property is within bounds, as ``document`` demands.
 
     The figures are in ``seen`` of ``verdict.json``; each stands for the whole run, all its rounds.
@@ -154,12 +176,26 @@ class Measures(Params):
 Expectation = Holds | Breaks | Defect | Decides | Measures
 
 EXPECTATIONS: dict[str, type[Expectation]] = {
-    "holds": Holds,
-    "breaks": Breaks,
-    "defect": Defect,
-    "decides": Decides,
-    "measures": Measures,
+    model.says: model for model in (Holds, Breaks, Defect, Decides, Measures)
 }
+
+
+def _by_name(value: object, info: ValidationInfo) -> Expectation:
+    """The entry of ``holds`` or ``{breaks: {property: durability}}``."""
+    if isinstance(value, Expectation):
+        return value
+    tree = {value: {}} if value == "holds" else value
+    name, params = one_named(tree, "expectation", EXPECTATIONS)
+    if name not in EXPECTATIONS:
+        raise refused(unknown("expectation", name, EXPECTATIONS), name, KEY)
+    return validated(EXPECTATIONS[name], params, info.context, name)
+
+
+Stated = Annotated[
+    tuple[Annotated[SerializeAsAny[Expectation], PlainValidator(_by_name)], ...],
+    listed("an expectation is a list: `[holds]` or `[{breaks: {property: durability}}]`"),
+]
+"""What a plan expects of one mode."""
 
 
 def applicable(
@@ -182,3 +218,25 @@ def describe(entry: Expectation) -> str:
     text += f" on {entry.ledger}" if entry.ledger else ""
     text += f", entries {entry.entries[0]}..{entry.entries[1]}" if entry.entries else ""
     return text + (f", {entry.count} in all" if entry.count else "")
+
+
+# Which ledgers of a bookie lose their keys depends on the requests between a crash and a checkpoint.
+_KEYS = "docs/findings/damaged-key.md"
+# BookKeeper does not wait for the preboot check; a bookie registers 25 to 90 ms after its end.
+_PREBOOT = "docs/findings/preboot-not-awaited.md"
+STANDING: dict[str, tuple[Defect, ...]] = {
+    "protected": (
+        *(
+            Defect(property="servers", kind=kind, rate="sometimes", versions=">=4.15", reference=_PREBOOT)
+            for kind in ("available_unchecked", "denied_unchecked", "full_check_early")
+        ),
+        Defect(
+            property="availability", kind="key_lost", rate="sometimes", versions=">=4.18", reference=_KEYS
+        ),
+    ),
+}
+
+
+def standing(mode: str, version: str) -> tuple[Defect, ...]:
+    """The known defects that any plan may meet in ``mode`` on BookKeeper ``version``."""
+    return tuple(entry for entry in STANDING.get(mode, ()) if within(version, entry.versions))

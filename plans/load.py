@@ -11,15 +11,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from plans import loss, only, vary
-from plans.consistency import contradictions
 from plans.controls import control_problems
-from plans.document import Document, Problem, parse_file
 from plans.models import Plan
-from plans.nearest import unknown
-from plans.reading import Reader
-from plans.steps import Vocabulary
-from plans.walk import names_of
+from plans.reading.consistency import contradictions
+from plans.reading.document import Document, Problem, parse_file
+from plans.reading.mistakes import modelled
+from plans.reading.nearest import unknown
+from plans.reading.parameters import replaced
+from plans.reading.walk import names_of
+from plans.sequence import Vocabulary
 from protocol.errors import PlanError
 from protocol.modes import MODES
 
@@ -68,8 +68,8 @@ def load(
         return read(document, vocabulary, settings=values, modes=modes)
 
     plan = varied(settings)
-    if not settings and (wrong := list(control_problems(plan, varied))):
-        raise document.error(wrong)
+    if not settings:
+        document.refuse(control_problems(plan, varied))
     return plan
 
 
@@ -80,10 +80,10 @@ def load_tree(
     modes: Collection[str] | None = None,
     source: str = "run.json",
 ) -> Plan:
-    """Check a plan that was saved by :func:`plans.tree.plan_tree`.
+    """Check a plan that was saved by :func:`plans.models.plan_tree`.
 
     Without a vocabulary, steps, conditions and loads keep their parameters unread
-    (:class:`plans.reading.Recorded`): enough to judge a run, not to repeat it.
+    (:class:`plans.sequence.Recorded`): enough to judge a run, not to repeat it.
     """
     return read(Document(source, tree), vocabulary, modes=modes)
 
@@ -96,48 +96,16 @@ def read(
     modes: Collection[str] | None,
 ) -> Plan:
     """A checked plan from a document; ``PlanError`` lists everything that is wrong with it."""
-    if not isinstance(document.tree, dict):
-        raise document.error([Problem((), f"a plan is a mapping, not {_kind(document.tree)}")])
-    defaults = document.tree.get("vary")
-    document, problems = vary.apply(document, settings)
-    if not problems:
-        document, problems = only.apply(document, defaults if isinstance(defaults, dict) else {})
-    if not problems:
-        document, problems = loss.apply(document)
-    if problems:
-        raise document.error(problems)
     tree = document.tree
+    if not isinstance(tree, dict):
+        kind = "a list" if isinstance(tree, list) else f"`{tree}`"
+        raise document.error([Problem((), f"a plan is a mapping, not {kind}")])
+    document = replaced(document, settings)
     names = names_of(
-        tree,
+        document.tree,
         faults=None if vocabulary is None else tuple(vocabulary.faults),
         modes=None if modes is None else tuple(modes),
     )
-    reader = Reader(vocabulary, names)
-    plan = _plan(reader, tree)
-    if plan is None or reader.problems:
-        raise document.error(reader.problems)
-    wrong = list(contradictions(tree, plan, vocabulary))
-    if wrong:
-        raise document.error(wrong)
+    plan = modelled(document, Plan, {**names.context(), "words": vocabulary})
+    document.refuse(contradictions(document.tree, plan, vocabulary))
     return plan
-
-
-def _plan(reader: Reader, tree: Mapping[str, Any]) -> Plan | None:
-    plan = reader.header(tree)
-    for key in ("steps", "expect", "control"):
-        if key not in tree:
-            reader.problems.append(Problem((), f"`{key}` is missing"))
-    steps = reader.steps(tree["steps"], ("steps",)) if "steps" in tree else ()
-    controls = reader.controls(tree["control"], ("control",)) if "control" in tree else ()
-    stated = tree.get("expect", {})
-    if not isinstance(stated, dict):
-        reader.problems.append(Problem(("expect",), "`expect` must map each mode to what is stated for it"))
-        return None
-    expect = {mode: reader.expectations(value, ("expect", mode)) for mode, value in stated.items()}
-    reader.modes(stated)
-    more = {"steps": steps, "expect": expect, "control": controls}
-    return None if plan is None else plan.model_copy(update=more)
-
-
-def _kind(value: Any) -> str:
-    return "a list" if isinstance(value, list) else f"`{value}`"

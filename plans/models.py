@@ -1,28 +1,33 @@
 """A plan: what should happen, as data.
 
 Frozen models that do not say how a step is run. A plan is read from YAML by
-:mod:`plans.load` and from JSON by the same code; :mod:`plans.tree` turns it back.
+:mod:`plans.load` and from JSON by the same code.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, SerializeAsAny, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 
-from plans.conditions import AnyCondition
-from plans.defects import Cure, SeedDefect, assert_once
-from plans.disks import Disks
-from plans.expectations import Expectation, Property
-from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params, ServerName
-from plans.racks import Racks, assert_placed
-from plans.settings import BookieSettings, Settings
+from plans.cluster import ClusterSpec
+from plans.defects import SeedDefect
+from plans.expectations import Property, Stated
+from plans.names import RESERVED, LedgerName, LossyLedger, ModeName, Params
+from plans.sequence import Steps, Tree, dump
 from plans.versions import Version
-from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, MAX_CLIENTS, NAME, is_autorecovery, is_bookie
+from protocol.addresses import MAX_CLIENTS, NAME, is_autorecovery, is_bookie
 
-Outcome = Literal["ok", "unknown", "fail", "any"]
 Entries = Annotated[int, Field(ge=0)]
 Value = int | float | bool | str
 MOST_ROUNDS = 1000
@@ -53,47 +58,6 @@ class Source(Params):
 
     document: str = Field(min_length=1)
     section: str = ""
-
-
-class ClusterSpec(Params):
-    """The servers: how many bookies, which releases, which settings over the mode's own, which disks.
-
-    ``autorecovery`` is how many processes repair what lost bookies held: ``ar1`` to ``arN``. With
-    ``racks`` every write set should spread over ``min_racks`` of them. ``loss`` is what a `kill` of a
-    bookie takes with it (:mod:`plans.loss`). ``seed_defects`` are broken promises of BookKeeper, put into its
-    processes by the agent (:mod:`plans.defects`), and ``cures`` mended causes of findings.
-    """
-
-    bookies: int = Field(default=3, ge=1, le=MAX_BOOKIES)
-    version: Version | None = None
-    versions: dict[ServerName, Version] = Field(default_factory=dict)
-    bookie_conf: BookieSettings = Field(default_factory=dict)
-    client_conf: Settings = Field(default_factory=dict)
-    autorecovery: int = Field(default=0, ge=0, le=MAX_AUTORECOVERY)
-    autorecovery_conf: Settings = Field(default_factory=dict)
-    disks: Disks | None = None
-    loss: Literal["process", "power"] = "process"
-    racks: Racks = Field(default_factory=dict)
-    min_racks: int = Field(default=2, ge=1)
-    seed_defects: tuple[SeedDefect, ...] = ()
-    cures: tuple[Cure, ...] = ()
-
-    @field_validator("seed_defects", "cures")
-    @classmethod
-    def _seeded_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        assert_once(value)
-        return value
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """What the agent changes: seeded defects, then cures."""
-        return (*self.seed_defects, *self.cures)
-
-    @model_validator(mode="after")
-    def _placed(self) -> ClusterSpec:
-        if self.racks:
-            assert_placed(self.racks, self.bookies, self.min_racks)
-        return self
 
 
 class Control(Params):
@@ -153,32 +117,16 @@ class Series(Params):
     times: int = Field(default=1, ge=1)
 
 
-class Timing(Params):
-    """When a step begins: not before ``at_s`` of the enclosing block, nor before ``when`` holds."""
-
-    at_s: float | None = Field(default=None, ge=0)
-    when: SerializeAsAny[AnyCondition] | None = None
-    note: str = ""
+def _one_or_more(value: object) -> object:
+    if value == []:
+        raise ValueError("`control` must be a control or a list of them, at least one")
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
-class StepSpec(Timing):
-    """One step: its name in the vocabulary and its parameters, an instance of that name's model.
-
-    ``outcome`` is how an act of a client must end; steps of other kinds keep ``ok``.
-    """
-
-    name: str
-    params: SerializeAsAny[BaseModel]
-    outcome: Outcome = "ok"
-
-
-class Together(Timing):
-    """Sequences of steps that run at the same time; the block ends when the last of them ends."""
-
-    branches: tuple[tuple[StepSpec | Together, ...], ...]
-
-
-Step = StepSpec | Together
+def _by_mode(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError("`expect` must map each mode to what is stated for it")
+    return value
 
 
 class Plan(Params):
@@ -198,15 +146,15 @@ class Plan(Params):
     clients: tuple[NewClient, ...] = Field(min_length=1, max_length=MAX_CLIENTS)
     modes: tuple[ModeName, ...] = Field(min_length=1)
     required: tuple[Property, ...] = ()
-    control: tuple[Control, ...] = ()
+    control: Annotated[tuple[Control, ...], BeforeValidator(_one_or_more)]
     allowance: dict[ModeName, dict[LossyLedger, Entries]] = Field(default_factory=dict)
     limits: Limits = Limits()
     rounds: int = Field(default=1, ge=1, le=MOST_ROUNDS)
     series: Series | None = None
     alone: bool = False
     vary: dict[str, Value] = Field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
-    expect: dict[ModeName, tuple[Expectation, ...]] = Field(default_factory=dict)
+    steps: Steps
+    expect: Annotated[dict[ModeName, Stated], BeforeValidator(_by_mode)]
 
     @field_validator("clients", "modes", "required")
     @classmethod
@@ -215,3 +163,24 @@ class Plan(Params):
         if repeated:
             raise ValueError(f"named more than once: {', '.join(repeated)}")
         return value
+
+    @field_serializer("control", mode="wrap")
+    def _alone_if_one(self, control: tuple[Control, ...], dump: SerializerFunctionWrapHandler) -> object:
+        controls = dump(control)
+        return controls[0] if len(controls) == 1 else controls
+
+
+def plan_tree(plan: Plan) -> Tree:
+    """The plan as a tree of plain values, as ``run.json`` keeps it; :func:`plans.load.load_tree` reads it.
+
+    Defaults are written out, so that a saved plan means the same when a default changes.
+    """
+    return dump(plan)
+
+
+def lean_tree(plan: Plan) -> Tree:
+    """The plan as a person would write it, without what it states and how it is varied."""
+    leave = {"expect", "control", "vary", "series"}
+    return plan.model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude_defaults=True, exclude=leave
+    )

@@ -22,7 +22,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 from protocol.addresses import ADMIN, NAME, OBSERVER, PROXY, ZOOKEEPER, bookie_name, is_bookie
 from protocol.modes import MODES
 

@@ -12,18 +12,18 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from plans.chaos import expand
 from plans.conditions import Elapsed
-from plans.document import Document
 from plans.expectations import Expectation
+from plans.exploring.chaos import expand
+from plans.exploring.seeds import HIGHEST_SEED, stream
 from plans.load import load_tree
-from plans.models import MOST_ROUNDS, Plan, Step, StepSpec, Together
+from plans.models import MOST_ROUNDS, Plan, plan_tree
 from plans.names import EACH, Names, Params, bookie_names
+from plans.reading.document import Document
+from plans.reading.mistakes import explained
 from plans.rounds import every, unrepeatable
-from plans.seeds import HIGHEST_SEED, stream
-from plans.steps import Act, Chaos, Vocabulary
-from plans.tree import plan_tree
-from plans.wording import problems_of
+from plans.sequence import Chaos, Step, StepSpec, Together, Vocabulary
+from plans.steps import Act
 from protocol.errors import PlanError
 from protocol.faults import EFFECTS
 
@@ -104,7 +104,7 @@ def from_json(
     try:
         return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])
     except ValidationError as error:
-        raise Document(source, tree).error(problems_of(error, ResolvedPlan, ())) from error
+        raise explained(error, Document(source, tree), ResolvedPlan) from error
 
 
 class _Expander:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from plans.models import Step, StepSpec, Together
+from plans.sequence import Step, StepSpec, Together
 from plans.steps import StartsServers
 
 _BACKGROUND = ("chaos", "load")

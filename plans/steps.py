@@ -1,26 +1,44 @@
-"""The grammar of steps, and the steps that plans themselves make or read.
+"""The grammar of steps, and the steps that plans themselves make.
 
 A step is a model of its parameters; a plan writes it by its class's name (:func:`plans.names.name_of`). The
-models here are those that something in ``plans`` makes or reads by its type: what a seed draws (``Chaos``)
-and what ends a fault. All others stand with the functions that run them, in ``harness/steps``; the loader
-is given them (:class:`Vocabulary`). What ``plans`` must know of a step is said by the classes that it derives
-from.
+models here are those that something in ``plans`` makes by its type: what ends a fault. All others stand
+with the functions that run them, in ``harness/steps``; the loader is given them. What ``plans`` must know
+of a step is said by the classes that it derives from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
-from plans.names import ClientName, FaultName, LedgerName, Params, ServerName, TargetName
-from plans.settings import BookieSettings
+from plans.cluster import BookieSettings
+from plans.names import ClientName, FaultName, LedgerName, Params, ServerName, TargetName, names_in
 from plans.versions import Version
+from protocol.quorums import Quorums
 
-Models = Mapping[str, type[BaseModel]]
-"""Models of parameters by their names in plans."""
+
+class LedgerShape(Params):
+    """Ensemble, write quorum and ack quorum; E >= WQ >= AQ >= 1, and no more than the plan's bookies."""
+
+    ensemble: int = Field(default=3, ge=1)
+    write_quorum: int = Field(default=3, ge=1)
+    ack_quorum: int = Field(default=2, ge=1)
+
+    @field_validator("ensemble")
+    @classmethod
+    def _enough_bookies(cls, value: int, info: ValidationInfo) -> int:
+        bookies = names_in(info).bookies
+        if bookies is not None and value > len(bookies):
+            raise ValueError(f"ensemble {value} is more than the plan's {len(bookies)} bookies")
+        return value
+
+    @field_validator("ack_quorum")
+    @classmethod
+    def _ordered(cls, value: int, info: ValidationInfo) -> int:
+        if "ensemble" in info.data and "write_quorum" in info.data:
+            Quorums(info.data["ensemble"], info.data["write_quorum"], value)
+        return value
 
 
 class HasOutcome(Params):
@@ -83,79 +101,3 @@ class Heal(Params):
 
     kind: FaultName | None = None
     target: TargetName | None = None
-
-
-class Load(Params):
-    """Start a workload in the background; its parameters are beside these two keys."""
-
-    workload: str
-    name: str = Field(alias="as", pattern=r"^[a-z][a-z0-9]{0,15}$")
-    params: SerializeAsAny[BaseModel] = Params()
-
-
-class Named(Params):
-    """A fault's name with its parameters."""
-
-    name: str
-    params: SerializeAsAny[BaseModel]
-
-
-class Chaos(Params):
-    """Faults at random times for ``for_s`` seconds; a seed turns them into timed steps.
-
-    ``every_s`` is the time between two faults, ``restart_after_s`` how long each lasts, both
-    lowest and highest. At most ``at_most_down`` processes are down or paused at once. With
-    ``settle_timeout_s`` the next fault waits until the cluster is quiet again.
-    """
-
-    for_s: float = Field(gt=0)
-    every_s: tuple[float, float]
-    restart_after_s: tuple[float, float]
-    at_most_down: int = Field(default=1, ge=1)
-    settle_timeout_s: float | None = Field(default=None, gt=0)
-    faults: tuple[Named, ...] = ()
-
-    @field_validator("every_s", "restart_after_s")
-    @classmethod
-    def _lowest_first(cls, value: tuple[float, float]) -> tuple[float, float]:
-        low, high = value
-        if not 0 < low <= high:
-            raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
-        return value
-
-    @field_validator("settle_timeout_s")
-    @classmethod
-    def _one_at_a_time(cls, value: float | None, info: ValidationInfo) -> float | None:
-        down = info.data.get("at_most_down", 1)
-        if value is not None and down > 1:
-            raise ValueError(
-                f"settle_timeout_s needs at_most_down 1, not {down}: while one is down nothing is quiet"
-            )
-        return value
-
-
-CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
-"""Steps with a key that names which further parameters they take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """What a plan may name: the steps whose parameters are one model, conditions, faults, workloads.
-
-    A fault that takes the name of a step is a programming error: ``ValueError``.
-    """
-
-    steps: Models
-    conditions: Models
-    faults: Models
-    workloads: Models
-
-    def __post_init__(self) -> None:
-        taken = sorted(set(self.faults) & {*self.steps, *CHOSEN, "together"})
-        if taken:
-            raise ValueError(f"faults take the names of steps: {', '.join(taken)}")
-
-    @property
-    def single(self) -> Models:
-        """Every step whose parameters are one model: a fault is a step too."""
-        return {**self.steps, **self.faults}

@@ -15,7 +15,7 @@ from evidence.folder import RunFolder, read_json
 from evidence.names import ledger_names
 from evidence.recorders import read_lines
 from harness.finals import NOT_QUIET
-from plans.standing import standing
+from plans.expectations import standing
 from protocol.errors import EvidenceError
 
 NEVER_QUIET = "quiet/never"
@@ -32,7 +32,7 @@ def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
 
 
 def known_kinds(folder: RunFolder) -> frozenset[str]:
-    """The known defects that any plan of a run's mode and release may meet (:mod:`plans.standing`)."""
+    """The known defects that any plan of a run's mode and release may meet (:mod:`plans.expectations`)."""
     facts = folder.run()
     known = standing(facts["mode"], facts["bookkeeper"])
     return frozenset(f"{defect.property}/{defect.kind}" for defect in known)

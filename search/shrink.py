@@ -20,13 +20,12 @@ from checkers.verdict import severity
 from evidence.folder import remove_run
 from harness.vocabulary import words
 from plans.load import load_tree
-from plans.models import Plan
+from plans.models import Plan, lean_tree
+from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from plans.rounds import every
-from plans.shrinking.lean import lean_tree
 from plans.shrinking.passes import PASSES, only_about
 from plans.shrinking.units import Tree
-from plans.writing import plan_text
 from protocol.errors import PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cluster.interface import Cluster
 from plans.names import ClientName
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from workloads.crew import Crew, Job
 from workloads.member import RETRY_S, Member
 from workloads.registry import Workload, register

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 from cluster.client import Reply, await_reply
 from cluster.commands import Commands, Known, Result, Totals
 from cluster.interface import Client, Cluster, ProcessState
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
 from workloads.crew import Crew
 from workloads.registry import Workload

@@ -19,7 +19,7 @@ from pydantic import Field
 from cluster.commands import Result, Totals
 from cluster.interface import Cluster
 from plans.names import ClientName
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from protocol.errors import ClientError
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import RETRY_S, LoadEndedError, Member

@@ -10,7 +10,7 @@ from typing import Any
 from cli.reference.tables import cell, table
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
-from plans.schema import json_schema
+from plans.reading.schema import json_schema
 from reports.marks import wrapped
 
 Schema = dict[str, Any]

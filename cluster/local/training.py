@@ -19,7 +19,7 @@ from cluster.servers.cluster import RunningCluster
 from cluster.servers.programs import CLIENT, SERVERS
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
-from plans.shapes import LedgerShape
+from plans.steps import LedgerShape
 from protocol.errors import FencepostError
 from protocol.java import write_base_archive
 from protocol.modes import MODES

@@ -28,7 +28,7 @@ from cluster.servers.programs import BOOKIE as ROLE
 from cluster.servers.runner import Launch
 from cluster.servers.site import Site
 from cluster.servers.snapshots import Snapshots
-from plans.settings import JOURNAL, LEDGERS
+from plans.cluster import JOURNAL, LEDGERS
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
 from protocol.modes import JOURNALING

@@ -19,7 +19,7 @@ from cluster.disks import SYSTEM_PATH, Probe
 from cluster.keeping import Keeper
 from cluster.waiting import wait_until
 from evidence.folder import sync_folder
-from plans.disks import SHARED, Disks, disk_names
+from plans.cluster import SHARED, Disks, disk_names
 from protocol.errors import NotReadyError, ServerError
 
 IMAGES = "disks"

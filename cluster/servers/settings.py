@@ -22,7 +22,7 @@ from cluster.configuration import (
 from cluster.servers.jvm import HEAP_MB
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
-from plans.disks import Disks
+from plans.cluster import Disks
 from protocol.addresses import (
     ADMIN,
     OBSERVER,

@@ -16,8 +16,8 @@ from plans.exploring.profile import DEFAULT, load_profile
 from plans.load import find, load
 from plans.matrix import cells, plan_of
 from plans.models import Plan
+from plans.reading.writing import plan_text
 from plans.resolve import with_rounds
-from plans.writing import plan_text
 from protocol.errors import UsageError
 
 

@@ -16,9 +16,9 @@ from cluster.interface import Bookie
 from evidence.journal import journal_id, parse
 from harness.conditions.registry import Look, beginning, condition
 from harness.stage import Stage
+from plans.cluster import of_journal
 from plans.conditions import Condition
 from plans.names import BookieName, LedgerName
-from plans.settings import of_journal
 
 _ENOUGH = 2
 

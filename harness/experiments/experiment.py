@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.request import RunRequest
-from plans.models import Plan
-from plans.tree import plan_tree
+from plans.models import Plan, plan_tree
 
 V2 = "v2"
 """The parameter by which a plan lets its clients speak the second version of the wire protocol."""

@@ -27,8 +27,7 @@ from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
-from plans.models import Plan
-from plans.tree import plan_tree
+from plans.models import Plan, plan_tree
 from protocol.errors import FencepostError
 
 LOG = "worker.log"

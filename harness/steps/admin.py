@@ -16,7 +16,7 @@ from evidence.codes import Outcome
 from harness.stage import Stage
 from harness.steps.registry import Done, step
 from plans.names import BookieName
-from plans.nearest import unknown
+from plans.reading.nearest import unknown
 from plans.steps import HasOutcome
 from protocol.errors import UsageError
 from protocol.shell import COMMANDS, ShellCommand

@@ -16,8 +16,7 @@ from harness.stage import Stage
 from harness.steps.registry import Done, ended, step
 from plans.executed import BOOKIES
 from plans.names import BookieName, named_once
-from plans.shapes import LedgerShape
-from plans.steps import Act
+from plans.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
 
 _APPEND_TIMEOUT_S = 600

@@ -14,8 +14,8 @@ from harness.conditions.answers import await_preboot_check
 from harness.stage import Stage
 from harness.steps.registry import Done, step
 from nemesis.registry import FAULTS, Fault
+from plans.cluster import BookieSettings
 from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, named_once
-from plans.settings import BookieSettings
 from plans.steps import Heal, Resume, Start, StartsServers
 from plans.versions import Version
 from protocol.addresses import ZOOKEEPER

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from harness.stage import Load, Stage
 from harness.steps.registry import Done, step
-from plans import steps as grammar
+from plans import sequence as grammar
 from plans.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
 from workloads.registry import Workload

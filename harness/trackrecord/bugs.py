@@ -11,10 +11,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
 
-from plans.document import parse
 from plans.expectations import Property
 from plans.names import LedgerName, ModeName
-from plans.nearest import unknown
+from plans.reading.document import parse
+from plans.reading.nearest import unknown
 from plans.versions import parts
 from protocol.errors import UsageError
 

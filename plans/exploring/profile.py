@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from plans.document import parse_file
 from plans.exploring.strokes import KINDS
 from plans.names import AnyMode, Params
-from plans.nearest import unknown
+from plans.reading.document import parse_file
+from plans.reading.mistakes import modelled
+from plans.reading.nearest import unknown
 from plans.versions import parts
-from plans.wording import modelled
 from protocol.quorums import Quorums
 
 DEFAULT = Path(__file__).parent / "default.yaml"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from plans.seeds import between, pick
+from plans.exploring.seeds import between, pick
 from protocol.addresses import ZOOKEEPER
 
 Tree = dict[str, Any]

@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
+from plans.exploring.seeds import between, pick
 from plans.exploring.strokes import Tree, weighted
-from plans.seeds import between, pick
 from protocol.quorums import Quorums
 
 LOAD = "load1"

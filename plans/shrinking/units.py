@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from plans.walk import MODIFIERS
+from plans.reading.walk import MODIFIERS
 from protocol.faults import EFFECTS, effects_of
 
 Tree = dict[str, Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from plans.standing import STANDING
+from plans.expectations import STANDING
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 

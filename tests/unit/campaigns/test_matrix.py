@@ -16,7 +16,7 @@ from harness.vocabulary import words
 from plans.campaign import load_campaign
 from plans.load import load
 from plans.matrix import MODES, Cell, Matrix, cells, kept, plan_of
-from plans.writing import plan_text
+from plans.reading.writing import plan_text
 from protocol.quorums import Quorums
 
 SHAPES = st.integers(1, 6).flatmap(lambda wide: st.tuples(st.just(wide), st.integers(1, wide)))

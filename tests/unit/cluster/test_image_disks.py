@@ -17,7 +17,7 @@ from cluster.disks import Probe, unavailable_reason
 from cluster.keeping import Keeper
 from cluster.servers.disks import ImageDisk, disks_of
 from nemesis.storage import files_below
-from plans.disks import Disks
+from plans.cluster import Disks
 from protocol.errors import ServerError
 from tests.unit.cluster.test_keeper import CHECKOUT, alive, eventually
 
@@ -150,7 +150,7 @@ class Harness:
             from pathlib import Path
             from cluster.keeping import Keeper
             from cluster.servers.disks import disks_of
-            from plans.disks import Disks
+            from plans.cluster import Disks
             folder = Path({str(folder)!r})
             keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
             keeper.own_mounts()

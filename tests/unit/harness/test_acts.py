@@ -15,7 +15,7 @@ from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.conditions import Condition, Elapsed
 from plans.names import Params, name_of
-from plans.reading import Recorded
+from plans.sequence import Recorded
 
 
 def test_every_step_can_run() -> None:

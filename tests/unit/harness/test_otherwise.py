@@ -28,9 +28,9 @@ from harness.steps.registry import Done, Step
 from nemesis.active import Active
 from plans.comparison import Comparison
 from plans.load import load_tree
-from plans.models import StepSpec, Together
 from plans.names import Params
 from plans.resolve import resolve
+from plans.sequence import StepSpec, Together
 from protocol.errors import (
     ClientError,
     ContradictedError,
@@ -190,7 +190,7 @@ def test_the_first_difference_ends_the_other_branches(stage: Stage, monkeypatch:
         while True:  # ends by the error that assert_alive raises
             on.assert_alive()
 
-    block = Together(branches=((spec("wait_for"),), (spec("recover"),)))
+    block = Together(together=((spec("wait_for"),), (spec("recover"),)))
     played(stage, monkeypatch, (block, spec("kill")), recover=differs, wait_for=waits)
     assert stage.otherwise == ["the recovery hears nothing"]
     stage.assert_alive()

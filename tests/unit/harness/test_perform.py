@@ -17,8 +17,8 @@ from harness.steps.registry import Done, Step
 from harness.steps.waiting import StepsOverError
 from plans.conditions import Quiet
 from plans.executed import begins
-from plans.models import StepSpec, Together
 from plans.names import Params
+from plans.sequence import StepSpec, Together
 from protocol.errors import NotReadyError
 
 
@@ -53,7 +53,7 @@ def spec(name: str) -> StepSpec:
 
 
 def test_every_step_has_its_place_and_its_block(records: list[dict[str, Any]]) -> None:
-    block = Together(branches=((spec("kill"), spec("start")), (spec("kill"),)))
+    block = Together(together=((spec("kill"), spec("start")), (spec("kill"),)))
     perform((spec("create"), block, spec("heal")), stage(records))
     began = begins(records)
     assert sorted(began) == [(0,), (1, 0, 0), (1, 0, 1), (1, 1, 0), (2,)]

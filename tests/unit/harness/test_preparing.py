@@ -12,8 +12,8 @@ from harness.experiments.series import _repeated
 from harness.preparing import Prepared, prepare
 from harness.request import RunRequest
 from harness.vocabulary import words
+from plans.exploring.seeds import HIGHEST_SEED
 from plans.load import find, load
-from plans.seeds import HIGHEST_SEED
 from protocol.errors import PlanError, UsageError
 
 SOAK = "soak/kill9"

@@ -14,8 +14,8 @@ from evidence.recorders import Recorder
 from harness import perform as performing
 from harness.stage import Ledgers, Stage
 from harness.steps.waiting import StepsOverError
-from plans.models import StepSpec
 from plans.names import Params
+from plans.sequence import StepSpec
 from protocol.errors import UsageError
 
 CREATE, KILL = StepSpec(name="create", params=Params()), StepSpec(name="kill", params=Params())

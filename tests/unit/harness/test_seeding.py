@@ -22,8 +22,7 @@ from harness.bundles import opening
 from harness.preparing import require_seedable, with_changes
 from harness.vocabulary import words
 from plans.load import find, load
-from plans.models import Plan
-from plans.tree import plan_tree
+from plans.models import Plan, plan_tree
 from protocol.errors import IncapableError, UsageError
 from protocol.modes import MODES
 from reports.explain import story

@@ -15,7 +15,7 @@ from cluster.interface import Exit, ProcessState, Refusal
 from cluster.keeping import Keeper
 from cluster.servers.disks import ImageDisk, disks_of
 from nemesis.active import Active
-from plans.disks import Disks
+from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
 from tests.unit.nemesis.fake_disks import give_disks
 from tests.unit.nemesis.fault_stories import WHOLE, Lines, inject, phases, proof

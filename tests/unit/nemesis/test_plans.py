@@ -10,8 +10,9 @@ import pytest
 
 from harness.vocabulary import words
 from plans.load import load
-from plans.models import Plan, Together
+from plans.models import Plan
 from plans.resolve import from_json, resolve
+from plans.sequence import Together
 from protocol.errors import PlanError
 
 HEAD = """\

@@ -15,7 +15,7 @@ from harness.vocabulary import words as every
 from plans.load import load
 from plans.models import Plan
 from plans.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
-from plans.steps import Vocabulary
+from plans.sequence import Vocabulary
 from protocol.errors import PlanError
 
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.steps.admin import Admin
 from plans.names import Names, ServerName, SourceName
-from plans.walk import names_of
+from plans.reading.walk import names_of
 from protocol.shell import COMMANDS
 
 

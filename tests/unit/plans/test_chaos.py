@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plans.models import Plan, StepSpec, Together
+from plans.models import Plan
 from plans.resolve import ResolvedPlan, resolve
-from plans.tree import step_tree
+from plans.sequence import StepSpec, Together, dump
 from protocol.errors import PlanError
 
 seeds = st.integers(0, 2**63 - 1)
@@ -47,7 +47,7 @@ def timed(resolved: ResolvedPlan) -> tuple[StepSpec, ...]:
 
 
 def params(step: StepSpec) -> dict[str, Any]:
-    tree: dict[str, Any] = step_tree(step)[step.name]
+    tree: dict[str, Any] = dump(step)[step.name]
     return tree
 
 
@@ -141,7 +141,7 @@ def test_every_bookie_gets_its_turn(load_steps: Callable[..., Plan]) -> None:
 def test_the_block_lasts_as_long_as_the_chaos(load_steps: Callable[..., Plan]) -> None:
     (block,) = resolve(load_steps(KILLS), 1, "protected").plan.steps
     assert isinstance(block, Together)
-    assert step_tree(block.branches[1][0]) == {"wait_for": {"condition": "elapsed", "for_s": 60.0}}
+    assert dump(block.branches[1][0]) == {"wait_for": {"condition": "elapsed", "for_s": 60.0}}
 
 
 def test_settling_waits_for_quiet_after_each_restart(load_steps: Callable[..., Plan]) -> None:
@@ -184,7 +184,7 @@ def test_chaos_that_is_over_before_its_first_fault(load_steps: Callable[..., Pla
     (block,) = resolve(plan, 1, "protected").plan.steps
     assert isinstance(block, Together)
     assert block.at_s == 4
-    assert [[step_tree(step) for step in branch] for branch in block.branches] == [
+    assert [[dump(step) for step in branch] for branch in block.branches] == [
         [{"wait_for": {"condition": "elapsed", "for_s": 1.0}}]
     ]
 

@@ -10,8 +10,7 @@ import pytest
 
 from plans.controls import effect
 from plans.load import load, load_tree
-from plans.models import Plan
-from plans.tree import plan_tree
+from plans.models import Plan, plan_tree
 from protocol.errors import PlanError
 
 PLAN = """\

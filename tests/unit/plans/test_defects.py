@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from plans.cluster import ClusterSpec
 from plans.defects import PROCESSES, Defect, cures, defects, ordered, without_process
-from plans.models import ClusterSpec
 from plans.versions import within
 
 ROOT = Path(__file__).parents[3]

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from harness import vocabulary
-from plans.disks import Disks
-from plans.document import parse
+from plans.cluster import ClusterSpec, Disks
 from plans.expectations import EXPECTATIONS, PROPERTIES
 from plans.load import read
-from plans.models import ClusterSpec, Control, Limits, Plan, Source
+from plans.models import Control, Limits, Plan, Source
 from plans.names import PLACEHOLDERS
-from plans.steps import CHOSEN, Chaos, Load
-from plans.walk import MODIFIERS
-from plans.wording import keys_of
+from plans.reading.document import parse
+from plans.reading.mistakes import keys_of
+from plans.reading.walk import MODIFIERS
+from plans.sequence import CHOSEN, Chaos, Load
 from protocol.modes import MODES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "plans.md").read_text(encoding="utf-8")

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from plans.comparison import Found, compare
-from plans.expectations import Breaks, Defect, Expectation, Holds, applicable
-from plans.standing import standing
+from plans.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
 
 HOLDS = Holds()
 LOST = Found("durability", "lost", "main", "undetermined")

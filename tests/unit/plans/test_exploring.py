@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.vocabulary import words
-from plans.document import parse
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
 from plans.exploring.limit import LOSING, REPAIRING
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
 from plans.load import load_tree
-from plans.models import StepSpec, Together
+from plans.reading.document import parse
+from plans.reading.walk import MODIFIERS, raw_steps
+from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from plans.rounds import every
-from plans.walk import MODIFIERS, raw_steps
-from plans.writing import plan_text
+from plans.sequence import StepSpec, Together
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import PlanError
 from protocol.modes import MODES

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from plans.document import Document, Problem, parse
 from plans.load import find, load, load_tree, scenarios
+from plans.reading.document import Document, Problem, parse
 from protocol.errors import PlanError
 
 Complain = Callable[[str], str]
@@ -132,7 +132,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_value_that_repeats_itself() -> None:
     from ruamel.yaml.comments import CommentedSeq
 
-    from plans.document import _Plain
+    from plans.reading.document import _Plain
 
     loop = CommentedSeq()
     loop.append(loop)

@@ -9,8 +9,8 @@ import pytest
 
 from harness.vocabulary import words
 from plans.load import load, load_tree
-from plans.models import Plan
-from plans.tree import plan_tree, step_tree
+from plans.models import Plan, plan_tree
+from plans.sequence import dump
 from protocol.errors import PlanError
 
 VARIED = """\
@@ -46,7 +46,7 @@ def test_by_default_a_kill_is_a_kill(load_varied: Callable[..., Plan]) -> None:
 
 def test_every_kill_of_a_bookie_is_a_loss_of_its_power(load_varied: Callable[..., Plan]) -> None:
     plan = load_varied(loss="power")
-    first, store, together, start = map(step_tree, plan.steps)
+    first, store, together, start = map(dump, plan.steps)
     assert first["power_loss"] == {"targets": ["b1"], "ready_timeout_s": 90.0, **LOST}
     assert first["note"] == "the crash"
     assert store["kill"]["target"] == "zk1"

@@ -18,7 +18,7 @@ from plans.names import (
     SourceName,
     TargetName,
 )
-from plans.nearest import nearest, unknown
+from plans.reading.nearest import nearest, unknown
 
 NAMES = Names(bookies=("b1", "b2"), clients=("writer",), ledgers=("main",), modes=("journal",))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from plans.models import ClusterSpec
+from plans.cluster import ClusterSpec
 
 
 def test_each_bookie_stands_in_a_rack() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plans.document import Document
 from plans.load import load_tree, read
-from plans.models import Plan
+from plans.models import Plan, plan_tree
+from plans.reading.document import Document
 from plans.resolve import from_json, resolve
-from plans.tree import plan_tree
 from protocol.modes import MODES
 
 bookies = st.sampled_from(["b1", "b2", "b3"])

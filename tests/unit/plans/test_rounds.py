@@ -10,10 +10,9 @@ import pytest
 from plans.comparison import Found, compare
 from plans.expectations import Breaks, Defect, Expectation, Holds
 from plans.load import load_tree
-from plans.models import Plan
+from plans.models import Plan, plan_tree
 from plans.resolve import resolve, with_rounds
 from plans.rounds import in_rounds, ledger_and_round, ledger_in_round
-from plans.tree import plan_tree
 from protocol.errors import PlanError
 
 ROUNDS = 4

@@ -12,9 +12,9 @@ from plans.defects import ordered
 from plans.expectations import Breaks
 from plans.load import find, load, scenarios
 from plans.models import Plan
+from plans.reading.schema import json_schema
 from plans.resolve import from_json, resolve
-from plans.schema import json_schema
-from plans.tree import step_tree
+from plans.sequence import dump
 from plans.versions import within
 
 vocabulary = pytest.importorskip("harness.vocabulary")
@@ -63,7 +63,7 @@ def test_truncation_states_what_was_measured() -> None:
 
 def test_the_soak_is_as_long_as_it_is_told_and_kills_nobody_twice() -> None:
     resolved = resolve(scenario("soak/kill9", for_s="20"), 3, "protected")
-    text = json.dumps([step_tree(step) for step in resolved.plan.steps])
+    text = json.dumps([dump(step) for step in resolved.plan.steps])
     assert '"for_s": 20.0' in text
     assert '"kill"' in text
     assert "any-bookie" not in text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plans.seeds import between, pick, stream
+from plans.exploring.seeds import between, pick, stream
 
 
 def test_a_stream_gives_the_numbers_it_always_gave() -> None:

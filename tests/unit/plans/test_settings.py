@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from plans.settings import index_directories, journal_directories, ledger_directories
+from plans.cluster import index_directories, journal_directories, ledger_directories
 from plans.steps import Start
 
 

@@ -13,11 +13,10 @@ from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree
+from plans.models import lean_tree, plan_tree
 from plans.shrinking.ddmin import ddmin
-from plans.shrinking.lean import lean_tree
 from plans.shrinking.passes import PASSES, only_about, smaller_cluster
 from plans.shrinking.units import name_of, placed, units, without
-from plans.tree import plan_tree
 from protocol.errors import PlanError
 from protocol.modes import MODES
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from plans.conditions import Elapsed
-from plans.models import Plan, StepSpec
+from plans.models import Plan
+from plans.sequence import StepSpec
 from plans.steps import Start
 from protocol.errors import PlanError
 

@@ -13,12 +13,11 @@ import pytest
 
 from evidence.folder import new_run, point_latest
 from harness.vocabulary import words
-from plans.document import parse
 from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree, read
-from plans.models import Plan
-from plans.shrinking.lean import lean_tree
+from plans.models import Plan, lean_tree
+from plans.reading.document import parse
 from plans.shrinking.passes import PASSES
 from plans.shrinking.units import Tree, name_of, placed
 from protocol.errors import UsageError

@@ -11,13 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from plans.document import Problem
 from plans.expectations import Breaks, Decides, Defect, Holds, describe
 from plans.models import Plan
+from plans.reading.document import Problem
+from plans.reading.walk import raw_steps
 from plans.rounds import unrepeatable
-from plans.steps import Act, Vocabulary
+from plans.sequence import Vocabulary
+from plans.steps import Act
 from plans.versions import overlap
-from plans.walk import raw_steps
 
 
 def contradictions(tree: Mapping[str, Any], plan: Plan, words: Vocabulary | None) -> Iterator[Problem]:

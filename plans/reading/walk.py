@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from plans.disks import SHARED, disk_names
-from plans.document import Path
+from plans.cluster import SHARED, disk_names
 from plans.names import Names, bookie_names
+from plans.reading.document import Path
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, autorecovery_names
 
 MODIFIERS = ("at_s", "when", "outcome", "note")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,9 @@ from protocol.errors import PlanError
 
 Path = tuple[str | int, ...]
 """How to reach a value from the top: keys and, in lists, numbers from 0."""
+
+KEY = "[key]"
+"""Last in pydantic's location of a key, where any other location is that of a value."""
 
 Place = tuple[int, int]
 """Line and column, both from 1."""
@@ -47,6 +50,16 @@ class Document:
             return f"{self.source}:{place[0]}:{place[1]}"
         return f"{self.source}: at {path_text(problem.path)}" if problem.path else self.source
 
+    def problem(self, location: Path, text: str) -> Problem:
+        """The problem at a ``location`` in a model; parts of it that only models have are left out."""
+        path: Path = ()
+        value = self.tree
+        for part in location:
+            keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+            if part in keys:
+                path, value = (*path, part), value[part]
+        return Problem(path, text, at_key=location[-1:] == (KEY,))
+
     def error(self, problems: Iterable[Problem]) -> PlanError:
         """One error that lists every problem once, in the order of the file."""
         unique = list(dict.fromkeys(problems))
@@ -56,6 +69,11 @@ class Document:
             return PlanError(lines[0])
         return PlanError("\n  ".join([f"{self.source} has {len(lines)} problems", *lines]))
 
+    def refuse(self, problems: Iterable[Problem]) -> None:
+        """Raise the error that lists them, if there are any."""
+        if found := list(problems):
+            raise self.error(found)
+
     def _place(self, problem: Problem) -> Place | None:
         if problem.at_key and problem.path in self.keys:
             return self.keys[problem.path]
@@ -63,6 +81,14 @@ class Document:
             if problem.path[:length] in self.values:
                 return self.values[problem.path[:length]]
         return None
+
+
+def everything(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The value and all that is in it, each with its path, from the outside in."""
+    yield path, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from everything(one, (*path, key))
 
 
 def path_text(path: Path) -> str:

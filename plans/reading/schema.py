@@ -14,8 +14,9 @@ from pydantic.json_schema import models_json_schema
 
 from plans.expectations import EXPECTATIONS
 from plans.models import Control, Plan
-from plans.only import KEY
-from plans.steps import Chaos, HasOutcome, Load, Models, Vocabulary
+from plans.reading.parameters import ONLY
+from plans.sequence import Chaos, Load, Models, Vocabulary
+from plans.steps import HasOutcome
 from protocol.modes import MODES
 
 Schema = dict[str, Any]
@@ -92,7 +93,6 @@ def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
             "additionalProperties": False,
         },
     }
-    plan["required"] = [*plan["required"], "steps", "expect", "control"]
     reached = sorted(_reached(plan, defs))
     whole = {**plan, "$defs": {name: _varied(defs[name]) for name in reached} | {"Vary": _VARY}}
     return {"$schema": _DIALECT, **whole, "title": "Fencepost plan"}
@@ -118,7 +118,7 @@ def _one(name: str, schema: Schema) -> Schema:
 
 def _stated(name: str, schema: Schema) -> Schema:
     one = _one(name, schema)
-    one["properties"] = {name: schema, KEY: _ONLY}
+    one["properties"] = {name: schema, ONLY: _ONLY}
     return one
 
 
@@ -129,7 +129,7 @@ def _step(name: str, schema: Schema, *, has_outcome: bool = False) -> Schema:
         "at_s": {"type": "number", "minimum": 0},
         "when": _ref("Condition"),
         "note": {"type": "string"},
-        KEY: _ONLY,
+        ONLY: _ONLY,
     }
     if has_outcome:
         one["properties"]["outcome"] = {"enum": ["ok", "unknown", "fail", "any"]}

@@ -18,12 +18,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from plans.conditions import Elapsed, Quiet
-from plans.models import StepSpec, Together
+from plans.exploring.seeds import between, pick
 from plans.names import ANY_BOOKIE, ANY_CLIENT, Names
-from plans.seeds import between, pick
-from plans.steps import Chaos, Heal, Named, Resume, Start
-from plans.tree import dump
-from plans.wording import problems_of
+from plans.reading.mistakes import validated
+from plans.sequence import Chaos, ChaosFault, StepSpec, Together, dump
+from plans.steps import Heal, Resume, Start
 from protocol.errors import PlanError
 from protocol.faults import effects_of
 
@@ -34,7 +33,7 @@ _SHORTEST_S = 0.001
 class ScheduledFault:
     """One fault of the schedule: what, when it begins and when it ends, in seconds from the start."""
 
-    fault: Named
+    fault: ChaosFault
     target: str
     at_s: float
     end_s: float
@@ -58,7 +57,7 @@ def expand(chaos: Chaos, random: Random, names: Names) -> Together:
     timed.sort(key=lambda one: one[:2])
     strokes = tuple(step for _, _, steps in timed for step in steps)
     lasts = StepSpec(name="wait_for", params=Elapsed(for_s=chaos.for_s))
-    return Together(branches=((strokes, (lasts,)) if strokes else ((lasts,),)))
+    return Together(together=((strokes, (lasts,)) if strokes else ((lasts,),)))
 
 
 def schedule(chaos: Chaos, random: Random, names: Names) -> Iterator[ScheduledFault]:
@@ -92,8 +91,8 @@ def _candidates(names: Names) -> dict[str, tuple[str, ...]]:
 
 
 def _aimed(
-    fault: Named, choices: Mapping[str, str], active: Sequence[ScheduledFault], names: Names
-) -> Named | None:
+    fault: ChaosFault, choices: Mapping[str, str], active: Sequence[ScheduledFault], names: Names
+) -> ChaosFault | None:
     """The fault at a target without another fault: the drawn target or the next after it."""
     for turn in range(max(len(names.bookies or ()), len(names.clients or ()), 1)):
         turned = {
@@ -110,16 +109,15 @@ def _after(candidates: Sequence[str], choice: str, turn: int) -> str:
     return candidates[(candidates.index(choice) + turn) % len(candidates)] if candidates else ""
 
 
-def _filled(fault: Named, choices: Mapping[str, str], names: Names) -> Named:
-    model = type(fault.params)
+def _filled(fault: ChaosFault, choices: Mapping[str, str], names: Names) -> ChaosFault:
     written = dump(fault.params)
     tree = _replaced(written, choices)
     if written.get("from") == written.get("to") == ANY_BOOKIE:
         tree["to"] = _after(names.bookies or (), choices[ANY_BOOKIE], 1)
     try:
-        return Named(name=fault.name, params=model.model_validate_json(json.dumps(tree), strict=True))
+        return ChaosFault(name=fault.name, params=validated(type(fault.params), tree, None))
     except ValidationError as error:
-        problems = "; ".join(problem.text for problem in problems_of(error, model, ()))
+        problems = "; ".join(details["msg"] for details in error.errors())
         raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {problems}") from error
 
 
@@ -131,12 +129,12 @@ def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
     return choices.get(value, value) if isinstance(value, str) else value
 
 
-def _busy(fault: Named, active: Sequence[ScheduledFault]) -> bool:
+def _busy(fault: ChaosFault, active: Sequence[ScheduledFault]) -> bool:
     """Whether a fault in force occupies a target that this fault needs: a target has one fault at a time."""
     return any(_meet(fault, stroke.fault) for stroke in active)
 
 
-def _meet(one: Named, other: Named) -> bool:
+def _meet(one: ChaosFault, other: ChaosFault) -> bool:
     """Whether two faults share a process or a link.
 
     A fault of a server that does not take it down (an island) may hold all of its links.
@@ -153,7 +151,7 @@ def _meet(one: Named, other: Named) -> bool:
     )
 
 
-def _target(fault: Named) -> str:
+def _target(fault: ChaosFault) -> str:
     tree = dump(fault.params)
     if "target" in tree:
         return str(tree["target"])
