@@ -89,7 +89,7 @@ def _models(kind: str, info: ValidationInfo) -> Models:
 
 
 def _known(kind: str, info: ValidationInfo) -> list[str]:
-    return [*_models(kind, info), *((*CHOSEN, "together") if kind == "step" else ())]
+    return [*_models(kind, info), *(("wait_for", "together") if kind == "step" else ())]
 
 
 def _model_of(kind: str, name: str, info: ValidationInfo, *at: str) -> type[BaseModel]:
