@@ -33,7 +33,7 @@ from bench.turns import (
 from cluster.artifacts import cache_root
 from cluster.maven import maven
 from cluster.resolution import PLUGIN
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError, PrerequisiteError
 from protocol.java import java
@@ -91,9 +91,9 @@ def client_bench(rounds: int, entries: int) -> Iterator[str]:
         yield f"{way} / {other}: {ratios(rates[way], rates[other])}"
 
 
-def _upstream(cluster: RunningCluster, entries: int) -> float:
+def _upstream(cluster: Cluster, entries: int) -> float:
     """BookKeeper's own latency benchmark with the same shape; adds per second as it says itself."""
-    host, port = cluster.addresses.direct(ZOOKEEPER)
+    host, port = cluster.site.addresses.direct(ZOOKEEPER)
     server = cluster.log("recording").parent
     argv = [
         str(java()),

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from cluster.commands import Result, within
 from cluster.local.backend import LocalBackend
-from cluster.servers.cluster import RunningCluster
-from cluster.servers.process import OwnedProcess
+from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from plans.steps import LedgerShape
@@ -54,7 +53,7 @@ def spec(mode: str) -> RunSpec:
 
 
 @contextmanager
-def opened(wanted: RunSpec, scratch: Path | None = None) -> Iterator[RunningCluster]:
+def opened(wanted: RunSpec, scratch: Path | None = None) -> Iterator[Cluster]:
     """The cluster, in a temporary folder below ``scratch``."""
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=scratch) as place:
         folder = RunFolder.create(Path(place), wanted.mode.name)
@@ -69,7 +68,7 @@ def in_turns(names: Sequence[str], rounds: int) -> Iterator[tuple[int, Sequence[
 
 
 def turn(
-    cluster: RunningCluster, handle: str, entries: int, outstanding: int = OUTSTANDING, name: str = CLIENT
+    cluster: Cluster, handle: str, entries: int, outstanding: int = OUTSTANDING, name: str = CLIENT
 ) -> float:
     """Fill one ledger by the client of that name; adds per second. Raises ``ClientError``."""
     client = within(cluster.clients[name], TURN_TIMEOUT_S)
@@ -86,10 +85,9 @@ def _ok(result: Result) -> None:
         raise ClientError(f"the benchmark's client failed: {result.refusal}")
 
 
-def proc(cluster: RunningCluster, name: str, file: str) -> str:
+def proc(cluster: Cluster, name: str, file: str) -> str:
     """What the kernel says of one of the cluster's processes: a file of its folder below ``/proc``."""
     process = cluster.process(name)
-    assert isinstance(process, OwnedProcess)  # noqa: S101 - a local cluster's processes are
     return Path(f"/proc/{process.pid}/{file}").read_text()
 
 

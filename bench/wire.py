@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from bench.turns import CLIENT_CONF, in_turns, opened, proc, ratios, spec, spread, turn
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.toxiproxy import Rest
 from protocol.addresses import PROXY, is_bookie, link_name
 
@@ -67,7 +67,7 @@ def _protocol_bench(protocol: str, rounds: int, entries: int) -> Iterator[str]:
         yield f"{protocol} {way} / direct: adds/s {rate}; by processor time {cost}"
 
 
-def _open(stack: ExitStack, way: str, protocol: str) -> RunningCluster:
+def _open(stack: ExitStack, way: str, protocol: str) -> Cluster:
     conf = {**CLIENT_CONF, "useV2WireProtocol": PROTOCOLS[protocol]}
     wanted = replace(spec("unprotected"), client_conf=conf, linked=way != "direct", logged=way == "links")
     cluster = stack.enter_context(opened(wanted))
@@ -76,16 +76,16 @@ def _open(stack: ExitStack, way: str, protocol: str) -> RunningCluster:
     return cluster
 
 
-def _make_plain(cluster: RunningCluster) -> None:
+def _make_plain(cluster: Cluster) -> None:
     """Take the toxic off every link to a bookie; only links that were never anything else cost less."""
-    rest = Rest(cluster.addresses.proxy, _REST_TIMEOUT_S)
+    rest = Rest(cluster.site.addresses.proxy, _REST_TIMEOUT_S)
     for source, destination in cluster.links.pairs():
         if is_bookie(destination):
             for toxic in _TOXICS:
                 rest.delete(f"/proxies/{link_name(source, destination)}/toxics/{toxic}")
 
 
-def _measured(cluster: RunningCluster, handle: str, entries: int) -> Turn:
+def _measured(cluster: Cluster, handle: str, entries: int) -> Turn:
     """One ledger full of adds, with what the cluster's processes used meanwhile."""
     before = _processor_s(cluster)
     rate = turn(cluster, handle, entries)
@@ -94,7 +94,7 @@ def _measured(cluster: RunningCluster, handle: str, entries: int) -> Turn:
     return Turn(rate, sum(used.values()) * per_add, used.get(PROXY, 0.0) * per_add)
 
 
-def _processor_s(cluster: RunningCluster) -> dict[str, float]:
+def _processor_s(cluster: Cluster) -> dict[str, float]:
     """Processor time that each process has used since its start (proc(5), utime and stime), in seconds."""
     proxy = [PROXY] if cluster.links.pairs() else []
     used: dict[str, float] = {}

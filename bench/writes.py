@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.turns import ENTRY_BYTES, in_turns, opened, proc, ratios, spec, spread, turn
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from harness.conditions.storage import checkpoints_ended
 
@@ -45,9 +45,7 @@ def writes_bench(rounds: int, entries: int, outstanding: int, scratch: Path) -> 
     yield f"without the journal / with it: {ratios(turns[WAYS[1]], turns[WAYS[0]])}"
 
 
-def _written_per_byte(
-    cluster: RunningCluster, handle: str, entries: int, outstanding: int
-) -> Sequence[float]:
+def _written_per_byte(cluster: Cluster, handle: str, entries: int, outstanding: int) -> Sequence[float]:
     """For each bookie, bytes written for each byte of a ledger with this number of adds."""
     before = _write_bytes(cluster)
     turn(cluster, handle, entries, outstanding)
@@ -57,7 +55,7 @@ def _written_per_byte(
     return [(after[name] - before[name]) / (entries * ENTRY_BYTES) for name in sorted(after)]
 
 
-def _write_bytes(cluster: RunningCluster) -> dict[str, int]:
+def _write_bytes(cluster: Cluster) -> dict[str, int]:
     """``write_bytes`` of each bookie's process since its start (proc(5))."""
     lines = {name: proc(cluster, name, "io").splitlines() for name in cluster.bookies}
     return {name: int(dict(one.split(": ") for one in io)["write_bytes"]) for name, io in lines.items()}

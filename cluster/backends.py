@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from protocol.errors import UsageError
 
@@ -28,7 +28,7 @@ class Backend(Protocol):
         """
         ...
 
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
+    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
         """A context manager with a new cluster, which is ready inside and removed at the end."""
         ...
 

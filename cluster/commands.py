@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cluster.client import Reply, await_reply
-from cluster.interface import Client
+from cluster.servers.client import Client, Reply, await_reply
 from evidence.codes import Outcome
 from plans.steps import LedgerShape
 from protocol.errors import NotReadyError

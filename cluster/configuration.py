@@ -21,7 +21,7 @@ from plans.cluster import (
     journal_directories,
     ledger_directories,
 )
-from protocol.addresses import BOOKIE_PORT, bookie_id
+from protocol.addresses import BOOKIE_PORT, bookie_id, bookie_number
 from protocol.errors import UsageError
 
 Properties = dict[str, str]
@@ -125,6 +125,9 @@ DROPPED = frozenset(
 ROCKSDB_CONF_KEYS = ("defaultRocksdbConf", "entryLocationRocksdbConf", "ledgerMetadataRocksdbConf")
 ROCKSDB_OPTIONS = '[DBOptions]\n create_if_missing=true\n\n[CFOptions "default"]\n'
 _NETTY_DIRECT_MB = 64
+RACK_SCRIPT = "racks.sh"
+_RACK_RESOLVER = "org.apache.bookkeeper.net.ScriptBasedMapping"
+_NO_RACK = "/default-rack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +155,6 @@ class Layers:
     mode: Mapping[str, str]
     plan: Mapping[str, str]
     user: Mapping[str, str]
-
-    def ledger_directories(self) -> tuple[str, ...]:
-        """The names of a bookie's ledger directories, in the plan's order."""
-        return ledger_directories(dict(self.plan))
-
-    def journal_directories(self) -> tuple[str, ...]:
-        """The names of its journal directories, in the plan's order."""
-        return journal_directories(dict(self.plan))
-
-    def index_directories(self) -> tuple[str, ...]:
-        """The names of its separate index directories; none where the index is in the ledger directories."""
-        return index_directories(dict(self.plan))
 
     def merged(self, owned: Mapping[str, str], *, drop: frozenset[str] = DROPPED) -> Effective:
         """All layers under the keys that the run owns."""
@@ -193,11 +184,11 @@ def bookie_properties(
         "listeningInterface": "lo",
         "allowLoopback": "true",
         "metadataServiceUri": metadata_service_uri(zookeeper),
-        JOURNAL_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.journal_directories()),
-        LEDGER_DIRECTORIES: ",".join(f"{folder}/{name}" for name in layers.ledger_directories()),
+        JOURNAL_DIRECTORIES: ",".join(f"{folder}/{name}" for name in journal_directories(layers.plan)),
+        LEDGER_DIRECTORIES: ",".join(f"{folder}/{name}" for name in ledger_directories(layers.plan)),
         "httpServerEnabled": "false",
     }
-    if names := layers.index_directories():
+    if names := index_directories(layers.plan):
         owned[INDEX_DIRECTORIES] = ",".join(f"{folder}/{name}" for name in names)
     if needs_rocksdb_conf(version):
         owned |= dict.fromkeys(ROCKSDB_CONF_KEYS, f"{folder}/rocksdb.conf")
@@ -209,8 +200,8 @@ def client_properties(layers: Layers) -> Effective:
     return layers.merged({}, drop=DROPPED | {"metadataServiceUri"})
 
 
-def autorecovery_properties(name: str, plan: Mapping[str, str], *, zookeeper: tuple[str, int]) -> Properties:
-    """Settings of a process with an auditor and a replication worker; ``plan`` are the plan's own."""
+def autorecovery_properties(name: str, layers: Layers, *, zookeeper: tuple[str, int]) -> Properties:
+    """Settings of a process with an auditor and a replication worker."""
     owned = {
         "bookieId": bookie_id(name),
         "advertisedAddress": name,
@@ -219,7 +210,7 @@ def autorecovery_properties(name: str, plan: Mapping[str, str], *, zookeeper: tu
         "metadataServiceUri": metadata_service_uri(zookeeper),
         "httpServerEnabled": "false",
     }
-    return Layers(AUTORECOVERY_BASE, {}, plan, {}).merged(owned).properties
+    return layers.merged(owned).properties
 
 
 def zookeeper_properties(*, folder: str, address: tuple[str, int]) -> Properties:
@@ -256,6 +247,36 @@ def direct_memory_mb(properties: Mapping[str, str]) -> int:
     """Direct memory that a bookie with these settings needs: its two caches, and Netty's buffers."""
     sizes = (properties.get(f"{_DB}{cache}MaxSizeMb", "0") for cache in ("writeCache", "readAheadCache"))
     return sum(int(size) for size in sizes if size.isdigit()) + _NETTY_DIRECT_MB
+
+
+def rack_settings(script: str, min_racks: int) -> dict[str, str]:
+    """Rack-aware placement in clients, bookies and autorecovery; ``script`` is its script's absolute path.
+
+    BookKeeper's ``RackawareEnsemblePlacementPolicy`` asks its resolver for the rack of a bookie by name or by
+    address; the script-based resolver needs no extra class. ``min_racks`` is enforced: rather no ensemble
+    than one in fewer racks.
+    """
+    return {
+        "reppDnsResolverClass": _RACK_RESOLVER,
+        "networkTopologyScriptFileName": script,
+        "minNumRacksPerWriteQuorum": str(min_racks),
+        "enforceMinNumRacksPerWriteQuorum": "true",
+    }
+
+
+def rack_script(racks: Mapping[str, str]) -> str:
+    """A shell script that prints the rack of each of its arguments.
+
+    A bookie's address ends in its number on every link to it.
+    """
+    cases = "".join(
+        f"    {name}|{name}:*|*.{bookie_number(name)}) echo /{rack} ;;\n"
+        for name, rack in sorted(racks.items())
+    )
+    return (
+        '#!/bin/sh\nfor bookie in "$@"; do\n  case "$bookie" in\n'
+        f"{cases}    *) echo {_NO_RACK} ;;\n  esac\ndone\n"
+    )
 
 
 def java_properties(properties: Mapping[str, str]) -> str:

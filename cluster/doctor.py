@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from cluster import artifacts, disks
+from cluster import artifacts
 from cluster.advice import configuration_warnings
 from cluster.docker.command import compose_command
 from cluster.docker.programs import images_of
 from cluster.docker.sweep import EngineSocket, socket_path
+from cluster.servers import disks
 from protocol import java
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
 from protocol.errors import FencepostError

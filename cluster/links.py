@@ -1,8 +1,8 @@
 """The links between all sources and servers: one toxiproxy proxy each, ordered over its REST API.
 
 Links to bookies understand messages (the toxic ``bookkeeper`` on both streams from their creation,
-``proxy/README.md``); links to ZooKeeper are plain. The methods of :class:`cluster.interface.Links` work as
-follows, according to the source of toxiproxy 2.12:
+``proxy/README.md``); links to ZooKeeper are plain. They work as follows,
+according to the source of toxiproxy 2.12:
 
 - *cut* disables the proxy: its connections are closed and new ones are refused. What a rule held is
   discarded with its connection.
@@ -26,19 +26,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from toxiproxy.toxic import Toxic
 
-from cluster import wirelog
-from cluster.interface import LinkState, Way
-from cluster.messages import HOLDING, Rule, RuleState
-from cluster.rulebook import Rulebook
+from cluster.messages import HOLDING, Rule, Rulebook, RuleState, Way
 from cluster.toxiproxy import Rest
-from cluster.wirelog import LogOrder
 from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, is_bookie, link_name
 from protocol.errors import LinkError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """The proxy's report on one link: cut, held ways, slowness in ms and bytes per second (0 none)."""
+
+    cut: bool
+    held: tuple[Way, ...]
+    latency_ms: int
+    rate_bytes_per_s: int
+
 
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 _TIMEOUT_S = 60.0
@@ -48,8 +57,11 @@ _STREAMS = {Way.REQUESTS: "upstream", Way.ANSWERS: "downstream"}
 _HOLD, _LATENCY, _BANDWIDTH = "timeout", "latency", "bandwidth"
 
 
-class ToxiproxyLinks:
-    """All links of one run, as :class:`cluster.interface.Links`; made by :func:`open_links`."""
+class Links:
+    """All links of the run, by (source, destination); each change is confirmed by a query.
+
+    Made by :func:`open_links`.
+    """
 
     def __init__(self, rest: Rest, pairs: Sequence[tuple[str, str]], *, logged: bool = False) -> None:
         self._rest = rest
@@ -58,7 +70,7 @@ class ToxiproxyLinks:
         self._logged = logged
 
     def pairs(self) -> Sequence[tuple[str, str]]:
-        """Every (source, destination), observer's included."""
+        """Every link, including the observer's."""
         return tuple(self._orders)
 
     def state(self, source: str, destination: str) -> LinkState:
@@ -74,7 +86,11 @@ class ToxiproxyLinks:
             self._expect(source, destination, self.state(source, destination).cut, "cut")
 
     def hold(self, source: str, destination: str, way: Way) -> None:
-        """Let nothing pass that way from here on; a way that is held already stays so."""
+        """Stop forwarding that way, connections stay open (a silent partition); a held way stays so.
+
+        Returns at once where the link understands messages; elsewhere it waits until the receiver has read
+        everything in transit.
+        """
         path = self._faultable(source, destination)
         wanted = set(_STREAMS) if way is Way.BOTH else {way}
         with self._orders[source, destination]:
@@ -110,7 +126,10 @@ class ToxiproxyLinks:
             )
 
     def heal(self, source: str, destination: str) -> None:
-        """Undo cut, hold and slow; on a link to ZooKeeper, connections that were held are closed by this."""
+        """Undo cut, hold and slow on one link; rules on messages stay.
+
+        Held data is forwarded where the link understands messages; elsewhere its connections are reset.
+        """
         path = self._faultable(source, destination)
         with self._orders[source, destination]:
             self._remove(path, (_LATENCY, _BANDWIDTH))
@@ -122,7 +141,7 @@ class ToxiproxyLinks:
             self._expect(source, destination, self.state(source, destination) == CLEAR, "healed")
 
     def filters(self, source: str, destination: str) -> bool:
-        """Whether the link understands messages: those to bookies do."""
+        """Whether this link understands messages, and so rules on them; those to bookies do."""
         return is_bookie(destination) and (source, destination) in self._orders
 
     def put_rule(self, source: str, destination: str, rule: Rule) -> RuleState:
@@ -141,12 +160,20 @@ class ToxiproxyLinks:
         return self._rulebook.remove(self._filtering(source, destination), name)
 
     def wire(self) -> Mapping[str, Any] | None:
-        """State of the wire log and counters of every link that it sees; None when none is kept."""
+        """State of the wire log and counters of every link that it sees; None when none is kept.
+
+        The log is asked first: what passes meanwhile is then counted by a link and not by the log, which
+        holds more, never fewer, records than it said. Raises ``LinkError``.
+        """
         if not self._logged:
             return None
-        return wirelog.described(
-            self._rest, [link_name(*pair) for pair in self._orders if self.filters(*pair)]
-        )
+        log = self._rest.get("/fencepost/log")
+        names = [link_name(*pair) for pair in self._orders if self.filters(*pair)]
+        return {"log": log, "links": {name: self._counters(name) for name in names}}
+
+    def _counters(self, link: str) -> dict[str, Any]:
+        counters = self._rest.get(f"/fencepost/links/{link}/counters")
+        return {name: count for name, count in counters.items() if name != "rules"}
 
     def _path(self, source: str, destination: str) -> str:
         name = link_name(source, destination)
@@ -197,21 +224,22 @@ def open_links(
     sources: Mapping[str, int],
     bookies: Sequence[str],
     *,
-    log: LogOrder | None = None,
+    log: tuple[Path, int] | None = None,
     start_timeout_s: float = _START_TIMEOUT_S,
     timeout_s: float = _TIMEOUT_S,
-) -> ToxiproxyLinks:
+) -> Links:
     """Create every link in one order, on the proxy process that listens at ``addresses.proxy``.
 
     ``sources`` maps each client, the observer and each bookie to its source number. Every source
-    gets a link to ZooKeeper and to every bookie but itself. ``log`` says where the wire log is
-    kept, if it is. Waits ``start_timeout_s`` for the proxy's first answer; ``timeout_s`` bounds each
-    later request. Raises ``LinkError``.
+    gets a link to ZooKeeper and to every bookie but itself. ``log`` is the folder of the wire log and the
+    run's id, None where none is kept. Waits ``start_timeout_s`` for the proxy's first answer; ``timeout_s``
+    bounds each later request. Raises ``LinkError``.
     """
     rest = Rest(addresses.proxy, timeout_s)
     rest.wait(start_timeout_s)
-    if log is not None:
-        wirelog.begin(rest, log)
+    if log is not None:  # before the first link, or a frame that passed would be missing
+        folder, run_id = log
+        rest.post("/fencepost/log", {"path": str(folder.absolute()), "run_id": str(run_id)})
     pairs = [
         (source, destination)
         for source in sources
@@ -223,12 +251,12 @@ def open_links(
         ("/populate", [pair for pair in pairs if not is_bookie(pair[1])]),
     ):
         _create(rest, path, [_proxy(addresses, sources[pair[0]], *pair) for pair in some])
-    return ToxiproxyLinks(rest, pairs, logged=log is not None)
+    return Links(rest, pairs, logged=log is not None)
 
 
-def no_links(addresses: AddressPlan) -> ToxiproxyLinks:
+def no_links(addresses: AddressPlan) -> Links:
     """The links of a cluster without a proxy: there are none."""
-    return ToxiproxyLinks(Rest(addresses.proxy, _TIMEOUT_S), ())
+    return Links(Rest(addresses.proxy, _TIMEOUT_S), ())
 
 
 def _create(rest: Rest, path: str, wanted: Sequence[Mapping[str, Any]]) -> None:

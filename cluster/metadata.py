@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -42,13 +43,19 @@ NEW_CLUSTER = {
     f"{ROOT}/LAYOUT": "2\norg.apache.bookkeeper.meta.HierarchicalLedgerManagerFactory:1",
 }
 """What a new cluster has in its metadata store, paths with their text; the instance's id is a fixed one."""
+_REPAIR = f"{ROOT}/underreplication"
+_ELECTION = f"{_REPAIR}/auditorelection"
+_FIRST_CHECK = "checkallledgersctime"
+_SWITCHED_OFF = "disable"
+_NAMED = re.compile(r'\bbookieId: "([^"]+)"')
+_LEDGER = re.compile(r"urL(\d+)")
 _RETRY = {"max_tries": -1, "delay": 0.1, "backoff": 2, "max_delay": 0.5}
 """However long ZooKeeper was down, its return is seen within half a second."""
 _LOG = logging.getLogger("fencepost.kazoo")
 _LOG.setLevel(logging.ERROR)
 
 
-class ZooKeeperMetadata:
+class Metadata:
     """A connection to the run's ZooKeeper; thread-safe; a context manager that closes it."""
 
     def __init__(self, address: tuple[str, int], *, timeout_s: float = 20) -> None:
@@ -65,7 +72,7 @@ class ZooKeeperMetadata:
             self.close()
             raise NotReadyError(f"ZooKeeper at {self._hosts} gave no session in {timeout_s} s") from error
 
-    def __enter__(self) -> ZooKeeperMetadata:
+    def __enter__(self) -> Metadata:
         return self
 
     def __exit__(
@@ -219,3 +226,58 @@ class ZooKeeperMetadata:
         except (KazooException, KazooTimeoutError) as error:
             name = type(error).__name__
             raise ServerError(f"ZooKeeper at {self._hosts} could not {what}: {name} {error}") from error
+
+
+class RepairRecords:
+    """The store's records about repair: votes for the auditor, under-replicated ledgers, locks.
+
+    Paths of ``ZkLedgerAuditorManager`` and ``ZkLedgerUnderreplicationManager``.
+    """
+
+    def __init__(self, metadata: Metadata) -> None:
+        self._metadata = metadata
+
+    def votes(self) -> dict[str, str]:
+        """Every candidate's vote and who cast it, the oldest first: the first of them is the auditor."""
+        found = sorted(name for name in self._metadata.children(_ELECTION) if name.startswith("V_"))
+        votes = {vote: _candidate(self._metadata.text(f"{_ELECTION}/{vote}")) for vote in found}
+        return {vote: name for vote, name in votes.items() if name is not None}
+
+    def forget(self, vote: str) -> None:
+        """Remove a vote that a killed process left; it would count until its session expires."""
+        self._metadata.remove(f"{_ELECTION}/{vote}")
+
+    def auditor(self) -> str | None:
+        """Who was elected, None as long as the first candidate has not said that it is."""
+        votes = self.votes()
+        elected = _candidate(self._metadata.text(_ELECTION))
+        return elected if votes and next(iter(votes.values())) == elected else None
+
+    def checked(self) -> bool:
+        """Whether an auditor has checked all ledgers once, or will not because repair is switched off.
+
+        An auditor that finds no recorded time of such a check starts one
+        (``Auditor#scheduleCheckAllLedgersTask``).
+        """
+        return not {_FIRST_CHECK, _SWITCHED_OFF}.isdisjoint(self._metadata.children(_REPAIR))
+
+    def under_replicated(self) -> list[int]:
+        """Ledgers that are marked as lacking copies, ascending."""
+        return sorted(self._below(f"{_REPAIR}/ledgers"))
+
+    def under_repair(self) -> list[int]:
+        """Ledgers that a worker has locked, ascending."""
+        return sorted(self._below(f"{_REPAIR}/locks"))
+
+    def _below(self, path: str) -> Iterator[int]:
+        for child in self._metadata.children(path):
+            ledger = _LEDGER.fullmatch(child)
+            if ledger:
+                yield int(ledger[1])
+            else:
+                yield from self._below(f"{path}/{child}")
+
+
+def _candidate(text: str | None) -> str | None:
+    found = _NAMED.search(text or "")
+    return name_of_id(found[1]) if found else None

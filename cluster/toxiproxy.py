@@ -1,8 +1,7 @@
 """Calls to the proxy's REST API, toxiproxy's own and ours beside it, with their errors translated.
 
-``toxiproxy-python`` keeps the server's address in one class for the whole process and asks
-without a time-out. Each :class:`Rest` therefore has its own subclass of that class, which makes
-its calls independent of other runs and safe in threads, and passes a time-out each time.
+``toxiproxy-python`` keeps one server's address for the whole process and asks without a time-out, so its
+errors are used here and its calls are not.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from typing import Any
 
 import requests
-from toxiproxy.api import APIConsumer, validate_response
+from toxiproxy.api import validate_response
 from toxiproxy.exceptions import InvalidToxic, NotFound, ProxyExists
 
 from protocol.errors import FencepostError, LinkError, UsageError
@@ -27,27 +26,24 @@ class Rest:
     """
 
     def __init__(self, address: tuple[str, int], timeout_s: float) -> None:
-        host, port = address
-        self._base = f"http://{host}:{port}"
-        self._consumer: Any = type("Consumer", (APIConsumer,), {"host": host, "port": port})
-        self._where = f"{host}:{port}"
+        self._where = "{}:{}".format(*address)
         self._timeout_s = timeout_s
 
     def get(self, path: str) -> Any:
         """What is at ``path``."""
-        return self._call("get", path)
+        return self._call("GET", path)
 
     def post(self, path: str, body: Any) -> Any:
         """Send ``body`` to ``path``; the answer."""
-        return self._call("post", path, json=body)
+        return self._call("POST", path, body)
 
     def put(self, path: str, body: Any) -> Any:
         """Let ``path`` be ``body``; the answer."""
-        return self._call("put", path, json=body)
+        return self._call("PUT", path, body)
 
     def delete(self, path: str) -> Any:
         """Remove what is at ``path``."""
-        return self._call("delete", path)
+        return self._call("DELETE", path)
 
     def wait(self, timeout_s: float) -> None:
         """Return when the server answers; ``LinkError`` after ``timeout_s``."""
@@ -63,29 +59,30 @@ class Rest:
                     ) from error
                 time.sleep(_POLL_S)
 
-    def _call(self, verb: str, path: str, **body: Any) -> Any:
-        order = f"{verb.upper()} {path} at {self._where}"
-        # An empty proxy keeps requests from sending loopback traffic to one named in the environment.
-        options = {"proxies": {"http": ""}, **body}
+    def _call(self, verb: str, path: str, body: Any = None) -> Any:
+        order = f"{verb} {path} at {self._where}"
         try:
-            response: requests.Response = self._send(verb, path, options)
-            if response.ok:
-                return response.json() if response.content else None
+            response = requests.request(
+                verb,
+                f"http://{self._where}{path}",
+                json=body,
+                timeout=self._timeout_s,
+                # An empty proxy keeps requests from sending loopback traffic to one named in the environment.
+                proxies={"http": ""},
+            )
+            validate_response(response)
         except (NotFound, ProxyExists, InvalidToxic) as error:
             raise _refusal(order, error.args[0]) from error
         except requests.RequestException as error:
             raise LinkError(f"the proxy did not answer {order}: {error}") from error
-        raise LinkError(f"the proxy failed at {order}: {response.status_code} {response.text.strip()}")
-
-    def _send(self, verb: str, path: str, options: dict[str, Any]) -> Any:
-        if verb == "put":  # which the consumer lacks
-            return validate_response(requests.put(self._base + path, timeout=self._timeout_s, **options))
-        return getattr(self._consumer, verb)(path, timeout=self._timeout_s, **options)
+        if not response.ok:
+            raise LinkError(f"the proxy failed at {order}: {response.status_code} {response.text.strip()}")
+        return response.json() if response.content else None
 
 
-def _refusal(order: str, body: Any) -> FencepostError:
+def _refusal(order: str, body: bytes) -> FencepostError:
     """The proxy's ``{error, field, value, allowed}`` as an error that says the value and the next step."""
-    text = body.decode(errors="replace").strip() if isinstance(body, bytes) else str(body)
+    text = body.decode(errors="replace").strip()
     try:
         told = json.loads(text)
     except ValueError:

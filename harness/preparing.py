@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
-from cluster import artifacts, builds, disks
+from cluster import artifacts, builds
 from cluster.backends import backend
 from cluster.doctor import checks
+from cluster.servers import disks
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import DEFAULT_BACKEND
 from harness.cleaning import require_space

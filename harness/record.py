@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from cluster.backends import backend
+from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
 from cluster.interface import Cluster, Exit
 from cluster.offline import transactions
-from cluster.racks import SCRIPT, rack_script, rack_settings
 from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import DEFAULT_BACKEND, RunFolder
@@ -142,7 +142,7 @@ def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
     """The settings of rack-aware placement, its script written; none without racks."""
     if not cluster.racks:
         return {}
-    script = folder.path.absolute() / SCRIPT
+    script = folder.path.absolute() / RACK_SCRIPT
     script.write_text(rack_script(cluster.racks))
     script.chmod(0o755)
     return rack_settings(str(script), cluster.min_racks)

@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from cluster.disks import Disk, unavailable_reason
 from cluster.interface import Bookie, Cluster, ProcessState
+from cluster.servers.disks import Disk, unavailable_reason
 from nemesis.registry import BookieFault, FaultContext, HealOrder, Proof, await_effect, register
 from plans.names import EVERY_DISK, DiskName
 from protocol.errors import FaultError, UsageError

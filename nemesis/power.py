@@ -19,8 +19,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from cluster.disks import Probe, unavailable_reason
 from cluster.interface import Bookie, Cluster, Links, LinkState, ProcessState, Way
+from cluster.servers.disks import Probe, unavailable_reason
 from nemesis.disks import disks_of, stop_slowing
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, DiskName

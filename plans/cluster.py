@@ -51,19 +51,19 @@ Settings = dict[str, SettingText]
 """Property name to value, both text; truth values become ``true`` and ``false``."""
 
 
-def ledger_directories(settings: Settings) -> tuple[str, ...]:
+def ledger_directories(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the ledger directories in their order; ``ValueError`` for what is no such list."""
     names = settings.get(LEDGER_DIRECTORIES, LEDGERS)
     return _directories(names, "a ledger", "`ledgers` or `more`", begins="")
 
 
-def journal_directories(settings: Settings) -> tuple[str, ...]:
+def journal_directories(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the journal directories in their order; ``ValueError`` for what is no such list."""
     names = settings.get(JOURNAL_DIRECTORIES, JOURNAL)
     return _directories(names, "a journal", "`journal2`", begins=JOURNAL)
 
 
-def index_directories(settings: Settings) -> tuple[str, ...]:
+def index_directories(settings: Mapping[str, str]) -> tuple[str, ...]:
     """The names of the separate index directories; none where the index is in the ledger directories."""
     names = settings.get(INDEX_DIRECTORIES)
     return () if names is None else _directories(names, "an index", "`index`", begins=INDEX)

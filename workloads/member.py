@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Generic, Protocol, TypeVar
 
-from cluster.client import Reply, await_reply
 from cluster.commands import Commands, Known, Result, Totals
 from cluster.interface import Client, Cluster, ProcessState
+from cluster.servers.client import Reply, await_reply
 from plans.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
 from workloads.crew import Crew

@@ -26,11 +26,11 @@ from cluster.docker.machine import require
 from cluster.docker.networks import taken_octets
 from cluster.docker.programs import ImagePrograms
 from cluster.docker.project import Project
-from cluster.keeping import Keeper
-from cluster.scopes import Scopes
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.servers.disks import mount_points
+from cluster.servers.keeping import Keeper
 from cluster.servers.opening import Opening
+from cluster.servers.scopes import Scopes
 from cluster.servers.settings import RunSpec
 from cluster.servers.site import Site
 from protocol.addresses import PROXY, BridgedPlan
@@ -44,7 +44,7 @@ class _Docker:
         """The engine must be this machine's and have the images."""
         require(versions, results)
 
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
+    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
         return DockerBackend(spec).open()
 
 
@@ -60,7 +60,7 @@ class DockerBackend:
         self._spec = spec
 
     @contextmanager
-    def open(self) -> Iterator[RunningCluster]:
+    def open(self) -> Iterator[Cluster]:
         """Start everything, and end everything in reverse whatever happens; see ``LocalBackend.open``."""
         spec = self._spec
         with Scopes() as scopes:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cluster.configuration import RACK_SCRIPT
 from cluster.docker.programs import MACHINE, image_of
-from cluster.racks import SCRIPT
 from cluster.servers.settings import RunSpec
 from protocol.addresses import ADMIN, PROXY, ZOOKEEPER, BridgedPlan, server_number
 
@@ -123,7 +123,7 @@ class Composition:
     def _service(self, name: str, image: str, folders: Iterable[Path]) -> dict[str, Any]:
         own = self._own(name)
         volumes = [_bound(folder) for folder in folders]
-        if (script := self.spec.folder.path / SCRIPT).exists():
+        if (script := self.spec.folder.path / RACK_SCRIPT).exists():
             volumes.append({**_bound(script), "read_only": True})
         return {
             **self._container(image),

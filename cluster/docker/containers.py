@@ -21,10 +21,9 @@ from cluster.docker import packets
 from cluster.docker.composing import LAUNCH
 from cluster.docker.engine import Deaths, Engine
 from cluster.docker.project import Project
-from cluster.interface import Direction, Exit
-from cluster.keeping import append_line
-from cluster.servers.runner import Launch, Started
-from cluster.servers.threads import await_threads
+from cluster.servers.keeping import append_line
+from cluster.servers.runner import Direction, Exit, Launch, Started
+from cluster.waiting import await_threads
 from protocol.errors import ServerError
 
 _COMMANDS, _REPLIES = "commands", "replies"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cluster import artifacts
-from cluster.servers.programs import BOOKIE, CLIENT, ZOOKEEPER
+from cluster.servers.runner import BOOKIE, CLIENT, ZOOKEEPER
 from protocol.errors import PrerequisiteError
 
 _FORMER_S = 7 * 86400

@@ -18,9 +18,9 @@ from cluster.local.archives import Archives, CachedArchives
 from cluster.local.processes import KeptProcesses
 from cluster.local.programs import LocalPrograms
 from cluster.local.training import train_missing
-from cluster.scopes import Scopes
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.servers.opening import Opening
+from cluster.servers.scopes import Scopes
 from cluster.servers.settings import RunSpec
 from cluster.servers.site import Site
 from protocol.addresses import BOOKIE_PORT, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
@@ -34,7 +34,7 @@ class _Local:
         for version in versions:
             train_missing(version, lambda spec, archives: LocalBackend(spec, archives=archives).open())
 
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[RunningCluster]:
+    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
         return LocalBackend(spec).open()
 
 
@@ -49,7 +49,7 @@ class LocalBackend:
         self._archives = archives or CachedArchives()
 
     @contextmanager
-    def open(self) -> Iterator[RunningCluster]:
+    def open(self) -> Iterator[Cluster]:
         """Start everything, and end everything in reverse whatever happens.
 
         Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not become ready,

@@ -7,10 +7,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from cluster.interface import Exit
-from cluster.keeping import Keeper
-from cluster.servers.runner import Launch, Started
-from cluster.servers.threads import await_threads
+from cluster.servers.keeping import Keeper
+from cluster.servers.runner import Exit, Launch, Started
+from cluster.waiting import await_threads
 
 
 class KeptProcesses:

@@ -8,7 +8,7 @@ from functools import cache
 
 from cluster import artifacts
 from cluster.local.archives import Archives
-from cluster.servers.programs import CLIENT, Java
+from cluster.servers.runner import CLIENT, Java
 from protocol.java import java
 
 

@@ -13,10 +13,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from cluster.commands import within
-from cluster.interface import Client
 from cluster.local import archives
-from cluster.servers.cluster import RunningCluster
-from cluster.servers.programs import CLIENT, SERVERS
+from cluster.servers.client import Client
+from cluster.servers.cluster import Cluster
+from cluster.servers.runner import BOOKIE, CLIENT, ZOOKEEPER
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from plans.steps import LedgerShape
@@ -24,7 +24,7 @@ from protocol.errors import FencepostError
 from protocol.java import write_base_archive
 from protocol.modes import MODES
 
-Opened = Callable[[RunSpec, archives.Archives], AbstractContextManager[RunningCluster]]
+Opened = Callable[[RunSpec, archives.Archives], AbstractContextManager[Cluster]]
 """A new cluster whose JVMs use these archives."""
 
 _LOG = logging.getLogger("fencepost.archives")
@@ -42,7 +42,7 @@ def train_missing(version: str, opened: Opened) -> bool:
         if folder is None or not roles or not write_base_archive():
             return not roles
         _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
-        for part in (SERVERS, frozenset({CLIENT})):
+        for part in (frozenset({BOOKIE, ZOOKEEPER}), frozenset({CLIENT})):
             if part & set(roles) and (version, part) not in _FAILED:
                 _try_to_train(version, part, folder, opened)
     return not archives.missing(version)

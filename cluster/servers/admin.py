@@ -6,17 +6,16 @@ folders of its target; it reaches all servers through separate links. Its output
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from cluster.configuration import java_properties, metadata_service_uri
-from cluster.operating import Administered
+from cluster.configuration import metadata_service_uri
 from cluster.servers.bookie import Bookie
 from cluster.servers.jvm import JavaProgram
-from cluster.servers.ladder import Rung
-from cluster.servers.process import OwnedProcess
-from cluster.servers.programs import BOOKIE as ROLE
-from cluster.servers.runner import Launch
+from cluster.servers.process import Process, Rung
+from cluster.servers.runner import BOOKIE as ROLE
+from cluster.servers.runner import Exit, Launch
 from cluster.servers.site import Site
 from protocol.addresses import ADMIN, admin_number, bookie_id
 from protocol.shell import ShellCommand
@@ -25,12 +24,19 @@ MAIN = "org.apache.bookkeeper.bookie.BookieShell"
 _CLIENT_KEYS = {"firstSpeculativeReadTimeout": "200", "numIOThreads": "2", "numWorkerThreads": "2"}
 
 
-class AdminProcess(OwnedProcess):
+@dataclass(frozen=True, slots=True)
+class Administered:
+    """How an admin command ended: its exit, None when it was ended for its time was up; its output."""
+
+    ended: Exit | None
+    output: Path
+
+
+class AdminProcess(Process):
     """The operator's machine: command n of the run is its boot n."""
 
     def __init__(self, site: Site) -> None:
-        super().__init__(ADMIN, site.folder(ADMIN), site.runner, site.events)
-        self._site = site
+        super().__init__(ADMIN, site)
         self._next: tuple[ShellCommand, Bookie] | None = None
 
     def run(self, command: ShellCommand, target: Bookie, timeout_s: float) -> Administered:
@@ -38,9 +44,8 @@ class AdminProcess(OwnedProcess):
         with self._order:
             self._next = command, target
             self.allow_refusal()  # it ends on its own: that is no unplanned death
-            told = {"command": command.name, **({"target": target.name} if command.targeted else {})}
-            event = {"server": self.name, "boot": self.boot + 1, "event": "command"}
-            self._events.write({**event, "at_ns": time.monotonic_ns(), **told})
+            aimed = {"target": target.name} if command.targeted else {}
+            self._record(self.boot + 1, "command", command=command.name, **aimed)
             self.start()
             ended = self.ended(self.boot, timeout_s)
             if ended is None:
@@ -53,11 +58,9 @@ class AdminProcess(OwnedProcess):
         source = admin_number()
         properties = target.effective().properties | _CLIENT_KEYS
         properties["metadataServiceUri"] = metadata_service_uri(self._site.zookeeper(source))
-        conf = self.folder / f"boot-{boot}.conf"
-        conf.write_text(java_properties(properties))
+        arguments = ["-conf", self._write_conf(boot, properties), *command.words(bookie_id(target.name))]
         program = JavaProgram(MAIN, target.version, self.folder, boot, ROLE)
-        words = command.words(bookie_id(target.name))
-        return self._site.launch(program, ["-conf", str(conf), *words], source=source)
+        return self._site.launch(program, arguments, source=source)
 
     def _rungs(self) -> Sequence[Rung]:
         return ()

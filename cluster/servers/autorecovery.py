@@ -8,16 +8,14 @@ would find the plan's first ledgers while they are written, and would have them 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from cluster.configuration import autorecovery_properties, java_properties
-from cluster.elections import ZooKeeperElections
-from cluster.interface import Exit
+from cluster.configuration import autorecovery_properties
+from cluster.metadata import RepairRecords
 from cluster.servers.jvm import JavaProgram
-from cluster.servers.ladder import Rung
-from cluster.servers.process import OwnedProcess
-from cluster.servers.programs import BOOKIE as ROLE
-from cluster.servers.runner import Launch
+from cluster.servers.process import Process, Rung
+from cluster.servers.runner import BOOKIE as ROLE
+from cluster.servers.runner import Exit, Launch
 from cluster.servers.site import Site
 from evidence.collect.logs import log_events
 from protocol.addresses import autorecovery_number
@@ -27,16 +25,13 @@ _PERIOD = "auditorPeriodicCheckInterval"
 MAIN = "org.apache.bookkeeper.replication.AutoRecoveryMain"
 
 
-class AutoRecovery(OwnedProcess):
+class AutoRecovery(Process):
     """One such process; it reaches ZooKeeper and the bookies through separate links."""
 
-    def __init__(self, name: str, site: Site, elections: ZooKeeperElections) -> None:
-        super().__init__(name, site.folder(name), site.runner, site.events)
-        self._site = site
-        self._elections = elections
+    def __init__(self, name: str, site: Site, records: RepairRecords) -> None:
+        super().__init__(name, site, site.spec.autorecovery_layers())
+        self._records = records
         self._number = autorecovery_number(name)
-        self._conf = dict(site.spec.autorecovery_conf)
-        self._version = site.spec.version_of(name)
         self._former: frozenset[str] = frozenset()  # votes of earlier boots that may still be there
 
     def session_ended(self) -> bool:
@@ -48,20 +43,15 @@ class AutoRecovery(OwnedProcess):
         """Deaths that the harness did not cause; except its own exit after its ZooKeeper session expired."""
         return [ended for ended in super().unplanned() if ended.code != 0]
 
-    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
-        self._conf |= conf
-        self._version = version or self._version
-
     def _launch(self, boot: int) -> Launch:
         if boot > 1:
             self._settle_votes()
         properties = autorecovery_properties(
-            self.name, self._conf, zookeeper=self._site.zookeeper(self._number)
+            self.name, self._layers, zookeeper=self._site.zookeeper(self._number)
         )
-        conf = self.folder / f"boot-{boot}.conf"
-        conf.write_text(java_properties(properties))
-        program = JavaProgram(MAIN, self._version, self.folder, boot, ROLE)
-        return self._site.launch(program, ["--conf", str(conf)], source=self._number)
+        program = JavaProgram(MAIN, self.version, self.folder, boot, ROLE)
+        arguments = ["--conf", self._write_conf(boot, properties)]
+        return self._site.launch(program, arguments, source=self._number)
 
     def _settle_votes(self) -> None:
         last = self._exits.get(self.boot)
@@ -69,29 +59,29 @@ class AutoRecovery(OwnedProcess):
         try:
             if killed and self._site.spec.forget_registrations:
                 for vote in self._votes():
-                    self._elections.forget(vote)
+                    self._records.forget(vote)
             self._former = self._votes()
         except ServerError:  # ZooKeeper is away: votes of earlier boots stay until it is back
             self._former = frozenset()
 
     def _votes(self) -> frozenset[str]:
-        return frozenset(vote for vote, name in self._elections.votes().items() if name == self.name)
+        return frozenset(vote for vote, name in self._records.votes().items() if name == self.name)
 
     def _rungs(self) -> Sequence[Rung]:
         return (
-            Rung("candidate", lambda: _patiently(lambda: bool(self._votes() - self._former))),
-            Rung("working", self._working),
-            Rung("audited", lambda: _patiently(lambda: self._elections.auditor() is not None)),
-            Rung("checked", lambda: not self._checks() or _patiently(self._elections.checked)),
+            ("candidate", lambda: _patiently(lambda: bool(self._votes() - self._former))),
+            ("working", self._working),
+            ("audited", lambda: _patiently(lambda: self._records.auditor() is not None)),
+            ("checked", lambda: not self._checks() or _patiently(self._records.checked)),
         )
 
     def _working(self) -> bool:
-        told = log_events(self.name, self.boot, self.log)
-        return any(event.event == "component_started" for event in told)
+        found = log_events(self.name, self.boot, self.log)
+        return any(event.event == "component_started" for event in found)
 
     def _checks(self) -> bool:
         """Whether it checks all ledgers as auditor; with a period of 0 there is not even a first check."""
-        return self._conf.get(_PERIOD) != "0"
+        return self._layers.plan.get(_PERIOD) != "0"
 
 
 def _patiently(asked: Callable[[], bool]) -> bool:

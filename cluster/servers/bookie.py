@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cluster.answers import answer, listening
 from cluster.configuration import (
     ROCKSDB_OPTIONS,
     Effective,
-    Layers,
     bookie_properties,
     direct_memory_mb,
-    java_properties,
     needs_rocksdb_conf,
 )
-from cluster.interface import ProcessState
-from cluster.metadata import ZooKeeperMetadata
-from cluster.servers.disks import ImageDisk, disks_of
+from cluster.metadata import Metadata
+from cluster.servers.answers import answer, listening
+from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
 from cluster.servers.jvm import JavaProgram
-from cluster.servers.ladder import Rung
-from cluster.servers.process import OwnedProcess
-from cluster.servers.programs import BOOKIE as ROLE
+from cluster.servers.process import ProcessState, Rung, Store
+from cluster.servers.runner import BOOKIE as ROLE
 from cluster.servers.runner import Launch
 from cluster.servers.site import Site
-from cluster.servers.snapshots import Snapshots
-from plans.cluster import JOURNAL, LEDGERS
+from plans.cluster import (
+    JOURNAL,
+    LEDGERS,
+    index_directories,
+    journal_directories,
+    ledger_directories,
+)
 from protocol.addresses import bookie_number
 from protocol.errors import ServerError
 from protocol.modes import JOURNALING
@@ -38,29 +38,20 @@ _NO_LEDGER, _NO_ENTRY = 2**40, 2**40
 _PROBE_TIMEOUT_S = 1.0
 
 
-class Bookie(OwnedProcess):
+class Bookie(Store):
     """A bookie; its journal and ledgers are in ``data``, each boot's settings in ``boot-<n>.conf``.
 
     Where the run has disks, ``data`` is a file system that only the keeper and its servers see.
     """
 
-    def __init__(self, name: str, site: Site, metadata: ZooKeeperMetadata) -> None:
-        super().__init__(name, site.folder(name), site.runner, site.events)
-        self._site = site
+    def __init__(self, name: str, site: Site, metadata: Metadata) -> None:
+        super().__init__(name, site, site.spec.bookie_layers())
         self._metadata = metadata
-        self._layers = site.spec.bookie_layers()
-        self._version = site.spec.version_of(name)
         self._latest: int | None = None  # registration of the latest boot that was seen registered
         self._former: int | None = None  # registration of an earlier boot that may still be there
-        self._snapshots = Snapshots(self.folder / "snapshots")
         self._deaths = DiskRecord(site.spec.folder.holdings, name)
         self._disks = disks_of(self.folder, site.spec.disks, site.keeper)
         self.address = site.addresses.direct(name)
-
-    @property
-    def version(self) -> str:
-        """The release of the present or next boot."""
-        return self._version
 
     def effective(self) -> Effective:
         """The settings of the present or next boot."""
@@ -69,7 +60,7 @@ class Bookie(OwnedProcess):
             self._layers,
             folder=f"{self.folder}/data",
             zookeeper=self._site.zookeeper(bookie_number(self.name)),
-            version=self._version,
+            version=self.version,
         )
 
     def probe(self, ledger: int = _NO_LEDGER, entry: int = _NO_ENTRY, *, timeout_s: float) -> int | None:
@@ -80,12 +71,12 @@ class Bookie(OwnedProcess):
         """Where its journals, its ledger directories (entry logs, index, marks) and separate index are."""
         data = self.folder / "data"
         seen = self._site.keeper.seen(data) if self._disks else data
-        layers = self._layers
-        names = (*layers.journal_directories(), *layers.ledger_directories(), *layers.index_directories())
+        plan = self._layers.plan
+        names = (*journal_directories(plan), *ledger_directories(plan), *index_directories(plan))
         return {name: seen / name for name in names}
 
-    def disks(self) -> Mapping[str, ImageDisk]:
-        """Its own file systems; none unless the plan asks for them."""
+    def disks(self) -> Mapping[str, Disk]:
+        """Its disks by name; empty when the plan gave it none."""
         return self._disks
 
     def capture_disk(self) -> None:
@@ -97,50 +88,35 @@ class Bookie(OwnedProcess):
             if self.state is ProcessState.DOWN and all(disk.sound for disk in self._disks.values()):
                 self._deaths.take(self._exits.get(self.boot), self.places())
 
-    def snapshot(self, name: str) -> Path:
-        """Copy its journal and its ledgers as they are now."""
-        return self._snapshots.take(name, self.places())
-
-    def snapshots(self) -> Mapping[str, Path]:
-        """The copies by their names."""
-        return self._snapshots.all()
-
     def marked_ns(self) -> int:
-        """When it last wrote its journal's mark (``Journal#rollLog``), by the file system's clock."""
-        folder = self.places()[self._layers.ledger_directories()[0]] / "current"
+        """When it last wrote its journal's mark (``Journal#rollLog``), which ends a checkpoint; 0 before.
+
+        By the clock of its file system.
+        """
+        folder = self.places()[ledger_directories(self._layers.plan)[0]] / "current"
         # `lastMark`, or with more than one journal `lastMark.0`, `lastMark.1`, ...
         return max((mark.stat().st_mtime_ns for mark in folder.glob("lastMark*")), default=0)
-
-    def _change(self, conf: Mapping[str, str], version: str | None) -> None:
-        layers = self._layers
-        self._layers = Layers(layers.base, layers.mode, {**layers.plan, **conf}, layers.user)
-        self._version = version or self._version
 
     def _launch(self, boot: int) -> Launch:
         self.capture_disk()
         if boot == 1:
-            self._make_disks()
+            for disk in self._disks.values():
+                disk.make()
         self._assert_disks()
-        data = self.places()[self._layers.journal_directories()[0]].parent
+        data = self.places()[journal_directories(self._layers.plan)[0]].parent
         data.mkdir(exist_ok=True)
         properties = self.effective().properties
-        conf = self.folder / f"boot-{boot}.conf"
-        conf.write_text(java_properties(properties))
+        conf = self._write_conf(boot, properties)
         journaling = {key: properties[key] for key in JOURNALING if key in properties}
-        told = {"server": self.name, "boot": boot, "event": "configured", "conf": journaling}
-        self._events.write({**told, "at_ns": time.monotonic_ns()})
-        if needs_rocksdb_conf(self._version):
+        self._record(boot, "configured", conf=journaling)
+        if needs_rocksdb_conf(self.version):
             (data / "rocksdb.conf").write_text(ROCKSDB_OPTIONS)
         if boot > 1:
             self._settle_registration()
         program = JavaProgram(
-            MAIN, self._version, self.folder, boot, ROLE, direct_memory_mb=direct_memory_mb(properties)
+            MAIN, self.version, self.folder, boot, ROLE, direct_memory_mb=direct_memory_mb(properties)
         )
-        return self._site.launch(program, ["--conf", str(conf)], source=bookie_number(self.name))
-
-    def _make_disks(self) -> None:
-        for disk in self._disks.values():
-            disk.make()
+        return self._site.launch(program, ["--conf", conf], source=bookie_number(self.name))
 
     def _assert_disks(self) -> None:
         """Without its mount a bookie would start with empty folders on the machine's own disk."""
@@ -165,9 +141,9 @@ class Bookie(OwnedProcess):
 
     def _rungs(self) -> Sequence[Rung]:
         return (
-            Rung("listening", lambda: listening(self.address)),
-            Rung("registered", self._registered),
-            Rung("answering", lambda: self.probe(timeout_s=_PROBE_TIMEOUT_S) is not None),
+            ("listening", lambda: listening(self.address)),
+            ("registered", self._registered),
+            ("answering", lambda: self.probe(timeout_s=_PROBE_TIMEOUT_S) is not None),
         )
 
     def _registered(self) -> bool:

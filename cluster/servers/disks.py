@@ -1,4 +1,4 @@
-"""A bookie's own file system, mounted from an image file of the run's folder.
+"""A bookie's own file system, mounted from an image file of the run's folder, where this machine supports it.
 
 The keeper makes mounts with loop devices that clear themselves. Where it has a separate mount namespace,
 the kernel removes both when the last process of the run is gone. The image stays, as other files do.
@@ -13,15 +13,18 @@ import secrets
 import shutil
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.disks import SYSTEM_PATH, Probe
-from cluster.keeping import Keeper
+from cluster.servers.keeping import Keeper
 from cluster.waiting import wait_until
 from evidence.folder import sync_folder
 from plans.cluster import SHARED, Disks, disk_names
 from protocol.errors import NotReadyError, ServerError
 
+SYSTEM_PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+KINDS = ("ext4", "xfs")
+_CONTROL = Path("/dev/loop-control")
 IMAGES = "disks"
 """Name of the folder under ``servers/<name>/`` in which the image files lie."""
 
@@ -43,11 +46,23 @@ _MAKE: Mapping[str, tuple[str, ...]] = {
 _OPTIONS: Mapping[str, str] = {"ext4": "loop,errors=remount-ro", "xfs": "loop"}
 
 
-class ImageDisk:
-    """One file system; ``point`` is where the bookie sees it, ``path`` where this process does."""
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a disk holds of two files: a file that was synced with its folder, and a file that never was."""
+
+    synced: bool
+    unsynced: bool
+
+
+class Disk:
+    """One file system in an image file; every method returns when its effect is complete.
+
+    ``name`` is its purpose: ``data`` (everything), or ``ledgers`` or ``journal``. ``point`` is where the
+    bookie sees it, ``path`` where this process does.
+    """
 
     def __init__(self, name: str, spec: Disks, image: Path, point: Path, keeper: Keeper) -> None:
-        self._name = name
+        self.name = name
         self._spec = spec
         self._image = image
         self._point = point
@@ -55,11 +70,6 @@ class ImageDisk:
         self._undo: int | None = None
         self._harmed = False
         self._synced = self._unsynced = b""
-
-    @property
-    def name(self) -> str:
-        """The disk's name: ``data``, ``journal`` or ``ledgers``."""
-        return self._name
 
     @property
     def path(self) -> Path:
@@ -91,11 +101,11 @@ class ImageDisk:
         return found.f_bavail * found.f_frsize
 
     def sync(self) -> None:
-        """Write down all that is in memory only."""
+        """Flush everything that is only in memory."""
         self._run("sync", "-f", str(self._point))
 
     def write_unsynced(self) -> None:
-        """Write a file and never sync it."""
+        """Write a file without a sync; the kernel decides when it reaches the disk."""
         self._unsynced = secrets.token_bytes(_PROBE_BYTES)
         (self.path / _OWN_FOLDER / _UNSYNCED).write_bytes(self._unsynced)
 
@@ -104,7 +114,7 @@ class ImageDisk:
         return Probe(self._has(_SYNCED, self._synced), self._has(_UNSYNCED, self._unsynced))
 
     def lose_power(self) -> None:
-        """Shut the file system down without its log being flushed."""
+        """Shut it down at once, its log unflushed: data that is only in memory is never written."""
         self._harmed = True
         folder = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -115,7 +125,10 @@ class ImageDisk:
             os.close(folder)
 
     def turn_read_only(self) -> str:
-        """Refuse all writes: by a remount, or as after a disk error where files are open for writing."""
+        """Refuse all writes from now on; returns by which method.
+
+        A remount, or as after a disk error where files are open for writing.
+        """
         self._harmed = True
         try:
             self._run("mount", "-o", "remount,ro", str(self._point))
@@ -130,7 +143,10 @@ class ImageDisk:
         return "remount"
 
     def mount_again(self) -> Probe:
-        """Unmount and mount it again, which recovers its log; returns what the probe found after that."""
+        """Unmount it, in whatever state it is, and mount it again; no process may use it.
+
+        Mounting recovers its log. Returns what it held of the two probe files right after the mount.
+        """
         if self._undo is not None:
             self._unmount()
         self._mount()
@@ -222,11 +238,28 @@ def mount_points(folder: Path, spec: Disks) -> dict[str, Path]:
     return {name: data if spec.journal == SHARED else data / name for name in disk_names(spec.journal)}
 
 
-def disks_of(folder: Path, spec: Disks | None, keeper: Keeper) -> dict[str, ImageDisk]:
+def disks_of(folder: Path, spec: Disks | None, keeper: Keeper) -> dict[str, Disk]:
     """The disks of the bookie whose own folder this is, by name."""
     if spec is None:
         return {}
     return {
-        name: ImageDisk(name, spec, folder / IMAGES / f"{name}.img", point, keeper)
+        name: Disk(name, spec, folder / IMAGES / f"{name}.img", point, keeper)
         for name, point in mount_points(folder, spec).items()
     }
+
+
+def unavailable_reason(kind: str = "ext4") -> str | None:
+    """Why this machine does not support dedicated disks, or None when it seems to support them."""
+    if os.geteuid() != 0:
+        return f"mounting needs root, this is user {os.geteuid()}"
+    if not os.access(_CONTROL, os.R_OK | os.W_OK):
+        return f"{_CONTROL} is {'not ours to use' if _CONTROL.exists() else 'missing'}"
+    needed = ("mount", "umount", f"mkfs.{kind}")
+    missing = [tool for tool in needed if shutil.which(tool, path=SYSTEM_PATH) is None]
+    return f"{', '.join(missing)} not found" if missing else None
+
+
+def remedy(kind: str = "ext4") -> str:
+    """What the user can do about it, one sentence."""
+    package = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}[kind]
+    return f"run as root on a machine with loop devices; mkfs.{kind} is in the package {package}"

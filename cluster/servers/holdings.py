@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from cluster.interface import Exit
+from cluster.servers.runner import Exit
 from evidence.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_name
 from evidence.folder import write_json
 from evidence.journal import NO_MARK, Mark, read_mark, replayed

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.servers.programs import Java
+from cluster.servers.runner import Java
 from protocol.addresses import AddressPlan, bookie_name, is_bookie
 
 HEAP_MB = 192

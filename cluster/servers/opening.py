@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from cluster.elections import ZooKeeperElections
-from cluster.interface import ProcessState
-from cluster.keeping import Keeper
-from cluster.links import ToxiproxyLinks, no_links, open_links
-from cluster.metadata import ZooKeeperMetadata
-from cluster.scopes import Scopes
+from cluster.links import Links, no_links, open_links
+from cluster.metadata import Metadata, RepairRecords
 from cluster.servers.admin import AdminProcess
 from cluster.servers.autorecovery import AutoRecovery
 from cluster.servers.bookie import Bookie
-from cluster.servers.clients import ClientProcess
-from cluster.servers.cluster import Operating, RunningCluster
-from cluster.servers.process import OwnedProcess
+from cluster.servers.client import Client
+from cluster.servers.cluster import Cluster
+from cluster.servers.keeping import Keeper
+from cluster.servers.process import Process, ProcessState
 from cluster.servers.proxy import ProxyProcess
+from cluster.servers.scopes import Scopes
 from cluster.servers.settings import RunSpec
 from cluster.servers.site import Site
-from cluster.servers.zookeeper import ZooKeeperServer
-from cluster.wirelog import LogOrder
+from cluster.servers.zookeeper import ZooKeeper
 from evidence.recorders import Recorder
 from protocol.addresses import OBSERVER, autorecovery_names
 
@@ -46,47 +43,44 @@ class Opening:
         keeper = Keeper(spec.folder.events, log=spec.folder.server("keeper") / "keeper.log")
         self.keeper = scopes.enter("the keeper", keeper)
 
-    def cluster(self, site: Site) -> RunningCluster:
+    def cluster(self, site: Site) -> Cluster:
         """Start in the order of need, side by side what does not need each other."""
-        zookeeper = ZooKeeperServer(site)
-        first: list[OwnedProcess] = [zookeeper]
-        proxy = ProxyProcess(site) if self._spec.linked else None
-        if proxy is not None:
-            first.append(proxy)
+        spec = self._spec
+        zookeeper = ZooKeeper(site)
+        proxy = ProxyProcess(site) if spec.linked else None
+        first: list[Process] = [zookeeper, *([proxy] if proxy else [])]
         self._start("ZooKeeper and the proxy", first)
         self._ready(first)
-        metadata = self._scopes.enter("the metadata connection", ZooKeeperMetadata(zookeeper.address))
+        metadata = self._scopes.enter("the metadata connection", Metadata(zookeeper.address))
         metadata.initialise()
         links = self._links(site)
-        bookies = {name: Bookie(name, site, metadata) for name in self._spec.bookie_names}
-        clients = {
-            name: ClientProcess(name, number, site) for name, number in self._spec.client_numbers.items()
-        }
+        bookies = {name: Bookie(name, site, metadata) for name in spec.bookie_names}
+        clients = {name: Client(name, number, site) for name, number in spec.client_numbers.items()}
         self._start("the bookies", bookies.values())
         # A client reads the list of bookies when it connects, and learns of others only some time later.
-        self._ready(list(bookies.values()))
+        self._ready(bookies.values())
         self._settle(bookies.values())
-        elections = ZooKeeperElections(metadata)
-        repairers = {
-            name: AutoRecovery(name, site, elections) for name in autorecovery_names(self._spec.autorecovery)
+        repairs = RepairRecords(metadata)
+        autorecovery = {
+            name: AutoRecovery(name, site, repairs) for name in autorecovery_names(spec.autorecovery)
         }
         for client in clients.values():
             self._scopes.on_end(f"the conversation with {client.name}", client.close)
-        last: list[OwnedProcess] = [*repairers.values(), *clients.values()]
+        last: list[Process] = [*autorecovery.values(), *clients.values()]
         self._start("autorecovery and the clients", last)
         self._ready(last)
-        admin = AdminProcess(site) if self._spec.administered else None
-        observer = clients.pop(OBSERVER, None)
-        return RunningCluster(
-            site,
-            zookeeper,
-            proxy,
-            bookies,
-            clients,
-            observer,
-            links,
-            metadata,
-            operating=Operating(elections, repairers, admin),
+        return Cluster(
+            site=site,
+            zookeeper=zookeeper,
+            bookies=bookies,
+            clients={name: client for name, client in clients.items() if name != OBSERVER},
+            autorecovery=autorecovery,
+            links=links,
+            metadata=metadata,
+            repairs=repairs,
+            proxy=proxy,
+            watcher=clients.get(OBSERVER),
+            admin=AdminProcess(site) if spec.administered else None,
         )
 
     def _settle(self, bookies: Iterable[Bookie]) -> None:
@@ -95,27 +89,27 @@ class Opening:
             for disk in (disk for bookie in bookies for disk in bookie.disks().values()):
                 disk.sync()
 
-    def _links(self, site: Site) -> ToxiproxyLinks:
+    def _links(self, site: Site) -> Links:
         spec = self._spec
         if not spec.linked:
             return no_links(site.addresses)
-        log = LogOrder(spec.folder.frames, spec.run_id) if spec.logged else None
+        log = (spec.folder.frames, spec.run_id) if spec.logged else None
         return open_links(site.addresses, spec.sources, spec.bookie_names, log=log)
 
     def _join(self) -> None:
         for pool in self._pools:
             pool.shutdown()
 
-    def _start(self, what: str, processes: Iterable[OwnedProcess]) -> None:
+    def _start(self, what: str, processes: Iterable[Process]) -> None:
         started = list(processes)
         timeout_s = self._spec.stop_timeout_s
         self._scopes.on_end(what, lambda: self._all(lambda one: _stop_or_kill(one, timeout_s), started))
         self._all(lambda process: process.start(), started)
 
-    def _ready(self, processes: Iterable[OwnedProcess]) -> None:
+    def _ready(self, processes: Iterable[Process]) -> None:
         self._all(lambda process: process.wait_ready(self._spec.ready_timeout_s), list(processes))
 
-    def _all(self, act: Callable[[OwnedProcess], None], processes: list[OwnedProcess]) -> None:
+    def _all(self, act: Callable[[Process], None], processes: list[Process]) -> None:
         """Act on all at once; the first error is raised when all threads have ended.
 
         The threads are joined at the very end: an interrupt here does not wait for threads that
@@ -132,7 +126,7 @@ class Opening:
             raise errors[0]
 
 
-def _stop_or_kill(process: OwnedProcess, timeout_s: float) -> None:
+def _stop_or_kill(process: Process, timeout_s: float) -> None:
     """End it in order if it can be, else at once; the keeper would kill it anyway."""
     if process.state is ProcessState.DOWN:
         process.capture_disk()

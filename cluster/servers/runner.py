@@ -1,18 +1,36 @@
-"""Who runs the processes of a cluster: what a server may ask of the keeper, or of a container engine.
+"""What a backend supplies: who runs the processes of a cluster, and where their programs are.
 
-This is all in which the backends differ, together with addresses and programs. Knows boots, signals
-and descriptors, nothing of BookKeeper.
+The backends differ in this and in their addresses only. Knows boots, signals and descriptors, nothing of
+BookKeeper.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from cluster.interface import Exit
+BOOKIE, ZOOKEEPER, CLIENT = "bookie", "zookeeper", "client"
+"""Roles of Java programs; autorecovery and admin commands have a bookie's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: exit code, or the signal that ended it, and when (monotonic ns)."""
+
+    server: str
+    boot: int
+    code: int | None
+    signal: int | None
+    at_ns: int
+
+    @property
+    def how(self) -> str:
+        """``exit code 2`` or ``signal 9``."""
+        return f"signal {self.signal}" if self.signal is not None else f"exit code {self.code}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +38,7 @@ class Launch:
     """How one boot is started.
 
     A process that ``converses`` reads commands from standard input and writes replies to standard output; all
-    other output of any process is its log. ``home`` is where its program is (:class:`Java` of
-    ``cluster.servers.programs``).
+    other output of any process is its log. ``home`` is where its program is (:class:`Java`).
     """
 
     argv: Sequence[str]
@@ -57,9 +74,78 @@ class Runner(Protocol):
         ...
 
     def pause(self, name: str) -> None:
-        """Stop it where it stands; returns when no thread of it runs. ``ServerError`` when it cannot be."""
+        """Suspend it (SIGSTOP); returns when the kernel reports every thread stopped."""
         ...
 
     def resume(self, name: str) -> None:
-        """Continue it; returns when it runs."""
+        """Continue it (SIGCONT); returns when no thread is stopped any more."""
+        ...
+
+
+class Direction(StrEnum):
+    """Direction of packets as seen by a process: received or sent."""
+
+    INCOMING = "incoming"
+    OUTGOING = "outgoing"
+
+
+@runtime_checkable
+class Networks(Protocol):
+    """The networks of servers and clients, where the backend gives each its own."""
+
+    def disconnect(self, name: str) -> None:
+        """Take a process off its network: nothing reaches it or leaves it, and no connection is closed."""
+        ...
+
+    def connect(self, name: str) -> None:
+        """Connect it again with its former address; no effect when it is connected."""
+        ...
+
+    def connected(self, name: str) -> bool:
+        """Whether it is on its network."""
+        ...
+
+    def lacks_for_dropping(self) -> str | None:
+        """Why no packets can be dropped on this machine, None when they can."""
+        ...
+
+    def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
+        """Drop in silence what goes these ways, and nothing else, from here on, whatever boots of it come.
+
+        ``ServerError`` for a client that is down, which has no network, unless nothing is to be dropped.
+        """
+        ...
+
+    def dropped_packets(self, name: str) -> Mapping[Direction, int]:
+        """Number of packets dropped up to now, for each closed direction."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A JVM with the jars of a release; ``options`` are those about its class-data archive.
+
+    ``home`` is in what it lies, where a backend has more than one such thing: an image's name.
+    """
+
+    command: str
+    class_path: str
+    options: tuple[str, ...] = ()
+    home: str = ""
+
+
+class Programs(Protocol):
+    """The programs of one backend, by paths as the processes see them."""
+
+    @property
+    def machine(self) -> str:
+        """The host name of the machine on which a process believes to be."""
+        ...
+
+    def java(self, version: str, role: str) -> Java:
+        """What runs a program of ``role`` of a release."""
+        ...
+
+    def proxy(self) -> str:
+        """The path of the proxy's program."""
         ...

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.configuration import (
+    AUTORECOVERY_BASE,
     BOOKIE_BASE,
     CLIENT_BASE,
     OBSERVER_BASE,
@@ -121,6 +122,10 @@ class RunSpec:
             return Layers({**CLIENT_BASE, **OBSERVER_BASE}, self.mode.client, {}, {})
         return Layers(CLIENT_BASE, self.mode.client, self.client_conf, self.user_client_conf)
 
+    def autorecovery_layers(self) -> Layers:
+        """The settings of autorecovery before the run's own."""
+        return Layers(AUTORECOVERY_BASE, {}, self.autorecovery_conf, {})
+
     def describe(self, network: str = "127") -> dict[str, Any]:
         """``conf`` of ``run.json``: settings of ``b1`` and of clients, and what the user's files lost.
 
@@ -146,7 +151,7 @@ class RunSpec:
     def _autorecovery(self, network: str) -> Mapping[str, str]:
         first = autorecovery_names(1)[0]
         link = (f"{network}.L.221.201", ZOOKEEPER_PORT)
-        return autorecovery_properties(first, self.autorecovery_conf, zookeeper=link)
+        return autorecovery_properties(first, self.autorecovery_layers(), zookeeper=link)
 
 
 def _overridden(effective: Effective) -> dict[str, dict[str, str]]:

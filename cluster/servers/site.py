@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cluster.keeping import Keeper
+from cluster import artifacts
 from cluster.servers.jvm import JavaProgram, hosts_file, java_argv, java_environment, prepare_folder
-from cluster.servers.programs import Programs
-from cluster.servers.runner import Launch, Runner
-from cluster.servers.seeding import agent_options
+from cluster.servers.keeping import Keeper
+from cluster.servers.runner import Launch, Programs, Runner
 from cluster.servers.settings import RunSpec
 from evidence.recorders import Recorder
-from protocol.addresses import ZOOKEEPER, AddressPlan
+from plans.defects import ordered, without_process
+from protocol.addresses import ZOOKEEPER, AddressPlan, is_autorecovery, is_bookie
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +42,26 @@ class Site:
         java = self.programs.java(program.version, program.role)
         java = replace(java, options=(*java.options, *agent_options(spec, program)))
         return Launch(java_argv(java, program, arguments), java_environment(), home=java.home)
+
+
+def agent_options(spec: RunSpec, program: JavaProgram) -> list[str]:
+    """JVM options by which one boot loads the seeded defects and cures that the run declares for its process.
+
+    The observer and admin commands are never changed: they supply the evidence.
+    """
+    name = program.folder.name
+    kind = _kind(spec, name)
+    wanted = [without_process(order) for order in spec.changes if kind in ordered(order).processes]
+    return [
+        f"-javaagent:{artifacts.agent_jar()}={order},boot={program.boot}"
+        for order, process in wanted
+        if process in ("", name)
+    ]
+
+
+def _kind(spec: RunSpec, name: str) -> str:
+    if is_bookie(name):
+        return "bookie"
+    if is_autorecovery(name):
+        return "autorecovery"
+    return "client" if name in spec.clients else ""

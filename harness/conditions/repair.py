@@ -12,8 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from cluster.interface import ProcessState
-from cluster.operating import Repairs
+from cluster.interface import Cluster, ProcessState
 from evidence.collect.logs import LogEvent
 from evidence.collect.repairlogs import COUNTS
 from harness.conditions.registry import Look, beginning, condition
@@ -120,7 +119,7 @@ def _unsettled(stage: Stage) -> str | None:
     return f"registered though not running: {gone}; running and not registered: {late}"
 
 
-def _auditor(repairs: Repairs) -> str:
+def _auditor(repairs: Cluster) -> str:
     """Who audits, or who would, and has ended: a process whose session has expired ends itself."""
     if found := repairs.auditor():
         return f"the auditor is {found}"
@@ -134,7 +133,7 @@ def _now() -> tuple[int, int]:
 
 
 def _ended_since(
-    stage: Stage, repairs: Repairs, audit: str, since_ns: int, since_ms: int
+    stage: Stage, repairs: Cluster, audit: str, since_ns: int, since_ms: int
 ) -> Iterator[LogEvent]:
     """The ends of audits that began later, of each process in its order."""
     starts, ends = _AUDITS[audit]
@@ -154,9 +153,9 @@ def _after(began: LogEvent | None, since_ns: int, since_ms: int) -> bool:
     return began.at_ns > since_ns if began.at_ns else began.wall_ms > since_ms
 
 
-def _repairs(stage: Stage) -> Repairs:
+def _repairs(stage: Stage) -> Cluster:
     cluster = stage.cluster
-    if not isinstance(cluster, Repairs) or not cluster.autorecovery:
+    if not cluster.autorecovery:
         raise UsageError(
             "this cluster has no autorecovery", remedy="write `autorecovery: 1` under `cluster` in the plan"
         )

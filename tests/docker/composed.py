@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.client import Conversation
+from cluster.servers.client import Conversation
 
 CHECKOUT = Path(__file__).parents[2]
 TIMEOUT_S = 240

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from cluster.disks import unavailable_reason
 from cluster.docker import packets
 from cluster.docker.backend import DockerBackend
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from cluster.interface import Direction, ProcessState
+from cluster.servers.disks import unavailable_reason
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
@@ -120,7 +120,7 @@ def assert_refused_at_once(server: tuple[str, int], *, through: tuple[str, int])
 def test_a_server_reaches_others_through_its_own_links_only(tmp_path: Path) -> None:
     spec = RunSpec(RunFolder.create(tmp_path, "mode"), MODES["protected"], bookies=2, observed=False)
     with DockerBackend(spec).open() as cluster:
-        there, addresses = containers_of(tmp_path), cluster.addresses
+        there, addresses = containers_of(tmp_path), cluster.site.addresses
         run = there["b1"]["Labels"][RUN_LABEL]
         assert reaches(there["b1"], addresses.link(1, "b2"))
         assert reaches(there["b1"], addresses.link(1, "zk1"))
@@ -195,7 +195,7 @@ from evidence.folder import RunFolder
 from protocol.modes import MODES
 folder = RunFolder(Path(sys.argv[1]))
 with DockerBackend(RunSpec(folder, MODES["protected"], bookies=1, observed=False)).open() as cluster:
-    print(cluster.keeper.pid, flush=True)
+    print(cluster.site.keeper.pid, flush=True)
     time.sleep(600)
 """
 

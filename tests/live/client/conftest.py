@@ -11,7 +11,7 @@ import pytest
 
 from cluster.interface import Client
 from cluster.local.backend import LocalBackend
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import RunFolder
@@ -19,7 +19,7 @@ from evidence.history import decode_segment
 from protocol.modes import MODES
 
 RUN_ID = 2**64 - 99
-Opener = Callable[..., AbstractContextManager[RunningCluster]]
+Opener = Callable[..., AbstractContextManager[Cluster]]
 Rows = list[dict[str, Any]]
 QUORUMS = {"ensemble": 3, "write_quorum": 3, "ack_quorum": 2}
 
@@ -34,7 +34,7 @@ def opened(folder: RunFolder) -> Opener:
     """Opens a cluster without links: ``with opened(version="4.17.2") as cluster``."""
 
     @contextmanager
-    def open_(**spec: Any) -> Iterator[RunningCluster]:
+    def open_(**spec: Any) -> Iterator[Cluster]:
         settings = {"clients": ("writer", "other"), "linked": False, "run_id": RUN_ID, **spec}
         with LocalBackend(RunSpec(folder, MODES["unprotected"], **settings)).open() as cluster:
             yield cluster

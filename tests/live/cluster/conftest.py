@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from cluster.local.backend import LocalBackend
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 
-Opener = Callable[..., AbstractContextManager[RunningCluster]]
+Opener = Callable[..., AbstractContextManager[Cluster]]
 
 
 def processes_in(folder: Path) -> list[str]:
@@ -51,7 +51,7 @@ def opened(tmp_path: Path, run_folder: Callable[[str], RunFolder]) -> Iterator[O
     threads = set(threading.enumerate())
 
     @contextmanager
-    def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[RunningCluster]:
+    def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[Cluster]:
         with LocalBackend(RunSpec(run_folder(name), MODES[mode], **spec)).open() as cluster:
             yield cluster
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster.answers import listening
 from cluster.interface import ProcessState
+from cluster.servers.answers import listening
 from cluster.servers.bookie import Bookie
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
 from evidence.recorders import read_lines
@@ -24,13 +24,13 @@ from protocol.errors import ClientError, NotReadyError, ServerError, UnplannedDe
 from protocol.metadata import LedgerState
 from tests.live.terminal import as_in_a_terminal
 
-Opener = Callable[..., AbstractContextManager[RunningCluster]]
+Opener = Callable[..., AbstractContextManager[Cluster]]
 CHECKOUT = Path(__file__).resolve().parents[3]
 ONE = {"bookies": 1, "linked": False, "observed": False}
 NO_ENTRY, NO_LEDGER, UNKNOWN = 403, 402, 507
 
 
-def write(cluster: RunningCluster, entries: int) -> int:
+def write(cluster: Cluster, entries: int) -> int:
     """Let the writer make a ledger with entries that every bookie acknowledged, and leave it open."""
     size = len(cluster.bookies)
     sizes = {"ensemble": size, "write_quorum": size, "ack_quorum": size}
@@ -157,7 +157,7 @@ def test_zookeeper_can_die_and_come_back_with_what_it_knew(opened: Opener) -> No
         assert cluster.unplanned() == []
 
 
-def ledgers(cluster: RunningCluster) -> list[int]:
+def ledgers(cluster: Cluster) -> list[int]:
     try:
         return cluster.metadata.ledgers()
     except ServerError:
@@ -260,7 +260,7 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
         folder = RunFolder.create(Path({str(tmp_path)!r}), "killed")
         spec = RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",))
         with LocalBackend(spec).open() as cluster:
-            print(cluster.keeper.pid, cluster.zookeeper.pid, cluster.bookies["b1"].pid, flush=True)
+            print(cluster.site.keeper.pid, cluster.zookeeper.pid, cluster.bookies["b1"].pid, flush=True)
             sys.stdin.read()
     """)
     harness = subprocess.Popen(

@@ -8,19 +8,17 @@ from contextlib import AbstractContextManager
 import pytest
 
 import nemesis.processes  # noqa: F401  # registers its faults
-from cluster.elections import ZooKeeperElections
-from cluster.operating import CanAdminister, Repairs
-from cluster.servers.cluster import RunningCluster
+from cluster.servers.cluster import Cluster
 from cluster.waiting import wait_until
 from nemesis.registry import FAULTS, FaultContext
 from protocol.shell import COMMANDS
 
-Opener = Callable[..., AbstractContextManager[RunningCluster]]
+Opener = Callable[..., AbstractContextManager[Cluster]]
 NO_SUCH_ENTRY_AT_ALL = 2**40
 VERSIONS = ["4.18.0", "4.14.7"]
 
 
-def closed_ledger(cluster: RunningCluster, entries: int) -> tuple[int, tuple[str, ...]]:
+def closed_ledger(cluster: Cluster, entries: int) -> tuple[int, tuple[str, ...]]:
     """A closed ledger and the bookies that have all of it."""
     writer = cluster.clients["writer"]
     made = writer.call("create", timeout_s=60, handle="h", ensemble=3, write_quorum=3, ack_quorum=3)
@@ -31,7 +29,7 @@ def closed_ledger(cluster: RunningCluster, entries: int) -> tuple[int, tuple[str
     return int(made["ledger"]), ensemble(cluster, int(made["ledger"]))
 
 
-def ensemble(cluster: RunningCluster, ledger: int) -> tuple[str, ...]:
+def ensemble(cluster: Cluster, ledger: int) -> tuple[str, ...]:
     found = cluster.metadata.ledger(ledger)
     assert found is not None
     (fragment,) = found[0].fragments
@@ -44,8 +42,7 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
 ) -> None:
     spec = {"version": version, "mode": "journal", "clients": ("writer",), "observed": False}
     with opened(bookies=4, autorecovery=2, **spec) as cluster:
-        assert isinstance(cluster, Repairs)
-        elections = ZooKeeperElections(cluster.metadata)
+        elections = cluster.repairs
         assert elections.checked(), "the auditor's first check of all ledgers precedes the test's ledgers"
         ledger, before = closed_ledger(cluster, 10)
         auditor = cluster.auditor()
@@ -91,7 +88,6 @@ def test_what_a_killed_bookie_held_is_copied_though_the_auditor_was_killed_too(
 def test_admin_commands_act_on_the_cluster_or_say_that_they_failed(opened: Opener, version: str) -> None:
     spec = {"version": version, "mode": "journal", "clients": ("writer",), "observed": False}
     with opened(bookies=4, administered=True, linked=False, **spec) as cluster:
-        assert isinstance(cluster, CanAdminister)
         ledger, before = closed_ledger(cluster, 5)
         name = before[0]
         bookie = cluster.bookies[name]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import ProcessState
-from cluster.links import ToxiproxyLinks, open_links
+from cluster.links import Links, open_links
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
 from tests.live.nemesis.reader import PATIENCE_S, hang_up
 from tests.unit.nemesis.fault_stories import Lines
@@ -95,7 +95,7 @@ class Proxy:
             stderr=subprocess.DEVNULL,
         )
 
-    def links(self) -> ToxiproxyLinks:
+    def links(self) -> Links:
         return open_links(self.addresses, SOURCES, BOOKIES)
 
     def kill(self) -> None:
@@ -140,7 +140,7 @@ def addresses(proxy: Proxy) -> AddressPlan:
 
 
 @pytest.fixture
-def links(proxy: Proxy) -> ToxiproxyLinks:
+def links(proxy: Proxy) -> Links:
     return proxy.links()
 
 
@@ -173,7 +173,7 @@ def connect(addresses: AddressPlan) -> Iterator[Callable[..., socket.socket]]:
 
 
 @pytest.fixture
-def cluster(links: ToxiproxyLinks) -> Any:
+def cluster(links: Links) -> Any:
     """A cluster of which only the links are there; all processes run."""
     running = SimpleNamespace(state=ProcessState.RUNNING)
     return SimpleNamespace(links=links, process=lambda _name: running)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import LinkState, Way
-from cluster.links import CLEAR, ToxiproxyLinks
+from cluster.links import CLEAR, Links
 from cluster.toxiproxy import Rest
 from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError
@@ -52,7 +52,7 @@ def round_trip_s(connection: socket.socket, peer: Any) -> float:
     return time.monotonic() - began
 
 
-def test_every_source_has_a_link_to_every_server_but_itself(links: ToxiproxyLinks) -> None:
+def test_every_source_has_a_link_to_every_server_but_itself(links: Links) -> None:
     pairs = links.pairs()
     assert len(pairs) == 3 * 3 + 3 * 4
     assert {("writer", "b1"), ("b1", "zk1"), ("observer", "b3")} <= set(pairs)
@@ -60,13 +60,11 @@ def test_every_source_has_a_link_to_every_server_but_itself(links: ToxiproxyLink
     assert {links.state(*pair) for pair in pairs} == {CLEAR}
 
 
-def test_a_new_link_passes_both_ways(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+def test_a_new_link_passes_both_ways(links: Links, b1: Any, connect: Connect) -> None:
     round_trip_s(connect(), b1)
 
 
-def test_a_cut_ends_connections_and_refuses_new_ones(
-    links: ToxiproxyLinks, b1: Any, connect: Connect
-) -> None:
+def test_a_cut_ends_connections_and_refuses_new_ones(links: Links, b1: Any, connect: Connect) -> None:
     before = connect()
     round_trip_s(before, b1)
     links.cut("writer", "b1")
@@ -77,16 +75,14 @@ def test_a_cut_ends_connections_and_refuses_new_ones(
     round_trip_s(connect("recoverer"), b1)  # only this link is cut
 
 
-def test_healing_a_cut_lets_new_connections_through(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+def test_healing_a_cut_lets_new_connections_through(links: Links, b1: Any, connect: Connect) -> None:
     links.cut("writer", "b1")
     links.heal("writer", "b1")
     assert links.state("writer", "b1") == CLEAR
     round_trip_s(connect(), b1)
 
 
-def test_held_requests_do_not_arrive_while_answers_do(
-    links: ToxiproxyLinks, zk1: Any, connect: Connect
-) -> None:
+def test_held_requests_do_not_arrive_while_answers_do(links: Links, zk1: Any, connect: Connect) -> None:
     writer = connect("writer", "zk1")
     round_trip_s(writer, zk1)
     links.hold("writer", "zk1", Way.REQUESTS)
@@ -97,9 +93,7 @@ def test_held_requests_do_not_arrive_while_answers_do(
     assert writer.recv(16) == b"passes"
 
 
-def test_held_answers_do_not_arrive_while_requests_do(
-    links: ToxiproxyLinks, zk1: Any, connect: Connect
-) -> None:
+def test_held_answers_do_not_arrive_while_requests_do(links: Links, zk1: Any, connect: Connect) -> None:
     writer = connect("writer", "zk1")
     round_trip_s(writer, zk1)
     links.hold("writer", "zk1", Way.ANSWERS)
@@ -111,7 +105,7 @@ def test_held_answers_do_not_arrive_while_requests_do(
 
 
 def test_a_link_held_both_ways_accepts_connections_and_is_silent(
-    links: ToxiproxyLinks, zk1: Any, connect: Connect
+    links: Links, zk1: Any, connect: Connect
 ) -> None:
     links.hold("writer", "zk1", Way.BOTH)
     links.hold("writer", "zk1", Way.REQUESTS)  # held already
@@ -125,7 +119,7 @@ def test_a_link_held_both_ways_accepts_connections_and_is_silent(
 
 @pytest.mark.parametrize("way", list(Way))
 def test_healing_a_hold_of_a_link_to_zookeeper_closes_what_was_held_and_delivers_nothing_of_it(
-    links: ToxiproxyLinks, zk1: Any, connect: Connect, way: Way
+    links: Links, zk1: Any, connect: Connect, way: Way
 ) -> None:
     writer = connect("writer", "zk1")
     round_trip_s(writer, zk1)
@@ -142,7 +136,7 @@ def test_healing_a_hold_of_a_link_to_zookeeper_closes_what_was_held_and_delivers
 
 
 def test_a_slow_link_delays_each_way_and_its_healing_keeps_the_connection(
-    links: ToxiproxyLinks, b1: Any, connect: Connect
+    links: Links, b1: Any, connect: Connect
 ) -> None:
     writer = connect()
     links.slow("writer", "b1", latency_ms=AN_HOUR_MS)
@@ -156,7 +150,7 @@ def test_a_slow_link_delays_each_way_and_its_healing_keeps_the_connection(
     round_trip_s(writer, b1)
 
 
-def test_a_narrow_link_takes_its_time(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+def test_a_narrow_link_takes_its_time(links: Links, b1: Any, connect: Connect) -> None:
     links.slow("writer", "b1", rate_bytes_per_s=20_000)
     assert links.state("writer", "b1") == LinkState(False, (), 0, 20_000)
     began = time.monotonic()
@@ -165,7 +159,7 @@ def test_a_narrow_link_takes_its_time(links: ToxiproxyLinks, b1: Any, connect: C
     assert time.monotonic() - began >= 0.4
 
 
-def test_one_healing_undoes_everything(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+def test_one_healing_undoes_everything(links: Links, b1: Any, connect: Connect) -> None:
     before = connect()
     round_trip_s(before, b1)
     links.hold("writer", "b1", Way.BOTH)
@@ -178,42 +172,40 @@ def test_one_healing_undoes_everything(links: ToxiproxyLinks, b1: Any, connect: 
     round_trip_s(connect(), b1)
 
 
-def test_healing_a_sound_link_changes_nothing(links: ToxiproxyLinks, b1: Any, connect: Connect) -> None:
+def test_healing_a_sound_link_changes_nothing(links: Links, b1: Any, connect: Connect) -> None:
     writer = connect()
     links.heal("writer", "b1")
     round_trip_s(writer, b1)
 
 
 @pytest.mark.parametrize("order", ["cut", "heal"])
-def test_links_of_the_observer_are_never_touched(links: ToxiproxyLinks, order: str) -> None:
+def test_links_of_the_observer_are_never_touched(links: Links, order: str) -> None:
     with pytest.raises(UsageError, match="observer-b1"):
         getattr(links, order)("observer", "b1")
 
 
-def test_an_unknown_link_is_answered_with_the_nearest(links: ToxiproxyLinks) -> None:
+def test_an_unknown_link_is_answered_with_the_nearest(links: Links) -> None:
     with pytest.raises(UsageError, match="no link writr-b1") as caught:
         links.cut("writr", "b1")
     assert "writer-b1" in caught.value.remedy
 
 
 @pytest.mark.parametrize("slowness", [{}, {"latency_ms": -1}, {"rate_bytes_per_s": 1_500}])
-def test_slowness_that_cannot_be_is_refused(links: ToxiproxyLinks, slowness: dict[str, int]) -> None:
+def test_slowness_that_cannot_be_is_refused(links: Links, slowness: dict[str, int]) -> None:
     with pytest.raises(UsageError):
         links.slow("writer", "b1", **slowness)
     assert links.state("writer", "b1") == CLEAR
 
 
-def test_a_dead_proxy_is_a_link_error(proxy: Any, links: ToxiproxyLinks) -> None:
+def test_a_dead_proxy_is_a_link_error(proxy: Any, links: Links) -> None:
     proxy.kill()
     with pytest.raises(LinkError, match="did not answer"):
         links.cut("writer", "b1")
 
 
-def test_a_silent_proxy_is_a_link_error_in_time(
-    addresses: AddressPlan, proxy: Any, links: ToxiproxyLinks
-) -> None:
+def test_a_silent_proxy_is_a_link_error_in_time(addresses: AddressPlan, proxy: Any, links: Links) -> None:
     proxy.kill()
-    impatient = ToxiproxyLinks(Rest(addresses.proxy, timeout_s=0.3), links.pairs())
+    impatient = Links(Rest(addresses.proxy, timeout_s=0.3), links.pairs())
     with socket.create_server(addresses.proxy), pytest.raises(LinkError, match=r"did not answer .*timed out"):
         impatient.state("writer", "b1")
 
@@ -224,9 +216,7 @@ def test_a_taken_address_is_a_link_error_that_names_it(addresses: AddressPlan, p
         proxy.links()
 
 
-def test_a_proxy_of_the_environment_is_not_asked(
-    links: ToxiproxyLinks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_is_not_asked(links: Links, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.255.255.1:9")
     for name in ("no_proxy", "NO_PROXY"):
@@ -241,7 +231,7 @@ def test_two_runs_in_one_process_do_not_mix(new_proxy: Callable[[], Any]) -> Non
     assert not other.state("writer", "b1").cut
 
 
-def test_orders_may_come_from_many_threads(links: ToxiproxyLinks) -> None:
+def test_orders_may_come_from_many_threads(links: Links) -> None:
     pairs = [pair for pair in links.pairs() if pair[0] != "observer"]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda pair: links.hold(*pair, Way.BOTH), pairs * 2))

@@ -11,10 +11,9 @@ import pytest
 import nemesis.links
 import nemesis.messages  # noqa: F401  # registers its faults
 from cluster.interface import Way
-from cluster.links import CLEAR, ToxiproxyLinks
+from cluster.links import CLEAR, Links
 from cluster.messages import Action, Rule
 from cluster.waiting import wait_until
-from cluster.wirelog import LogOrder
 from evidence.codes import Status
 from evidence.wirelog import decode_segment
 from nemesis.active import Active
@@ -34,7 +33,7 @@ def active(cluster: Any, lines: Lines) -> Active:
 
 
 @pytest.fixture
-def wire(addresses: AddressPlan, links: ToxiproxyLinks, connect: Any) -> Iterator[Reader]:
+def wire(addresses: AddressPlan, links: Links, connect: Any) -> Iterator[Reader]:
     bookie = Bookie(addresses.direct("b1"))
     reader = Reader(connect(), bookie)
     yield reader
@@ -81,14 +80,14 @@ def test_the_same_seed_drops_the_same_messages(
     assert drawn(Active(cluster, lines.append)) == once
 
 
-def test_a_rule_that_the_proxy_refuses_is_told_with_what_is_allowed(links: ToxiproxyLinks) -> None:
+def test_a_rule_that_the_proxy_refuses_is_told_with_what_is_allowed(links: Links) -> None:
     with pytest.raises(UsageError, match="kinds") as caught:
         links.put_rule(*PAIR, Rule("odd", Way.REQUESTS, Action.DROP, kinds=("ad",)))
     assert "recovery_read" in caught.value.remedy
     links.put_rule(*PAIR, Rule("even", Way.REQUESTS, Action.DROP))  # the one refused is not put again
 
 
-def test_a_rule_has_its_name_once_and_is_on_links_to_bookies_only(links: ToxiproxyLinks) -> None:
+def test_a_rule_has_its_name_once_and_is_on_links_to_bookies_only(links: Links) -> None:
     rule = Rule("late", Way.REQUESTS, Action.HOLD)
     links.put_rule(*PAIR, rule)
     with pytest.raises(UsageError, match="has a rule 'late' already"):
@@ -104,7 +103,7 @@ def test_a_rule_has_its_name_once_and_is_on_links_to_bookies_only(links: Toxipro
 
 
 @pytest.mark.parametrize("way", list(Way))
-def test_a_held_link_says_so_and_lets_go_what_it_held(links: ToxiproxyLinks, wire: Reader, way: Way) -> None:
+def test_a_held_link_says_so_and_lets_go_what_it_held(links: Links, wire: Reader, way: Way) -> None:
     assert wire.read(1)
     links.hold(*PAIR, way)
     assert links.state(*PAIR).held == ((Way.REQUESTS, Way.ANSWERS) if way is Way.BOTH else (way,))
@@ -120,7 +119,7 @@ def test_a_held_link_says_so_and_lets_go_what_it_held(links: ToxiproxyLinks, wir
 
 def test_the_log_has_every_message_and_what_became_of_it(proxy: Proxy, connect: Any, tmp_path: Path) -> None:
     folder = tmp_path / "frames"
-    links = open_links(proxy.addresses, SOURCES, BOOKIES, log=LogOrder(folder, 99))
+    links = open_links(proxy.addresses, SOURCES, BOOKIES, log=(folder, 99))
     bookie = Bookie(proxy.addresses.direct("b1"))
     reader = Reader(connect(), bookie)
     number = links.put_rule(*PAIR, Rule("lost", Way.REQUESTS, Action.DROP, entries=(2, 2))).number
@@ -142,5 +141,5 @@ def test_the_log_has_every_message_and_what_became_of_it(proxy: Proxy, connect: 
     assert segment.records["rule"].tolist() == [0, 0, number, 0, 0]
 
 
-def test_links_without_a_log_tell_of_none(links: ToxiproxyLinks) -> None:
+def test_links_without_a_log_tell_of_none(links: Links) -> None:
     assert links.wire() is None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.disks import unavailable_reason
+from cluster.servers.disks import unavailable_reason
 from tests.live.running import (
     Fencepost,
     wait_until,

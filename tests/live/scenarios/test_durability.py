@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cluster.disks import unavailable_reason
+from cluster.servers.disks import unavailable_reason
 from tests.live.running import Fencepost
 from tests.live.scenarios.stating import as_stated
 

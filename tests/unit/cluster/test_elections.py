@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cluster.elections import ZooKeeperElections
+from cluster.metadata import RepairRecords
 
 
 class Store:
@@ -32,4 +32,4 @@ def test_the_first_check_of_all_ledgers_is_over_when_its_time_is_told(
     names: tuple[str, ...], over: bool
 ) -> None:
     store: Any = Store(*names)
-    assert ZooKeeperElections(store).checked() is over
+    assert RepairRecords(store).checked() is over

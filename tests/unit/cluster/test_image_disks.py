@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.disks import Probe, unavailable_reason
-from cluster.keeping import Keeper
-from cluster.servers.disks import ImageDisk, disks_of
+from cluster.servers.disks import Disk, Probe, disks_of, unavailable_reason
+from cluster.servers.keeping import Keeper
 from nemesis.storage import files_below
 from plans.cluster import Disks
 from protocol.errors import ServerError
@@ -45,7 +44,7 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
     eventually(lambda: not loops_on(tmp_path), "no loop device")
 
 
-def make(keeper: Keeper, folder: Path, **spec: object) -> dict[str, ImageDisk]:
+def make(keeper: Keeper, folder: Path, **spec: object) -> dict[str, Disk]:
     disks = disks_of(folder, Disks.model_validate({"size_mb": 64, **spec}), keeper)
     for disk in disks.values():
         disk.make()
@@ -148,7 +147,7 @@ class Harness:
         program = f"""
             import sys
             from pathlib import Path
-            from cluster.keeping import Keeper
+            from cluster.servers.keeping import Keeper
             from cluster.servers.disks import disks_of
             from plans.cluster import Disks
             folder = Path({str(folder)!r})

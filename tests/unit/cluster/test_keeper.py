@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from cluster.interface import Exit
-from cluster.keeping import Keeper
+from cluster.servers.keeping import Keeper
 from protocol.errors import PrerequisiteError, ServerError
 
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
@@ -107,7 +107,7 @@ class Harness:
         begin = f"""
             import os, signal, sys, time
             from pathlib import Path
-            from cluster.keeping import Keeper
+            from cluster.servers.keeping import Keeper
             folder = Path({str(folder)!r})
             sleep = {SLEEP!r}
             keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")

@@ -2,49 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from cluster.interface import Exit
-from cluster.logs import telling_lines
-from cluster.servers.ladder import Climber, Rung, climb
+from cluster.servers.process import Process, Rung, telling_lines
+from cluster.servers.runner import Exit, Launch, Started
 from cluster.waiting import wait_until
 from protocol.errors import NotReadyError, UnplannedDeathError
 
 
-def climber(folder: Path, log: str = "", ended: Exit | None = None) -> Climber:
-    path = folder / "boot-2.log"
-    path.write_text(log)
-    return Climber("b1", 2, path, lambda _wait_s: ended)
+class Climber(Process):
+    """A process ``b1`` that has these rungs; it runs in no process, and ends when a test says so."""
+
+    def __init__(self, folder: Path, *rungs: Rung, log: str = "") -> None:
+        self.recorded: list[Any] = []
+        runner = SimpleNamespace(on_exit=lambda _listener: None, start=lambda *_, **__: Started(1))
+        site: Any = SimpleNamespace(
+            folder=lambda name: folder / name,
+            spec=SimpleNamespace(version_of=lambda _name: "4.18.0"),
+            runner=runner,
+            events=SimpleNamespace(write=self.recorded.append),
+        )
+        super().__init__("b1", site)
+        self._given = rungs
+        self.start()
+        self.log.write_text(log)
+
+    def _launch(self, boot: int) -> Launch:
+        return Launch((), {})
+
+    def _rungs(self) -> Sequence[Rung]:
+        return self._given
 
 
 def after(asked: int) -> Rung:
     answers = iter([False] * asked)
-    return Rung(f"after{asked}", lambda: next(answers, True))
+    return f"after{asked}", lambda: next(answers, True)
 
 
-def test_every_rung_is_told_once_in_order(tmp_path: Path) -> None:
-    told: list[str] = []
-    climb(climber(tmp_path), [after(2), after(0)], timeout_s=5, tell=lambda rung, _ns: told.append(rung))
-    assert told == ["after2", "after0"]
+def test_every_rung_is_recorded_once_in_order(tmp_path: Path) -> None:
+    process = Climber(tmp_path, after(2), after(0))
+    process.wait_ready(5)
+    process.wait_ready(5)
+    assert [one["event"] for one in process.recorded] == ["after2", "after0"]
 
 
 def test_who_stays_below_is_told_the_rung_the_line_and_the_log(tmp_path: Path) -> None:
-    slow = Rung("registered", lambda: False)
+    process = Climber(tmp_path, after(0), ("registered", lambda: False), log="one\ntwo\n\n")
     with pytest.raises(NotReadyError) as raised:
-        climb(climber(tmp_path, "one\ntwo\n\n"), [after(0), slow], timeout_s=0, tell=lambda *_: None)
+        process.wait_ready(0)
     assert str(raised.value) == (
-        "b1 (boot 2) did not reach 'registered' in 0 s; last rung: 'after0'; "
-        f"last log line: 'two'; log: {tmp_path}/boot-2.log"
+        "b1 (boot 1) did not reach 'registered' in 0 s; last rung: 'after0'; "
+        f"last log line: 'two'; log: {tmp_path}/b1/boot-1.log"
     )
 
 
 def test_who_dies_is_told_with_its_code_and_last_lines(tmp_path: Path) -> None:
-    dead = climber(tmp_path, "starting\nno such directory\n", Exit("b1", 2, 2, None, 1))
+    def die() -> bool:
+        process._on_exit(Exit("b1", 1, 2, None, 1))
+        return False
+
+    process = Climber(tmp_path, ("listening", die), log="starting\nno such directory\n")
     with pytest.raises(UnplannedDeathError) as raised:
-        climb(dead, [Rung("listening", lambda: False)], timeout_s=5, tell=lambda *_: None)
-    assert "b1 (boot 2) ended on its own after rung 'started' with exit code 2" in str(raised.value)
+        process.wait_ready(5)
+    assert "b1 (boot 1) ended on its own after rung 'started' with exit code 2" in str(raised.value)
     assert "no such directory" in str(raised.value)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.racks import rack_script, rack_settings
+from cluster.configuration import rack_script, rack_settings
 from protocol.addresses import AddressPlan, bookie_id
 
 RACKS = {"b1": "r1", "b2": "r2", "b11": "r3"}

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cluster.messages import Action, Rule, Way
-from cluster.rulebook import Rulebook
+from cluster.messages import Action, Rule, Rulebook, Way
 from cluster.toxiproxy import _refusal
 from protocol.errors import LinkError, UsageError
 

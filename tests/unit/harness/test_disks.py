@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from cli.list import command as list_command
-from cluster import disks
+from cluster.servers import disks
 from evidence.folder import RunFolder
 from harness.cleaning import leftovers
 from harness.preparing import require_disks

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import Exit, ProcessState
-from cluster.operating import Administered
+from cluster.servers.admin import Administered
 from evidence.codes import Outcome
 from harness.conditions.repair import (
     Marked,

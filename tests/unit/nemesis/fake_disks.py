@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cluster.disks import Probe
+from cluster.servers.disks import Probe
 
 _LOW_BYTES = 128 << 10
 

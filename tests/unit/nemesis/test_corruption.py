@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cluster.servers.snapshots import Snapshots
+from cluster.servers.process import copy_places
 from nemesis.active import Active
 from nemesis.corruption import _written
 from nemesis.registry import FAULTS
@@ -38,10 +38,10 @@ def disk(cluster: Any, tmp_path: Path, active: Active) -> Path:
     for name, data in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(data)
-    b1, snapshots = cluster.process("b1"), Snapshots(tmp_path / "snapshots")
+    b1, copies = cluster.process("b1"), tmp_path / "snapshots"
     b1.places = lambda: {name: root / name for name in ("journal", "ledgers")}
-    b1.snapshot = lambda name: snapshots.take(name, b1.places())
-    b1.snapshots = snapshots.all
+    b1.snapshot = lambda name: copy_places(b1.places(), copies / name)
+    b1.snapshots = lambda: {copy.name: copy for copy in copies.glob("*")}
     inject(active, "kill", target="b1")
     return root
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from cluster.disks import unavailable_reason
 from cluster.interface import Exit, ProcessState, Refusal
-from cluster.keeping import Keeper
-from cluster.servers.disks import ImageDisk, disks_of
+from cluster.servers.disks import Disk, disks_of, unavailable_reason
+from cluster.servers.keeping import Keeper
 from nemesis.active import Active
 from plans.cluster import Disks
 from protocol.errors import FaultError, UsageError
@@ -26,7 +25,7 @@ real = pytest.mark.skipif(
 
 
 @pytest.fixture
-def disk(cluster: Any, tmp_path: Path) -> Iterator[ImageDisk]:
+def disk(cluster: Any, tmp_path: Path) -> Iterator[Disk]:
     """A real disk of b1."""
     with Keeper(tmp_path / "events.jsonl", log=tmp_path / "keeper.log") as keeper:
         keeper.own_mounts()
@@ -37,7 +36,7 @@ def disk(cluster: Any, tmp_path: Path) -> Iterator[ImageDisk]:
 
 
 @real
-def test_a_full_disk_takes_no_byte_until_it_is_healed(disk: ImageDisk, active: Active, lines: Lines) -> None:
+def test_a_full_disk_takes_no_byte_until_it_is_healed(disk: Disk, active: Active, lines: Lines) -> None:
     inject(active, "fill", target="b1")
     with pytest.raises(OSError) as refused:
         (disk.path / "more").write_bytes(bytes(1 << 20))
@@ -51,7 +50,7 @@ def test_a_full_disk_takes_no_byte_until_it_is_healed(disk: ImageDisk, active: A
 
 @real
 def test_a_read_only_disk_is_healed_by_a_boot_upon_a_new_mount(
-    cluster: Any, disk: ImageDisk, active: Active, lines: Lines
+    cluster: Any, disk: Disk, active: Active, lines: Lines
 ) -> None:
     with (disk.path / "open").open("wb"):
         inject(active, "read_only", target="b1")
@@ -66,7 +65,7 @@ def test_a_read_only_disk_is_healed_by_a_boot_upon_a_new_mount(
 
 @real
 def test_the_disk_of_a_dead_bookie_comes_back_before_the_bookie_does(
-    cluster: Any, disk: ImageDisk, active: Active
+    cluster: Any, disk: Disk, active: Active
 ) -> None:
     inject(active, "read_only", target="b1")
     inject(active, "kill", target="b1")
@@ -119,7 +118,7 @@ def test_a_disk_that_stays_writable_is_no_full_disk(
 
 
 @real
-def test_a_slow_disk_syncs_slowly_until_it_is_healed(disk: ImageDisk, active: Active, lines: Lines) -> None:
+def test_a_slow_disk_syncs_slowly_until_it_is_healed(disk: Disk, active: Active, lines: Lines) -> None:
     inject(active, "slow_disk", target="b1")
     assert len(_slowing(disk)) == 32
     assert proof(lines, "confirmed")["sync_ms"]["data"] >= 5
@@ -130,7 +129,7 @@ def test_a_slow_disk_syncs_slowly_until_it_is_healed(disk: ImageDisk, active: Ac
 
 @real
 def test_a_loss_of_power_ends_what_slows_the_disk(
-    cluster: Any, disk: ImageDisk, active: Active, lines: Lines
+    cluster: Any, disk: Disk, active: Active, lines: Lines
 ) -> None:
     inject(active, "slow_disk", target="b1")
     threads = _slowing(disk)
@@ -148,7 +147,7 @@ def test_a_loss_of_power_ends_what_slows_the_disk(
 
 @real
 def test_a_disk_that_stays_fast_is_no_slow_disk(
-    disk: ImageDisk, active: Active, monkeypatch: pytest.MonkeyPatch
+    disk: Disk, active: Active, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nemesis.disks._SLOW_TIMEOUT_S", 0.5)
     with pytest.raises(FaultError, match=r"disk data is not slow: .* a sync takes .* ms"):
@@ -157,7 +156,7 @@ def test_a_disk_that_stays_fast_is_no_slow_disk(
 
 
 @real
-def test_a_disk_that_takes_no_writes_cannot_be_slowed(disk: ImageDisk, active: Active) -> None:
+def test_a_disk_that_takes_no_writes_cannot_be_slowed(disk: Disk, active: Active) -> None:
     disk.turn_read_only()
     with pytest.raises(FaultError, match=r"disk data cannot be synced: .*Read-only"):
         inject(active, "slow_disk", target="b1")
@@ -165,7 +164,7 @@ def test_a_disk_that_takes_no_writes_cannot_be_slowed(disk: ImageDisk, active: A
     disk.mount_again()
 
 
-def _slowing(disk: ImageDisk) -> set[threading.Thread]:
+def _slowing(disk: Disk) -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name.startswith(f"{disk.path}/")}
 
 

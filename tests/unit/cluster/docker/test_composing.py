@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from cluster.configuration import RACK_SCRIPT
 from cluster.docker.backend import DockerBackend
 from cluster.docker.composing import Composition
-from cluster.racks import SCRIPT
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.addresses import BridgedPlan
@@ -82,8 +82,8 @@ def test_a_container_sees_its_own_folder_and_no_other_servers() -> None:
 
 
 def test_the_script_that_tells_racks_is_there_where_a_plan_has_racks(tmp_path: Path) -> None:
-    (tmp_path / SCRIPT).touch()
-    assert str(tmp_path / SCRIPT) in folders(composition(tmp_path).document({})["services"]["b1"])
+    (tmp_path / RACK_SCRIPT).touch()
+    assert str(tmp_path / RACK_SCRIPT) in folders(composition(tmp_path).document({})["services"]["b1"])
 
 
 def test_only_the_proxy_has_powers_and_all_run_as_this_user() -> None:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.interface import Exit
-from cluster.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
+from cluster.servers.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
+from cluster.servers.runner import Exit
 from protocol.errors import IncapableError, PrerequisiteError, ServerError
 
 REQUEST_TIMEOUT_S = 60

@@ -24,6 +24,19 @@ def listening(address: tuple[str, int]) -> bool:
     return True
 
 
+def reply(address: tuple[str, int], request: bytes) -> bytes:
+    """All that comes back for a request until the server closes the connection; empty when it is away."""
+    parts = b""
+    try:
+        with socket.create_connection(address, timeout=_CONNECT_TIMEOUT_S) as connection:
+            connection.sendall(request)
+            while part := connection.recv(4096):
+                parts += part
+    except OSError:
+        return b""
+    return parts
+
+
 def answer(address: tuple[str, int], ledger: int, entry: int, *, timeout_s: float) -> int | None:
     """The status code of a plain read (0, 402, 403, 507, ...), None when no answer came in time."""
     deadline = time.monotonic() + timeout_s
