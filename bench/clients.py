@@ -31,8 +31,7 @@ from bench.turns import (
     turn,
 )
 from cluster.artifacts import cache_root
-from cluster.maven import maven
-from cluster.resolution import PLUGIN
+from cluster.maven import PLUGIN, maven
 from cluster.servers.cluster import Cluster
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError, PrerequisiteError

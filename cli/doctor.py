@@ -20,7 +20,8 @@ from harness.verbs import typed
 )
 def command(bookie_conf: Path | None, version: str | None) -> int:
     """Check this machine (JDK, memory, disk, addresses and more), and with --bookie-conf a configuration."""
-    from cluster.doctor import checks, configuration_warnings
+    from cluster.advice import configuration_warnings
+    from cluster.doctor import checks
     from cluster.versions import DEFAULT_VERSION
     from harness.request import properties_of
 

@@ -127,7 +127,7 @@ def chosen_version(version: str | None, jars: Path | None) -> str | None:
         return version
     if version is not None:
         raise click.UsageError("--bookkeeper names a release, --jars a build of your own: give one of them")
-    from cluster.builds import adopt
+    from cluster.artifacts import adopt
 
     return adopt(jars)
 

@@ -1,17 +1,22 @@
 """Warnings about a bookie's configuration that does not do what it seems to do.
 
 Two kinds: keys that a release does not read (BookKeeper ignores unknown keys silently), and
-combinations that do not protect acknowledged entries. Returns sentences; changes and starts
-nothing. Sources: BP-46, and BookKeeper's code from 4.14 to 4.18 as the sentences say.
+combinations that do not protect acknowledged entries. A key that a release reads is a string constant
+in one of its classes, which are read straight from the jars. Returns sentences; changes and starts
+nothing. Sources: BP-46, BookKeeper's code from 4.14 to 4.18 as the sentences say, and the JVM
+Specification, section 4.4.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import struct
+import zipfile
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
-from cluster import artifacts, classfile
+from cluster import artifacts
 from cluster.versions import parse
 from protocol.errors import PrerequisiteError
 from protocol.modes import DB_STORAGE
@@ -21,6 +26,11 @@ STAMPING = "dataIntegrityStampMissingCookies"
 FIRST_IN = {INTEGRITY: "4.15.0", STAMPING: "4.15.0", "bookieAddressResolverEnabled": "4.15.1"}
 GETTERS = {"dataIntegrityCheckingEnabled": INTEGRITY, "dataIntegrityStampMissingCookiesEnabled": STAMPING}
 _KEY = re.compile(r"[a-z][A-Za-z0-9_.\-]*")
+MAGIC = 0xCAFEBABE
+_UTF8, _STRING = 1, 8
+_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
+_TWO_SLOTS = {5, 6}  # a long or a double takes two indices
+_HEADER_BYTES = 10
 _DEFAULT_STORAGE = "org.apache.bookkeeper.bookie.SortedLedgerStorage"
 
 
@@ -44,7 +54,7 @@ def known_keys(version: str) -> frozenset[str]:
     """Every string constant of the release's own classes that has the form of a key, its keys among them."""
     own = f"-{version}.jar"
     jars = [jar for jar in artifacts.class_path(version).jars if jar.name.endswith(own)]
-    return frozenset(text for text in classfile.strings_of_jars(jars) if _KEY.fullmatch(text))
+    return frozenset(text for text in _strings_of_jars(jars) if _KEY.fullmatch(text))
 
 
 def _ignored(key: str, version: str, known: frozenset[str]) -> str:
@@ -117,3 +127,39 @@ def _flag(conf: Mapping[str, str], key: str, *, default: bool) -> bool:
     if word in {"true", "yes", "on", "t", "y", "1"}:
         return True
     return False if word in {"false", "no", "off", "f", "n", "0"} else default
+
+
+def strings(data: bytes) -> set[str]:
+    """The string constants of one class file; ``ValueError`` when it is no class file."""
+    if len(data) < _HEADER_BYTES or struct.unpack_from(">I", data)[0] != MAGIC:
+        raise ValueError("not a class file: the magic number is missing")
+    count = struct.unpack_from(">H", data, 8)[0]
+    texts: dict[int, bytes] = {}
+    wanted: list[int] = []
+    index, at = 1, _HEADER_BYTES
+    while index < count:
+        tag = data[at]
+        if tag == _UTF8:
+            length = struct.unpack_from(">H", data, at + 1)[0]
+            texts[index] = data[at + 3 : at + 3 + length]
+            at += 3 + length
+        elif tag == _STRING:
+            wanted.append(struct.unpack_from(">H", data, at + 1)[0])
+            at += 3
+        elif tag in _SIZES:
+            at += 1 + _SIZES[tag]
+        else:
+            raise ValueError(f"constant {index} has the unknown tag {tag}")
+        index += 2 if tag in _TWO_SLOTS else 1
+    return {texts[number].decode("utf-8", "replace") for number in wanted}
+
+
+def _strings_of_jars(jars: Iterable[Path]) -> set[str]:
+    """The string constants of every class in these jars."""
+    found: set[str] = set()
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            for name in archive.namelist():
+                if name.endswith(".class"):
+                    found |= strings(archive.read(name))
+    return found

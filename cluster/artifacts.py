@@ -2,8 +2,11 @@
 
 Server jars come from a Maven repository into a cache outside the checkout, appear there in one
 step, and are compared with their lock of SHA-256 sums at every start. The project's locks name each
-jar's path in the repository; Maven resolves a release without a lock. This module starts no server
-and does not use the run folder.
+jar's path in the repository; Maven resolves a release without a lock. A user's own build (a fork, a
+patch, a release candidate) comes from a folder of jars and gets a name of the form
+``4.19.0-jars.0123456789ab``, by its release and the sum of its jars. The cache is ``FENCEPOST_CACHE``,
+else ``XDG_CACHE_HOME/fencepost``, else ``~/.cache/fencepost``. This module starts no server and does
+not use the run folder.
 ``python -m cluster.artifacts VERSION...`` fetches ahead of time.
 """
 
@@ -12,21 +15,28 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
+import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cluster import checksums
-from cluster.cache import cache_root as cache_root
-from cluster.cache import exclusive
-from cluster.versions import DEFAULT_VERSION as DEFAULT_VERSION  # part of this module's face
-from cluster.versions import parse
-from protocol.errors import FencepostError, PrerequisiteError
+from cluster.checksums import cache_root as cache_root
+from cluster.checksums import exclusive
+from cluster.versions import DEFAULT_VERSION, PUBLISHED, is_build, parse
+from protocol.errors import FencepostError, PrerequisiteError, UsageError
 from protocol.java import about, java
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = CHECKOUT / "locks"
+_SERVER, _STORE = "bookkeeper-server", "zookeeper"
+_GROUP = re.compile(r"^(?:[a-z][a-z0-9_]*\.)+[a-z][a-z0-9_-]*?-(?=[a-z])")
+_JAR = re.compile(r"(?P<artifact>[A-Za-z][\w.+-]*?)-(?P<version>\d[\w.]*)(?P<rest>(?:-[\w.]+)*)\.jar")
+_NO_CLASSES = ("-tests.jar", "-sources.jar", "-javadoc.jar")
+_NUMBER = re.compile(r"\d+\.\d+\.\d+")
 _LOG = logging.getLogger("fencepost.artifacts")
 
 
@@ -77,6 +87,38 @@ def locked_versions() -> list[str]:
     return sorted((name.removesuffix(".sha256") for name in names), key=parse)
 
 
+def adopt(folder: Path) -> str:
+    """Put the build into the cache and return its name, as ``--bookkeeper`` takes it.
+
+    ``folder`` holds all jars of a server (``lib/`` of a binary distribution), or only BookKeeper's own: then
+    the nearest release supplies the others. ``UsageError`` when it holds no ``bookkeeper-server``.
+    """
+    found = (path for path in sorted(folder.glob("*.jar")) if not path.name.endswith(_NO_CLASSES))
+    own = {_artifact(path): path for path in found}
+    server = own.get(_SERVER)
+    if server is None:
+        raise UsageError(
+            f"{folder} holds no {_SERVER}-*.jar ({len(own)} jars seen)",
+            remedy="name the folder into which BookKeeper's build put its jars",
+        )
+    number = _number(server)
+    jars = own if _STORE in own else {**_of_release(_nearest(number)), **own}
+    name = f"{number}-jars.{_sum(jars)}"
+    parse(name)
+    place = cache_root() / "bookkeeper" / name
+    if not place.is_dir():
+        _copy(jars, place)
+    return name
+
+
+def require_adopted(version: str) -> None:
+    """Refuse a build that is not in the cache: it cannot be downloaded from a repository."""
+    if is_build(version) and not is_cached(version):
+        raise PrerequisiteError(
+            f"the build {version} is not in the cache", remedy="give its folder again with --jars"
+        )
+
+
 def client_jar() -> Path:
     """The client's jar, built by ``scripts/setup``; ``PrerequisiteError`` when it is missing."""
     return _built(CHECKOUT / "client" / "target" / "fencepost-client.jar", "the client's jar")
@@ -106,13 +148,13 @@ def class_data_archive(version: str = DEFAULT_VERSION) -> Path:
 
 def _fetch(version: str, folder: Path) -> None:
     """Fill a folder beside ``folder`` and rename it; continues an interrupted fetch."""
-    from cluster import central  # set-up uses this module before any package is there
+    from cluster import maven  # set-up uses this module before any package is there
 
     _LOG.info("fetching the jars of BookKeeper %s into %s", version, folder)
     project_lock = _project_lock(version)
     if project_lock.is_file():
         part = folder.with_name(f".{version}.part")
-        central.fetch(checksums.read_paths(project_lock), part)
+        maven.fetch(checksums.read_paths(project_lock), part)
         part.rename(folder)
         return
     try:
@@ -125,12 +167,12 @@ def _fetch(version: str, folder: Path) -> None:
 
 def _resolve(version: str, folder: Path) -> None:
     """Fill ``folder`` with the jars of a release that the project has no lock of."""
-    from cluster import resolution
+    from cluster import maven
 
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{version}-") as scratch:
         jars = Path(scratch) / version
         jars.mkdir()
-        resolution.fetch(version, jars, work=Path(scratch))
+        maven.resolve(version, jars, work=Path(scratch))
         jars.rename(folder)
 
 
@@ -168,6 +210,56 @@ def _built(path: Path, what: str) -> Path:
     if not path.is_file():
         raise PrerequisiteError(f"{what} is not built: {path} is missing", remedy="Run scripts/setup.")
     return path
+
+
+def _artifact(path: Path) -> str:
+    """``bookkeeper-server`` for ``bookkeeper-server-4.18.0.jar``, with or without its group before it.
+
+    A classifier (``linux-x86_64``) belongs to the name.
+    """
+    name = _GROUP.sub("", path.name)
+    match = _JAR.fullmatch(name)
+    if match is None:
+        return name
+    return match["artifact"] + match["rest"].removeprefix("-SNAPSHOT")
+
+
+def _number(server: Path) -> str:
+    found = _NUMBER.search(server.name)
+    if found is None:
+        raise UsageError(f"{server.name} does not say which release it is, as in {_SERVER}-4.18.0.jar")
+    return found[0]
+
+
+def _nearest(number: str) -> str:
+    """The newest published release of the same line, else the default."""
+    line = parse(number)[:2]
+    return next((version for version in reversed(PUBLISHED) if parse(version)[:2] == line), DEFAULT_VERSION)
+
+
+def _of_release(version: str) -> dict[str, Path]:
+    return {_artifact(path): path for path in class_path(version).jars}
+
+
+def _sum(jars: Mapping[str, Path]) -> str:
+    told = hashlib.sha256()
+    for artifact, path in sorted(jars.items()):
+        told.update(f"{artifact} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return told.hexdigest()[:12]
+
+
+def _copy(jars: Mapping[str, Path], place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as scratch:
+        fresh = Path(scratch) / place.name
+        fresh.mkdir()
+        for path in jars.values():
+            shutil.copyfile(path, fresh / path.name)
+        try:
+            fresh.rename(place)
+        except OSError:
+            if not place.is_dir():  # another process was quicker
+                raise
 
 
 def main(versions: list[str]) -> int:

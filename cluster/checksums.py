@@ -1,4 +1,4 @@
-"""SHA-256 locks of a folder of jars: read, write, check, and check again at no cost.
+"""The cache of fetched files, and SHA-256 locks of a folder of jars: read, write, check at no cost.
 
 A lock is text in the format of ``sha256sum``: one line ``<hex>  <path>`` for each file, sorted by
 path. The path is the file's in a Maven repository, or only its name; the folder has files by name.
@@ -9,14 +9,45 @@ Independent of BookKeeper and Maven.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+
+from protocol.errors import PrerequisiteError
 
 MEMO = ".verified.json"
 _LINE_FIELDS = 2
+
+
+def cache_root() -> Path:
+    """The cache's folder; not created here."""
+    own = os.environ.get("FENCEPOST_CACHE")
+    if own:
+        return Path(own).expanduser().resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser().resolve() / "fencepost"
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold an advisory lock on ``path``; the kernel releases it when the process ends."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"the cache {path.parent} cannot be written: {error.strerror}",
+            remedy="Set FENCEPOST_CACHE to a folder that this user can write.",
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_lock(path: Path) -> dict[str, str]:

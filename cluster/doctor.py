@@ -18,16 +18,14 @@ from pathlib import Path
 from typing import Literal
 
 from cluster import artifacts
-from cluster.advice import configuration_warnings
 from cluster.docker.command import compose_command
 from cluster.docker.programs import images_of
 from cluster.docker.sweep import EngineSocket, socket_path
 from cluster.servers import disks
+from cluster.versions import DEFAULT_VERSION
 from protocol import java
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan
 from protocol.errors import FencepostError
-
-__all__ = ["Check", "checks", "configuration_warnings"]
 
 State = Literal["ok", "warn", "fail"]
 RUN_BYTES = 1536 << 20
@@ -103,7 +101,7 @@ def _java() -> str:
 
 
 def _servers() -> Check:
-    version = artifacts.DEFAULT_VERSION
+    version = DEFAULT_VERSION
     if artifacts.is_cached(version):
         return _artifact("servers", lambda: _jars(version), "fail")
     seen = f"the jars of BookKeeper {version} are not fetched yet"
@@ -230,7 +228,7 @@ def _docker() -> Check:
 
 def _containers() -> Check:
     """What runs in containers need besides an engine; each sees for itself whether clocks are shared."""
-    version = artifacts.DEFAULT_VERSION
+    version = DEFAULT_VERSION
     try:
         engine = EngineSocket(socket_path(), timeout_s=_PING_TIMEOUT_S)
         there = {tag for image in engine.ask("GET", "/images/json") for tag in image.get("RepoTags") or ()}

@@ -36,7 +36,7 @@ def parse(version: str) -> tuple[int, int, int]:
 
 
 def is_build(version: str) -> bool:
-    """Whether this names a build of the user's own (:mod:`cluster.builds`) and no release."""
+    """Whether this names a build of the user's own (:mod:`cluster.artifacts`) and no release."""
     match = _FORM.fullmatch(version)
     return match is not None and match[4] is not None
 

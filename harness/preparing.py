@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
 
-from cluster import artifacts, builds
+from cluster import artifacts
 from cluster.backends import backend
 from cluster.doctor import checks
 from cluster.servers import disks
@@ -88,7 +88,7 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
     require_seedable(plan, versions, request.backend)
     for needed in versions:
-        builds.require_adopted(needed)
+        artifacts.require_adopted(needed)
         artifacts.class_path(needed)
     place.prepare(versions, request.results)
     return ready

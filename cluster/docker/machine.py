@@ -14,10 +14,10 @@ from pathlib import Path
 
 from cluster.docker.command import compose_command
 from cluster.docker.engine import Engine
+from cluster.docker.images import bookkeeper_image
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.programs import images_of
 from cluster.docker.sweep import socket_path
-from cluster.images import bookkeeper_image
 from protocol.errors import IncapableError, PrerequisiteError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

@@ -6,7 +6,7 @@ runs.
 
 from __future__ import annotations
 
-from cluster.images import bookkeeper_image, client_image, proxy_image
+from cluster.docker.images import bookkeeper_image, client_image, proxy_image
 from cluster.servers.runner import CLIENT, Java
 from protocol.addresses import PROXY
 

@@ -1,8 +1,7 @@
 """A client or the observer: one process, and one conversation per boot.
 
-Commands go in as JSON lines, replies come out. Every command gets a number and a future; one reader thread
-gives each reply to its future. When the process ends, all waiting futures get a ``ClientError`` that says how
-it ended.
+Commands and replies are JSON lines. Every command gets a number and a future; one reader thread gives each
+reply to its future. When the process ends, all waiting futures get a ``ClientError`` that says how it ended.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ import steps
 from stamp import ROOT
 
 sys.path.insert(0, str(ROOT))
-from cluster import images
-from cluster.images import DIGEST_LABEL, Image
+from cluster.docker import images
+from cluster.docker.images import DIGEST_LABEL, Image
 from cluster.versions import DEFAULT_VERSION
 from protocol.errors import FencepostError
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from stamp import AGENT_JAR, CLIENT_JAR, ROOT
 
 sys.path.insert(0, str(ROOT))
-from cluster import artifacts, central, checksums
-from cluster.cache import cache_root, exclusive
+from cluster import artifacts, checksums, maven
+from cluster.checksums import cache_root, exclusive
 from protocol.errors import FencepostError
 from protocol.java import java
 
@@ -83,7 +83,7 @@ def libraries() -> list[Path]:
     sums |= {path: digest for path, digest in locked.items() if Path(path).name.startswith(NEEDED)}
     home = cache_root() / "compiler"
     with exclusive(home / "lock"):
-        central.fetch(sums, home)
+        maven.fetch(sums, home)
     return [home / Path(path).name for path in sums]
 
 

@@ -19,7 +19,7 @@ import steps
 from stamp import ROOT
 
 sys.path.insert(0, str(ROOT))
-from cluster import artifacts, checksums, resolution, versions
+from cluster import artifacts, checksums, maven, versions
 from protocol.errors import FencepostError
 
 COMPILE = [
@@ -79,7 +79,7 @@ def lock_jars(version: str) -> None:
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as scratch:
         jars = Path(scratch) / "jars"
         jars.mkdir()
-        sums = resolution.fetch(version, jars, work=Path(scratch))
+        sums = maven.resolve(version, jars, work=Path(scratch))
     checksums.write_lock(lock, sums)
     changes = checksums.differences(before, sums) if before else ["new"]
     sys.stdout.write(f"{lock.relative_to(ROOT)}: {len(sums)} jars, {'; '.join(changes) or 'unchanged'}\n")

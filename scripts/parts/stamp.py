@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-from cluster.cache import cache_root as cache_root  # the checkout is importable only now
+from cluster.checksums import cache_root as cache_root  # the checkout is importable only now
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"

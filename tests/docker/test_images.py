@@ -7,7 +7,7 @@ import subprocess
 import building
 import pytest
 
-from cluster import images
+from cluster.docker import images
 from cluster.versions import DEFAULT_VERSION
 
 pytestmark = pytest.mark.timeout(1500)

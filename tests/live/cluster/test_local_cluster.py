@@ -239,7 +239,7 @@ def test_a_client_can_be_killed_paused_and_started_again(opened: Opener) -> None
 def test_two_clusters_at_once_never_meet(opened: Opener) -> None:
     small = {"bookies": 1, "clients": ("writer",), "observed": False}
     with opened("one", **small) as one, opened("two", **small) as two:
-        assert one.addresses.octet != two.addresses.octet
+        assert one.site.addresses.octet != two.site.addresses.octet
         ledger = write(one, 3)
         write(two, 5)
         assert one.answer("b1", ledger, 4) == NO_ENTRY

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import advice, artifacts, classfile
+from cluster import advice, artifacts
 from cluster.advice import configuration_warnings
 from cluster.artifacts import ServerArtifacts
 from protocol.errors import PrerequisiteError, UsageError
@@ -28,7 +28,7 @@ def class_with(*, strings: list[str], names: list[str]) -> bytes:
     for text in names:
         pool += struct.pack(">BH", 1, len(text)) + text.encode()
         index += 1
-    return struct.pack(">IHHH", classfile.MAGIC, 0, 61, index) + pool
+    return struct.pack(">IHHH", advice.MAGIC, 0, 61, index) + pool
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +59,12 @@ def said(conf: dict[str, str], version: str = "4.18.0") -> str:
 
 
 def test_string_constants_are_told_from_names() -> None:
-    assert classfile.strings(class_with(strings=["aKey"], names=["aName"])) == {"aKey"}
+    assert advice.strings(class_with(strings=["aKey"], names=["aName"])) == {"aKey"}
 
 
 def test_what_is_no_class_is_refused() -> None:
     with pytest.raises(ValueError, match="magic"):
-        classfile.strings(b"PK\3\4 and so on")
+        advice.strings(b"PK\3\4 and so on")
 
 
 def test_the_getters_name_is_ignored_and_the_key_is_suggested() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from cluster import artifacts
+from cluster.versions import DEFAULT_VERSION
 from plans.defects import cures, defects
 from plans.versions import within
 from protocol.errors import PrerequisiteError
@@ -23,7 +24,7 @@ def declared_for(version: str) -> dict[str, str]:
 
 
 def loaded(
-    *orders: str, types: tuple[str, ...] = (), version: str = artifacts.DEFAULT_VERSION
+    *orders: str, types: tuple[str, ...] = (), version: str = DEFAULT_VERSION
 ) -> subprocess.CompletedProcess[str]:
     """A JVM with these changes and this release that loads ``types`` and ends."""
     if not artifacts.is_cached(version):

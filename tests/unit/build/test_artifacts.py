@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts, resolution
+from cluster import artifacts
+from cluster import maven as maven_repository
 from protocol.errors import PrerequisiteError, UsageError
 from tests.unit.build.test_java import ALL, install
 
@@ -38,7 +39,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def maven(monkeypatch: pytest.MonkeyPatch) -> Maven:
     stand_in = Maven()
-    monkeypatch.setattr(resolution, "fetch", stand_in)
+    monkeypatch.setattr(maven_repository, "resolve", stand_in)
     return stand_in
 
 
@@ -71,7 +72,7 @@ def test_a_fetch_that_fails_leaves_nothing(cache: Path, monkeypatch: pytest.Monk
         (into / "half.jar").write_bytes(b"half")
         raise PrerequisiteError("offline")
 
-    monkeypatch.setattr(resolution, "fetch", broken)
+    monkeypatch.setattr(maven_repository, "resolve", broken)
     with pytest.raises(PrerequisiteError, match="offline"):
         artifacts.class_path(FOREIGN)
     assert [path.name for path in (cache / "bookkeeper").iterdir()] == [f"{FOREIGN}.lock"]
@@ -115,26 +116,26 @@ class TestMaven:
 
     def test_no_such_release(self) -> None:
         line = "[ERROR] Could not find artifact org.apache.bookkeeper:bookkeeper:pom:4.17.9 in central (https://x)"
-        error = resolution.failure("4.17.9", line)
+        error = maven_repository.failure("4.17.9", line)
         assert type(error) is UsageError
         assert "'4.17.9' is not in the Maven repository" in str(error)
 
     def test_no_such_release_remembered_from_the_last_attempt(self) -> None:
         line = "[ERROR] org.apache.bookkeeper:bookkeeper:pom:4.17.9 was not found in https://x during a pre"
-        assert type(resolution.failure("4.17.9", line)) is UsageError
+        assert type(maven_repository.failure("4.17.9", line)) is UsageError
 
     def test_offline(self) -> None:
         line = (
             "[ERROR] Cannot access central (https://x) in offline mode and the artifact "
             "org.apache.bookkeeper:bookkeeper:pom:4.16.5 has not been downloaded from it before."
         )
-        error = resolution.failure("4.16.5", line)
+        error = maven_repository.failure("4.16.5", line)
         assert isinstance(error, PrerequisiteError)
         assert "offline mode" in str(error)
 
     def test_a_library_that_is_missing_is_no_missing_release(self) -> None:
         line = "[ERROR] Could not find artifact io.netty:netty-all:jar:4.1 in central (https://x)"
-        assert isinstance(resolution.failure("4.18.0", line), PrerequisiteError)
+        assert isinstance(maven_repository.failure("4.18.0", line), PrerequisiteError)
 
 
 def test_the_archive_changes_with_the_jvm(

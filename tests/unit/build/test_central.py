@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts, central, checksums, maven
+from cluster import artifacts, checksums, maven
 from protocol.errors import PrerequisiteError
 from tests.unit.build.test_artifacts import cache as cache  # a fixture
 
@@ -83,14 +83,14 @@ class Repository:
 def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     started = Repository()
     monkeypatch.setenv("FENCEPOST_MAVEN", started.url + "/")
-    monkeypatch.setattr(central.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(maven.time, "sleep", lambda seconds: None)
     yield started
     started.close()
 
 
 def test_files_get_their_last_names(repository: Repository, tmp_path: Path) -> None:
     repository.files = {f"org/x{n}/x-{n}.jar": CONTENT + bytes([n]) for n in range(20)}
-    central.fetch({path: sha(content) for path, content in repository.files.items()}, tmp_path / "jars")
+    maven.fetch({path: sha(content) for path, content in repository.files.items()}, tmp_path / "jars")
     assert {path.name: path.read_bytes() for path in (tmp_path / "jars").iterdir()} == {
         f"x-{n}.jar": CONTENT + bytes([n]) for n in range(20)
     }
@@ -101,7 +101,7 @@ def test_a_broken_connection_is_continued(ranges: bool, repository: Repository, 
     repository.files = {"a/a.jar": CONTENT}
     repository.broken = 2
     repository.ranges = ranges
-    central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+    maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     assert (tmp_path / "a.jar").read_bytes() == CONTENT
     assert [asked for _, asked in repository.asked] == [
         "",
@@ -113,7 +113,7 @@ def test_a_broken_connection_is_continued(ranges: bool, repository: Repository, 
 def test_a_repository_that_is_busy_is_asked_again(repository: Repository, tmp_path: Path) -> None:
     repository.files = {"a/a.jar": CONTENT}
     repository.busy = 2
-    central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+    maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     assert len(repository.asked) == 3
 
 
@@ -121,10 +121,10 @@ def test_what_arrived_is_not_fetched_again(repository: Repository, tmp_path: Pat
     repository.files = {"a/a.jar": CONTENT}
     sums = {"a/a.jar": sha(CONTENT), "b/b.jar": sha(b"b")}
     with pytest.raises(PrerequisiteError, match=r"b/b\.jar cannot be fetched: 404"):
-        central.fetch(sums, tmp_path)
-    central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+        maven.fetch(sums, tmp_path)
+    maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     repository.files["b/b.jar"] = b"b"
-    central.fetch(sums, tmp_path)
+    maven.fetch(sums, tmp_path)
     assert [path for path, _ in repository.asked].count("a/a.jar") == 1
 
 
@@ -134,7 +134,7 @@ def test_a_part_that_was_left_is_checked_like_the_rest(
 ) -> None:
     repository.files = {"a/a.jar": CONTENT}
     (tmp_path / "a.jar.part").write_bytes(part)
-    central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+    maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jar"]
     assert (tmp_path / "a.jar").read_bytes() == CONTENT
 
@@ -146,7 +146,7 @@ def test_another_content_than_the_locks_is_refused_and_not_kept(
     with pytest.raises(
         PrerequisiteError, match=f"{sha(b'altered')}, the lock says {sha(CONTENT)}"
     ) as refusal:
-        central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+        maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     assert "FENCEPOST_MAVEN" in refusal.value.remedy
     assert list(tmp_path.iterdir()) == []
 
@@ -158,13 +158,13 @@ def test_a_repository_out_of_reach_is_named_with_what_to_set(
         closed.bind(("127.0.0.1", 0))  # and does not listen
         monkeypatch.setenv("FENCEPOST_MAVEN", f"http://127.0.0.1:{closed.getsockname()[1]}")
         with pytest.raises(PrerequisiteError, match="cannot be reached") as refusal:
-            central.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
+            maven.fetch({"a/a.jar": sha(CONTENT)}, tmp_path)
     assert all(name in refusal.value.remedy for name in ("HTTPS_PROXY", "FENCEPOST_MAVEN", "kept"))
 
 
 def test_without_a_mirror_the_repository_is_mavens_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FENCEPOST_MAVEN", raising=False)
-    assert central.repository().startswith("https://")
+    assert maven.repository().startswith("https://")
 
 
 def test_a_locked_release_comes_without_maven(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from cluster import artifacts, images
+from cluster import artifacts
+from cluster.docker import images
 from cluster.versions import DEFAULT_VERSION
 
 TEXT = (artifacts.CHECKOUT / "docker-compose.yml").read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster import artifacts, builds
+from cluster import artifacts
 from cluster.versions import is_build, parse
 from protocol.errors import PrerequisiteError, UsageError
 
@@ -26,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     filled(place / "bookkeeper" / "4.18.0", *RELEASE)
     monkeypatch.setenv("FENCEPOST_CACHE", str(place))
     monkeypatch.setattr(
-        builds.artifacts,
+        artifacts,
         "class_path",
         lambda version: artifacts.ServerArtifacts(
             version, place, tuple((place / "bookkeeper" / version).glob("*.jar")), place
@@ -51,7 +51,7 @@ def test_own_jars_take_the_place_of_those_of_the_nearest_release(tmp_path: Path,
     )
     filled(tmp_path / "more", "bookkeeper-server-4.19.0-SNAPSHOT-tests.jar")
     shutil.copy(tmp_path / "more" / "bookkeeper-server-4.19.0-SNAPSHOT-tests.jar", jars)
-    name = builds.adopt(jars)
+    name = artifacts.adopt(jars)
     assert {path.name: path.read_text() for path in (cache / name).iterdir()} == {
         "bookkeeper-server-4.19.0-SNAPSHOT.jar": "own",
         "new-part-4.19.0-SNAPSHOT.jar": "own",
@@ -65,15 +65,15 @@ def test_own_jars_take_the_place_of_those_of_the_nearest_release(tmp_path: Path,
 
 def test_a_whole_distribution_stands_alone(tmp_path: Path, cache: Path) -> None:
     names = ("org.apache.bookkeeper-bookkeeper-server-4.17.9.jar", "org.apache.zookeeper-zookeeper-3.9.9.jar")
-    name = builds.adopt(filled(tmp_path / "lib", *names))
+    name = artifacts.adopt(filled(tmp_path / "lib", *names))
     assert {path.name for path in (cache / name).iterdir()} == set(names)
 
 
 def test_a_build_is_known_by_its_jars(tmp_path: Path) -> None:
     same = [filled(tmp_path / name, RELEASE[0], content="own") for name in ("a", "b")]
     other = filled(tmp_path / "c", RELEASE[0], content="other")
-    assert len({builds.adopt(folder) for folder in same}) == 1
-    assert builds.adopt(other) != builds.adopt(same[0])
+    assert len({artifacts.adopt(folder) for folder in same}) == 1
+    assert artifacts.adopt(other) != artifacts.adopt(same[0])
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def test_a_build_is_known_by_its_jars(tmp_path: Path) -> None:
     ],
 )
 def test_the_artifact_of_a_file(file: str, artifact: str) -> None:
-    assert builds._artifact(Path(file)) == artifact
+    assert artifacts._artifact(Path(file)) == artifact
 
 
 def test_what_is_no_build_is_refused_with_what_was_seen(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds no bookkeeper-server-\*\.jar \(1 jars seen\)"):
-        builds.adopt(filled(tmp_path / "jars", "netty-buffer-4.2.14.Final.jar"))
+        artifacts.adopt(filled(tmp_path / "jars", "netty-buffer-4.2.14.Final.jar"))
     with pytest.raises(UsageError, match=r"bookkeeper-server-dev\.jar|holds no"):
-        builds.adopt(filled(tmp_path / "dev", "bookkeeper-server-dev.jar"))
+        artifacts.adopt(filled(tmp_path / "dev", "bookkeeper-server-dev.jar"))
     with pytest.raises(UsageError, match="is older than"):
-        builds.adopt(filled(tmp_path / "old", "bookkeeper-server-4.9.2.jar", "zookeeper-3.4.13.jar"))
+        artifacts.adopt(filled(tmp_path / "old", "bookkeeper-server-4.9.2.jar", "zookeeper-3.4.13.jar"))
 
 
 def test_a_build_that_left_the_cache_is_asked_for_again() -> None:
     with pytest.raises(PrerequisiteError, match="is not in the cache"):
-        builds.require_adopted("4.19.0-jars.0123456789ab")
-    builds.require_adopted("4.18.0")
+        artifacts.require_adopted("4.19.0-jars.0123456789ab")
+    artifacts.require_adopted("4.18.0")
