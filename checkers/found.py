@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -85,40 +86,70 @@ class Found:
 
     def spans(self, kind: str, loss: str = "") -> Spans:
         """The entries of the rows of one kind (and class of loss), whatever their proofs."""
-        ledger, first, last, *_ = _columns(self._of(kind, loss))
-        return Spans.of_ranges(ledger, first, last)
+        rows = self._of(kind, loss)
+        return Spans.of_ranges(rows.ledger, rows.first, rows.last)
 
     def runs(self, kind: str, loss: str = "") -> list[Row]:
         """Rows of one kind, neighbours and overlapping ones with the same proof as one; sorted."""
-        rows = _columns(_spans(kind, loss, *_parts(self._of(kind, loss))))
-        return sorted(_as_rows(*rows))
+        return sorted(_spans(self._of(kind, loss)).each())
 
     def firsts(self, kind: str, like: int = 0) -> list[Row]:
         """Rows of :func:`first_rows`; ``like`` is the number of columns that neighbours share."""
-        ledger, first, last, count, proof = _columns(self._of(kind, ""))
-        return sorted(
-            _as_rows(*_columns(_firsts(kind, ledger, first, last, count, proof[:like], proof[like:]))),
-            key=lambda row: (row.ledger, row.proof[:like], row.first),
-        )
+        rows = _firsts(self._of(kind), like).each()
+        return sorted(rows, key=lambda row: (row.ledger, row.proof[:like], row.first))
 
     def marks(self, kind: str) -> Marks:
         """The entries of the rows of one kind, with their proof as the mark."""
-        ledger, first, last, _, proof = _columns(_spans(kind, "", *_parts(self._of(kind, ""))))
-        return Marks(ledger, proof[0], first, last) if proof else Marks.empty()
+        rows = _spans(self._of(kind))
+        return Marks(rows.ledger, rows.proof[0], rows.first, rows.last) if rows.proof else Marks.empty()
 
     def by_ledger(self, kind: str, loss: str = "") -> list[Row]:
         """One row for each ledger: the lowest and highest entry, counts added, and the first proof."""
-        return list(_as_rows(*_columns(_ledgers(kind, loss, *_columns(self._of(kind, loss))))))
+        return list(_ledgers(self._of(kind, loss)).each())
 
     def columns(self, kind: str) -> tuple[Ints, ...]:
         """The columns of ``whole_rows``, in the order of their batches; none when there is no row."""
-        return _columns(self._of(kind, ""))[-1]
+        return self._of(kind).proof
 
-    def _of(self, kind: str, loss: str) -> pa.Table:
-        if not self.rows.num_rows:
-            return _NOTHING
+    def _of(self, kind: str, loss: str = "") -> _Rows:
+        """The rows of one kind, whose proofs are of one length."""
         here = pc.and_(pc.equal(self.rows["kind"], kind), pc.equal(self.rows["loss"], loss))
-        return self.rows.filter(here)
+        rows = self.rows.filter(here) if self.rows.num_rows else _NOTHING
+        proofs = np.asarray(pc.list_flatten(rows["proof"]))
+        width = len(proofs) // max(1, rows.num_rows)
+        ledger, first, last, count = (np.asarray(rows[name]) for name in FOUND.names[2:6])
+        return _Rows(ledger, first, last, count, tuple(proofs.reshape(rows.num_rows, width).T))
+
+
+class _Rows(NamedTuple):
+    """Rows of one kind as columns."""
+
+    ledger: Ints
+    first: Ints
+    last: Ints
+    number: Ints
+    proof: tuple[Ints, ...]
+
+    def at(self, places: NDArray[np.intp] | NDArray[np.bool_]) -> _Rows:
+        """Some of the rows."""
+        ledger, first, last, number = (column[places] for column in self[:4])
+        return _Rows(ledger, first, last, number, tuple(column[places] for column in self.proof))
+
+    def each(self) -> Iterator[Row]:
+        """The rows one by one."""
+        proofs = zip(*(column.tolist() for column in self.proof), strict=True) if self.proof else repeat(())
+        return map(Row, *(column.tolist() for column in self[:4]), proofs)
+
+    def table(self, kind: str, loss: str = "") -> pa.Table:
+        """The same in Arrow's form."""
+        number, width = len(self.ledger), len(self.proof)
+        if not number:
+            return _NOTHING
+        values = np.stack(self.proof, axis=1).reshape(-1) if width else np.empty(0, dtype=np.int64)
+        offsets = pa.array(np.arange(number + 1) * width, pa.int32())
+        texts = (pa.repeat(pa.scalar(text, pa.string()), number) for text in (kind, loss))
+        proofs = pa.ListArray.from_arrays(offsets, values)
+        return pa.Table.from_arrays([*texts, *map(pa.array, self[:4]), proofs], schema=FOUND)
 
 
 def span_rows(
@@ -134,14 +165,16 @@ def span_rows(
 
     Arrays of equal length, in any order, with repeats; ``proof`` are columns.
     """
-    ledger, first = ints(ledger), ints(first)
-    return _spans(kind, loss, ledger, first, None if last is None else ints(last), tuple(map(ints, proof)))
+    if last is not None:
+        return _spans(_rows(ledger, first, last, proof=proof)).table(kind, loss)
+    (ledgers, *proofs), firsts, lasts = runs([ints(ledger), *map(ints, proof)], ints(first))
+    return _Rows(ledgers, firsts, lasts, lasts - firsts + 1, tuple(proofs)).table(kind, loss)
 
 
 def set_rows(kind: str, entries: Spans, *, loss: str = "") -> pa.Table:
     """The entries of a set, a row for each of its spans."""
-    last = entries.last
-    return _table(kind, loss, entries.ledger, entries.first, last, last - entries.first + 1, ())
+    number = entries.last - entries.first + 1
+    return _Rows(entries.ledger, entries.first, entries.last, number, ()).table(kind, loss)
 
 
 def mark_rows(kind: str, entries: Marks) -> pa.Table:
@@ -157,9 +190,7 @@ def first_rows(
     Arrays of equal length, in any order; each row counts. Of several rows about one entry the first is that
     with the least proof by its columns from left to right. All rows of an entry must be in one batch.
     """
-    ledger, entry = ints(ledger), ints(entry)
-    ones = np.ones(len(entry), dtype=np.int64)
-    return _firsts(kind, ledger, entry, entry, ones, tuple(map(ints, like)), tuple(map(ints, proof)))
+    return _firsts(_rows(ledger, entry, proof=[*like, *proof]), len(like)).table(kind)
 
 
 def ledger_rows(
@@ -177,17 +208,12 @@ def ledger_rows(
     Arrays of equal length, in any order; without ``last`` rows are of single entries, ``count`` is 1 for
     each row unless given. The first proof is the least by its columns from left to right.
     """
-    ledger, first = ints(ledger), ints(first)
-    last = first if last is None else ints(last)
-    counts = np.ones(len(ledger), dtype=np.int64) if count is None else ints(count)
-    return _ledgers(kind, loss, ledger, first, last, counts, tuple(map(ints, proof)))
+    return _ledgers(_rows(ledger, first, last, count=count, proof=proof)).table(kind, loss)
 
 
 def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:
     """Rows as they are, never joined; the columns are their proof."""
-    ledger = ints(ledger)
-    none = np.full(len(ledger), -1, dtype=np.int64)
-    return _table(kind, "", ledger, none, none, np.ones_like(none), tuple(map(ints, columns)))
+    return _rows(ledger, np.full_like(ints(ledger), -1), proof=columns).table(kind)
 
 
 def bookie_bits(bookie: ArrayLike) -> list[Ints]:
@@ -202,59 +228,53 @@ def bookies_in(words: Sequence[int]) -> tuple[int, ...]:
     return tuple(bookie for bookie in range(MAX_BOOKIES + 1) if words[bookie // _BITS] >> bookie % _BITS & 1)
 
 
-def _spans(
-    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints | None, proof: tuple[Ints, ...]
-) -> pa.Table:
-    groups = [ledger, *proof]
-    if last is None:
-        (ledger, *proofs), first, last = runs(groups, first)
-    else:
-        ones = np.ones(len(first), dtype=np.int64)
-        (ledger, *proofs), first, last = sweep(groups, first, last, ones, lambda depth: depth > 0)
-    return _table(kind, loss, ledger, first, last, last - first + 1, tuple(proofs))
+def _rows(
+    ledger: ArrayLike,
+    first: ArrayLike,
+    last: ArrayLike | None = None,
+    *,
+    count: ArrayLike | None = None,
+    proof: Columns,
+) -> _Rows:
+    firsts = ints(first)
+    lasts = firsts if last is None else ints(last)
+    counts = np.ones_like(firsts) if count is None else ints(count)
+    return _Rows(ints(ledger), firsts, lasts, counts, tuple(map(ints, proof)))
 
 
-def _firsts(
-    kind: str,
-    ledger: Ints,
-    first: Ints,
-    last: Ints,
-    count: Ints,
-    like: tuple[Ints, ...],
-    proof: tuple[Ints, ...],
-) -> pa.Table:
-    if not len(ledger):
-        return _NOTHING
-    order = np.lexsort((*reversed(proof), first, *reversed(like), ledger))
-    columns = (column[order] for column in (ledger, first, last, count, *like, *proof))
-    ledger, first, last, count, *proofs = columns
-    new = changes(ledger, *proofs[: len(like)])
-    new[1:] |= first[1:] > last[:-1] + 1
+def _spans(rows: _Rows) -> _Rows:
+    ones = np.ones(len(rows.first), dtype=np.int64)
+    groups = [rows.ledger, *rows.proof]
+    (ledger, *proof), first, last = sweep(groups, rows.first, rows.last, ones, lambda depth: depth > 0)
+    return _Rows(ledger, first, last, last - first + 1, tuple(proof))
+
+
+def _firsts(rows: _Rows, like: int) -> _Rows:
+    """``like`` is how many columns of the proof neighbours share."""
+    if not len(rows.ledger):
+        return rows
+    by = (rows.ledger, *rows.proof[:like], rows.first, *rows.proof[like:])
+    rows = rows.at(np.lexsort(by[::-1]))
+    new = changes(rows.ledger, *rows.proof[:like])
+    new[1:] |= rows.first[1:] > rows.last[:-1] + 1
     begin = np.flatnonzero(new)
     end = np.append(begin[1:], len(new)) - 1
-    count = np.add.reduceat(count, begin)
-    return _table(kind, "", ledger[begin], first[begin], last[end], count, tuple(c[begin] for c in proofs))
+    return rows.at(begin)._replace(last=rows.last[end], number=np.add.reduceat(rows.number, begin))
 
 
-def _ledgers(
-    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]
-) -> pa.Table:
-    if not len(ledger):
-        return _NOTHING
-    if np.any(ledger[1:] < ledger[:-1]):
-        order = np.argsort(ledger, kind="stable")
-        ledger, first, last, count = (column[order] for column in (ledger, first, last, count))
-        proof = tuple(column[order] for column in proof)
-    begin = begins(ledger)
-    least = _least(begin, proof) if proof else begin
-    return _table(
-        kind,
-        loss,
-        ledger[begin],
-        np.minimum.reduceat(first, begin),
-        np.maximum.reduceat(last, begin),
-        np.add.reduceat(count, begin),
-        tuple(column[least] for column in proof),
+def _ledgers(rows: _Rows) -> _Rows:
+    if not len(rows.ledger):
+        return rows
+    if np.any(rows.ledger[1:] < rows.ledger[:-1]):
+        rows = rows.at(np.argsort(rows.ledger, kind="stable"))
+    begin = begins(rows.ledger)
+    least = _least(begin, rows.proof) if rows.proof else begin
+    return _Rows(
+        rows.ledger[begin],
+        np.minimum.reduceat(rows.first, begin),
+        np.maximum.reduceat(rows.last, begin),
+        np.add.reduceat(rows.number, begin),
+        tuple(column[least] for column in rows.proof),
     )
 
 
@@ -267,41 +287,6 @@ def _least(begin: Ints, proof: tuple[Ints, ...]) -> Ints:
         left = np.add.reduceat(least.astype(np.int64), begin)
         rows, begin = rows[least], np.cumsum(left) - left
     return rows[begin]
-
-
-def _table(
-    kind: str, loss: str, ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]
-) -> pa.Table:
-    number, width = len(ledger), len(proof)
-    if not number:
-        return _NOTHING
-    values = np.stack(proof, axis=1).reshape(-1) if proof else np.empty(0, dtype=np.int64)
-    offsets = pa.array(np.arange(number + 1) * width, pa.int32())
-    texts = (pa.repeat(pa.scalar(text, pa.string()), number) for text in (kind, loss))
-    return pa.Table.from_arrays(
-        [*texts, *map(pa.array, (ledger, first, last, count)), pa.ListArray.from_arrays(offsets, values)],
-        schema=FOUND,
-    )
-
-
-def _columns(rows: pa.Table) -> tuple[Ints, Ints, Ints, Ints, tuple[Ints, ...]]:
-    """Ledger, first, last, count, and the columns of the proof: of one length in rows of one kind."""
-    numbers = (np.asarray(rows.column(name)) for name in ("ledger", "first", "last", "count"))
-    ledger, first, last, count = numbers
-    proofs = np.asarray(pc.list_flatten(rows.column("proof")))
-    width = len(proofs) // max(1, len(ledger))
-    return ledger, first, last, count, tuple(proofs.reshape(len(ledger), width).T)
-
-
-def _parts(rows: pa.Table) -> tuple[Ints, Ints, Ints, tuple[Ints, ...]]:
-    ledger, first, last, _, proof = _columns(rows)
-    return ledger, first, last, proof
-
-
-def _as_rows(ledger: Ints, first: Ints, last: Ints, count: Ints, proof: tuple[Ints, ...]) -> Iterable[Row]:
-    proofs = np.stack(proof, axis=1).tolist() if proof else [()] * len(ledger)
-    numbers = zip(ledger.tolist(), first.tolist(), last.tolist(), count.tolist(), proofs, strict=True)
-    return (Row(*row[:4], tuple(row[4])) for row in numbers)
 
 
 def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:

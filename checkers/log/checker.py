@@ -26,7 +26,7 @@ from checkers.log.findings import PROPERTY, cycle_findings
 from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
 from checkers.log.reads import read_findings
 from checkers.log.versions import Versions, version_orders
-from checkers.log.within import Groups, update_findings, within_findings
+from checkers.log.within import within_findings
 from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.exchange.transactions import Micro, Transactions
@@ -63,9 +63,8 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
     findings = [*direct, *cycle_findings(given, versions, result)]
     against = forbidden(model)
     wrong = [one for one in findings if one.kind in against]
-    several = int(versions.pairs.several.sum())
     undecided = [kind for kind in result.undecided if kind in against]
-    enough = seen["read_elements"] > 0 and not several and not undecided
+    enough = seen["read_elements"] > 0 and not versions.several and not undecided
     return Judgement(
         property=PROPERTY,
         verdict=Verdict.ANOMALY if wrong else Verdict.VALID if enough else Verdict.UNKNOWN,
@@ -76,20 +75,15 @@ def judge_log(given: Transactions, *, model: str = STRONGEST, limits: Limits | N
         seen=seen,
         findings=capped(wrong),
         counts=dict(counts),
-        notes=tuple(_notes(counts, model, several, result, limits or Limits())),
+        notes=tuple(_notes(counts, model, versions.several, result, limits or Limits())),
     )
 
 
 def _direct(given: Transactions, versions: Versions) -> tuple[list[Finding], Counter[str]]:
     """Findings without cycles, and their exact counts."""
-    groups = Groups.of(given, versions)
     findings: list[Finding] = []
     counts: Counter[str] = Counter()
-    for kind, number, made in (
-        *read_findings(given, versions),
-        *within_findings(given, versions, groups),
-        *update_findings(given, versions, groups),
-    ):
+    for kind, number, made in (*read_findings(given, versions), *within_findings(given, versions)):
         counts[kind] += number
         findings.extend(capped(made))
     return findings, counts
@@ -108,9 +102,8 @@ def _seen(given: Transactions, versions: Versions, edges: Edges) -> Mapping[str,
         "reads": len(versions.reads),
         "read_elements": int(given.length[versions.reads].sum()),
         **{
-            f"{label.name.lower()}_edges": int(np.count_nonzero(edges.label == label))
-            for label in (Edge.WW, Edge.WR, Edge.RW)
-            if label.name
+            f"{name}_edges": int(np.count_nonzero(edges.label == label))
+            for name, label in (("ww", Edge.WW), ("wr", Edge.WR), ("rw", Edge.RW))
         },
     }
 

@@ -1,22 +1,26 @@
 """Which classes of cycles a history has, each with a shortest witness for each component.
 
-A class is looked for in every strongly connected component of the edges of that class. A component that has
-shown a class that implies it is not searched again: the strongest is reported. Where there is no stronger
-class, every cycle of the component is of the class sought, so only G-single and G-nonadjacent need a search
-to exist, and the others only for their witness.
+A class is looked for in every strongly connected component of the edges of that class; a cycle lies within
+one. A component that has shown a class that implies it is not searched again: the strongest is reported.
+Where there is no stronger class, every cycle of the component is of the class sought, so only G-single and
+G-nonadjacent need a search to exist, and the others only for their witness.
+
+Source: SciPy's ``connected_components`` (Pearce, *An Improved Algorithm for Finding the Strongly Connected
+Components of a Directed Graph*, 2005), linear in nodes and edges.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checkers.found import KEPT
-from checkers.log.components import Knots, Part, apart, components, knots, parts
 from checkers.log.edges import Edge, Edges, with_process
 from checkers.log.models import CLASSES, CycleClass, Shape, classify, hides, implies
-from checkers.log.witness import Cycle, Search, Work, pairs
+from checkers.log.witness import Cycle, Part, Search, apart, pairs
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Transactions
 
@@ -28,8 +32,7 @@ class Limits:
     edges: int = 50_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A class in a component of ``size`` transactions; ``cycle`` is None for one proven without a search."""
 
     kind: str
@@ -39,79 +42,77 @@ class Found:
 
 @dataclass
 class Result:
-    """What was found; exact ``counts`` of components by class; classes whose search reached its limit."""
+    """What was found; exact ``counts`` of components by class; classes whose search reached its limit.
 
+    ``rows`` are the transactions behind the nodes of witnesses.
+    """
+
+    rows: Ints
     found: list[Found] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     undecided: list[str] = field(default_factory=list)
-    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def add(self, kind: str, size: int, cycle: Cycle | None) -> None:
-        """One more component of a class."""
-        self.counts[kind] = self.counts.get(kind, 0) + 1
-        if self.counts[kind] <= KEPT:
-            self.found.append(Found(kind, size, cycle))
 
 
 def find_cycles(given: Transactions, edges: Edges, limits: Limits) -> Result:
-    """Every class of cycles in the graph; nodes of witnesses are positions in ``rows``."""
-    tight = knots(edges)
-    result = Result(rows=tight.rows)
-    if len(tight.rows):
-        hunt = _Hunt(given, tight, result)
+    """Every class of cycles in the graph."""
+    edges, rows = _knots(edges)
+    result = Result(rows)
+    if len(rows):
+        hunt = _Hunt(given, edges, result)
         for sought in CLASSES:
-            hunt.look_for(sought, Work(limits.edges))
+            hunt.look_for(sought, limits.edges)
     return result
 
 
 class _Hunt:
     """The classes one after the other, with what each found: a node of each of its components."""
 
-    def __init__(self, given: Transactions, tight: Knots, result: Result) -> None:
-        self._edges, self._result = with_process(tight.edges, given, tight.rows), result
+    def __init__(self, given: Transactions, edges: Edges, result: Result) -> None:
+        rows = result.rows
+        self._edges, self._result = with_process(edges, given, rows), result
         self._shown: list[tuple[CycleClass, int]] = []
         self._doubted: list[tuple[CycleClass, int]] = []
-        self._completed = np.where(
-            given.outcome[tight.rows] == Outcome.OK, given.completed[tight.rows], np.iinfo(np.int64).max
-        )
-        self._invoked = given.invoked[tight.rows]
-        self._process = given.process[tight.rows]
-        self._committed = given.outcome[tight.rows] == Outcome.OK
+        self._committed = given.outcome[rows] == Outcome.OK
+        self._completed = np.where(self._committed, given.completed[rows], np.iinfo(np.int64).max)
+        self._invoked, self._process = given.invoked[rows], given.process[rows]
 
-    def look_for(self, sought: CycleClass, work: Work) -> None:
-        """Find one class wherever it is not implied by what was found."""
-        label, each = parts(self._edges, sought.labels)
+    def look_for(self, sought: CycleClass, limit: int) -> None:
+        """Find one class wherever it is not implied by what was found; look at so many edges at most."""
+        label, parts = _parts(self._edges, sought.labels)
         done = {int(label[node]) for known, node in self._shown if hides(known, sought)}
-        todo = {number: part for number, part in each if number not in done}
-        todo = {number: part for number, part in todo.items() if self._possible(sought, part)}
+        todo = {
+            number: part
+            for number, part in parts
+            if number not in done and (sought.shape is Shape.NONE or self._has_rw(part))
+        }
         if not todo:
             return
         twos = self._twos(sought, label, todo)
         able = self._able(sought, todo.keys() - twos.keys(), label)
         for number, part in todo.items():
-            size = int(np.searchsorted(part.nodes, self._edges.transactions))
             if number in twos:
-                self._show(sought, part, size, twos[number])
+                self._show(sought, part, twos[number])
             elif number in able:
-                self._search(sought, part, size, work)
+                limit -= self._search(sought, part, limit)
 
-    def _possible(self, sought: CycleClass, part: Part) -> bool:
-        """A class with rw edges needs one."""
-        return sought.shape is Shape.NONE or bool((self._edges.label[part.edges] == Edge.RW).any())
+    def _has_rw(self, part: Part) -> bool:
+        return bool((self._edges.label[part.edges] == Edge.RW).any())
 
-    def _search(self, sought: CycleClass, part: Part, size: int, work: Work) -> None:
-        """One component: show the class, with its witness where the work suffices, or doubt it."""
+    def _search(self, sought: CycleClass, part: Part, limit: int) -> int:
+        """One component: show the class, with its witness if the limit allows, or doubt it; the work done."""
         certain = sought.shape in (Shape.NONE, Shape.ANY) and not self._in_doubt(sought, part)
         if certain and self._result.counts.get(sought.name, 0) >= KEPT:
-            self._show(sought, part, size, None)
-            return
-        cycle, complete = Search(self._edges, part, sought).shortest(work)
+            self._show(sought, part, None)
+            return 0
+        search = Search(self._edges, part, sought)
+        cycle = search.shortest(limit)
         if cycle is not None or certain:
-            self._show(sought, part, size, cycle)
-        elif not complete:
+            self._show(sought, part, cycle)
+        elif search.cut_short:
             self._doubted.append((sought, int(part.nodes[0])))
             if sought.name not in self._result.undecided:
                 self._result.undecided.append(sought.name)
+        return search.work
 
     def _in_doubt(self, sought: CycleClass, part: Part) -> bool:
         """Whether a class that implies this one was looked for in the component and not decided."""
@@ -119,43 +120,92 @@ class _Hunt:
             implies(doubted, sought) and bool(np.isin(node, part.nodes)) for doubted, node in self._doubted
         )
 
-    def _show(self, sought: CycleClass, part: Part, size: int, cycle: Cycle | None) -> None:
+    def _show(self, sought: CycleClass, part: Part, cycle: Cycle | None) -> None:
         kind = sought.name if cycle is None else classify([step.label for step in cycle.steps])
-        self._result.add(kind, size, cycle)
+        counts = self._result.counts
+        counts[kind] = counts.get(kind, 0) + 1
+        if counts[kind] <= KEPT:
+            size = int(np.searchsorted(part.nodes, self._edges.transactions))
+            self._result.found.append(Found(kind, size, cycle))
         self._shown.append((sought, int(part.nodes[0])))
 
     def _twos(self, sought: CycleClass, label: Ints, todo: dict[int, Part]) -> dict[int, Cycle]:
         """For each component a cycle of two, where it has one."""
         own = self._edges.only(np.sort(np.concatenate([part.edges for part in todo.values()])))
-        before = np.zeros(len(own.source), dtype=np.bool_)
-        if sought.suffix:
-            last = own.transactions - 1
-            source, target = np.minimum(own.source, last), np.minimum(own.target, last)
-            before = self._completed[target] < self._invoked[source]
-            if Edge.PROCESS in sought.edges:
-                before &= self._committed[source] & (self._process[source] == self._process[target])
         twos: dict[int, Cycle] = {}
-        for first, second in pairs(own, sought, before):
+        for first, second in pairs(own, sought, self._backwards(own, sought)):
             twos.setdefault(int(label[first.node]), Cycle((first, second)))
             if len(twos) == len(todo):
                 break
         return twos
 
+    def _backwards(self, edges: Edges, sought: CycleClass) -> NDArray[np.bool_]:
+        """Edges whose target comes before their source in the order, of a process or of time, of a class."""
+        if not sought.suffix:
+            return np.zeros(len(edges.source), dtype=np.bool_)
+        source, target = (np.minimum(end, edges.transactions - 1) for end in (edges.source, edges.target))
+        before = self._completed[target] < self._invoked[source]
+        if Edge.PROCESS in sought.edges:
+            before &= self._committed[source] & (self._process[source] == self._process[target])
+        return before
+
     def _able(self, sought: CycleClass, numbers: set[int], label: Ints) -> set[int]:
         """The components that can have the class: linear work rules out most of the others."""
         if sought.shape not in (Shape.ONE, Shape.APART) or not numbers:
             return numbers
-        edges, number = self._edges, self._edges.nodes
-        chosen = ((edges.label & sought.labels) != 0) & (label[edges.source] == label[edges.target])
-        chosen &= np.isin(label[edges.source], list(numbers))
-        own = edges.only(chosen)
+        edges, of = self._edges, label[self._edges.source]
+        chosen = ((edges.label & sought.labels) != 0) & (of == label[edges.target])
+        own = edges.only(chosen & np.isin(of, list(numbers)))
         inner, rw = own.source >= own.transactions, own.label == Edge.RW
-        source, target, _ = apart(own.source, own.target, inner, rw, number)
-        layered = components(2 * number, source, target)
-        return set(_with_cycles(layered, source, target, label, number).tolist())
+        source, target, _ = apart(own.source, own.target, inner, rw, own.nodes)
+        layered = _components(2 * own.nodes, source, target)
+        in_cycles = source[layered[source] == layered[target]]
+        return set(label[in_cycles % own.nodes].tolist())
 
 
-def _with_cycles(layered: Ints, source: Ints, target: Ints, label: Ints, number: int) -> Ints:
-    """The components whose layered graph has a cycle."""
-    inside = layered[source] == layered[target]
-    return np.unique(label[source[inside] % number])
+def _components(nodes: int, source: Ints, target: Ints) -> Ints:
+    """The strongly connected component of each node, shape (nodes,)."""
+    # Here, because SciPy takes 0.4 s to import and most runs have no log.
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = csr_array((np.ones(len(source)), (source, target)), shape=(nodes, nodes))
+    label: Ints = connected_components(graph, connection="strong")[1]
+    return label
+
+
+def _crowded(edges: Edges) -> tuple[Ints, NDArray[np.bool_], NDArray[np.bool_]]:
+    """The component of each node; which nodes and which edges are in one with two transactions or more."""
+    label = _components(edges.nodes, edges.source, edges.target)
+    crowded = np.bincount(label[: edges.transactions], minlength=int(label.max(initial=-1)) + 1) >= 2
+    nodes = crowded[label]
+    return label, nodes, nodes[edges.source] & (label[edges.source] == label[edges.target])
+
+
+def _knots(edges: Edges) -> tuple[Edges, Ints]:
+    """What can have cycles: the components with two transactions or more, renumbered.
+
+    And the transactions behind the first nodes, ascending.
+    """
+    _, nodes, inside = _crowded(edges)
+    number = np.cumsum(nodes) - 1
+    rows = np.flatnonzero(nodes[: edges.transactions])
+    source, target, label, key = edges.only(inside).columns
+    return Edges(len(rows), int(nodes.sum()), number[source], number[target], label, key), rows
+
+
+def _parts(edges: Edges, labels: Edge) -> tuple[Ints, list[tuple[int, Part]]]:
+    """The component of each node over these labels, and the components with two transactions or more.
+
+    In the order of their first transactions.
+    """
+    chosen = np.flatnonzero((edges.label & labels) != 0)
+    label, crowded, inside = _crowded(edges.only(chosen))
+    nodes, own = np.flatnonzero(crowded), chosen[inside]
+    nodes = nodes[np.argsort(label[nodes], kind="stable")]
+    own = own[np.argsort(label[edges.source[own]], kind="stable")]
+    numbers, first = np.unique(label[nodes], return_index=True)
+    of_nodes = np.split(nodes, first)[1:]
+    of_edges = np.split(own, np.searchsorted(label[edges.source[own]], numbers))[1:]
+    parts = zip(numbers.tolist(), map(Part, of_nodes, of_edges), strict=True)
+    return label, sorted(parts, key=lambda one: int(one[1].nodes[0]))

@@ -20,90 +20,10 @@ from numpy.typing import NDArray
 
 from checkers.log.versions import EMPTY, Versions
 from evidence.codes import Outcome
-from evidence.exchange.transactions import Ints, Transactions
+from evidence.exchange.transactions import Ints, Micro, Transactions
 
 FEW_PAIRS = 10_000
 """Up to this number of pairs at one log are separate edges."""
-
-
-@dataclass
-class Nodes:
-    """Numbers for nodes: the transactions' own, then inner ones."""
-
-    number: int
-
-    def take(self, many: int) -> int:
-        """The first of this number of new inner nodes."""
-        first = self.number
-        self.number += many
-        return first
-
-
-def unread_edges(
-    nodes: Nodes, reader: Ints, reader_key: Ints, writer: Ints, writer_key: Ints
-) -> tuple[Ints, Ints, Ints]:
-    """Edges from the readers of a log's last version to appends that no read shows: (source, target, key).
-
-    Rows of ``reader`` and ``writer`` are transactions at a key. Each reader stands before each such append,
-    its own excepted. Where that is few pairs they are edges; else inner nodes stand between. Those who are on
-    both sides need care: a node between all and all would lead each to itself. They are put in a row, one
-    chain of nodes leads to all behind a place in the row and one to all before it.
-    """
-    sources, targets, keys = [], [], []
-    wanted = np.isin(reader_key, writer_key)
-    for key, readers, writers in _by_key(reader[wanted], reader_key[wanted], writer, writer_key):
-        if len(readers) * len(writers) <= FEW_PAIRS:
-            source, target = np.repeat(readers, len(writers)), np.tile(writers, len(readers))
-        else:
-            source, target = _chained(nodes, readers, writers)
-        sources.append(source)
-        targets.append(target)
-        keys.append(np.full(len(source), key))
-    none = np.empty(0, dtype=np.int64)
-    return np.concatenate([none, *sources]), np.concatenate([none, *targets]), np.concatenate([none, *keys])
-
-
-def _by_key(
-    reader: Ints, reader_key: Ints, writer: Ints, writer_key: Ints
-) -> Iterator[tuple[int, Ints, Ints]]:
-    """Each key that has both, with its distinct readers and writers."""
-    by_reader, by_writer = np.argsort(reader_key, kind="stable"), np.argsort(writer_key, kind="stable")
-    reader, reader_key = reader[by_reader], reader_key[by_reader]
-    writer, writer_key = writer[by_writer], writer_key[by_writer]
-    for key in np.intersect1d(reader_key, writer_key):
-        own = [np.searchsorted(keys, (key, key + 1)) for keys in (reader_key, writer_key)]
-        yield int(key), np.unique(reader[slice(*own[0])]), np.unique(writer[slice(*own[1])])
-
-
-def _chained(nodes: Nodes, readers: Ints, writers: Ints) -> tuple[Ints, Ints]:
-    """Two chains through those on both sides; see :func:`unread_edges`."""
-    both = np.intersect1d(readers, writers)
-    only_read, only_wrote = np.setdiff1d(readers, both), np.setdiff1d(writers, both)
-    size = len(both)
-    behind = nodes.take(size + 1)
-    ahead = nodes.take(size)
-    place = np.arange(size)
-    source: list[Ints] = [
-        only_read,
-        behind + place,
-        behind + place,
-        np.full(len(only_wrote), behind + size),
-        ahead + place,
-        ahead + place[1:],
-        both,
-        both[1:],
-    ]
-    target: list[Ints] = [
-        np.full(len(only_read), behind),
-        behind + place + 1,
-        both,
-        only_wrote,
-        both,
-        ahead + place[1:] - 1,
-        behind + place + 1,
-        ahead + place[1:] - 1,
-    ]
-    return np.concatenate(source), np.concatenate(target)
 
 
 class Edge(IntFlag):
@@ -128,120 +48,151 @@ class Edges:
     nodes: int
     source: Ints
     target: Ints
-    label: NDArray[np.int8]
+    label: Ints
     key: Ints
+
+    @property
+    def columns(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Source, target, label, key."""
+        return self.source, self.target, self.label, self.key
 
     def only(self, chosen: NDArray[np.bool_] | Ints) -> Edges:
         """Some of the edges, by a mask or by their positions."""
-        return Edges(
-            self.transactions,
-            self.nodes,
-            self.source[chosen],
-            self.target[chosen],
-            self.label[chosen],
-            self.key[chosen],
-        )
+        return Edges(self.transactions, self.nodes, *(column[chosen] for column in self.columns))
+
+
+Part = tuple[Edge, Ints, Ints, Ints]
+"""Edges of one label: their sources, targets, and keys."""
 
 
 def all_edges(given: Transactions, versions: Versions) -> Edges:
     """Every edge of the data and of real time."""
-    nodes = Nodes(len(given))
-    parts = [*_data(given, versions, nodes), _realtime(given, nodes)]
+    parts = [*_data(given, versions)]
+    parts.append(_realtime(given, _nodes(given, parts)))
     source, target, key = (
-        np.concatenate([part[column] for _, part in parts]).astype(np.int32) for column in range(3)
+        np.concatenate([part[column] for part in parts]).astype(np.int32) for column in (1, 2, 3)
     )
-    label = np.concatenate([np.full(len(part[0]), edge, dtype=np.int8) for edge, part in parts])
+    label = np.concatenate([np.full(len(part[1]), part[0], dtype=np.int8) for part in parts])
     apart = source != target
-    return Edges(len(given), nodes.number, source[apart], target[apart], label[apart], key[apart])
+    return Edges(len(given), _nodes(given, parts), source[apart], target[apart], label[apart], key[apart])
 
 
-_Part = tuple[Edge, tuple[Ints, Ints, Ints]]
+def _nodes(given: Transactions, parts: list[Part]) -> int:
+    """How many nodes these edges have: the transactions, and inner nodes that follow them."""
+    ends = np.concatenate([end for _, source, target, _ in parts for end in (source, target)])
+    return max(len(given), int(ends.max(initial=-1)) + 1)
 
 
-def _data(given: Transactions, versions: Versions, nodes: Nodes) -> list[_Part]:
+def _data(given: Transactions, versions: Versions) -> Iterator[Part]:
     """ww, wr and rw; appends of failed, unknown or ambiguous writers have no part in them."""
     rows = np.flatnonzero(~versions.repeated)
     key = versions.key_of(rows)
     writer = _writers(given, versions.append[rows])
-    follows = np.concatenate((key[1:] == key[:-1], [False])) if len(rows) else np.zeros(0, np.bool_)
-    after = np.where(follows, np.concatenate((writer[1:], [-1]))[: len(rows)], -1)
+    follows = np.append(key[1:] == key[:-1], False)[: len(rows)]
+    after = np.where(follows, np.append(writer[1:], -1)[: len(rows)], -1)
     ww = (writer >= 0) & (after >= 0)
-    place = np.full(len(versions.element) + 1, -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    seen, reader = versions.seen, given.owner[versions.reads]
-    reads_key = given.key[versions.reads]
-    wrote = _last_writers(given, versions)
+    yield Edge.WW, writer[ww], after[ww], key[ww]
+    reader, reads_key = given.owner[versions.reads], given.key[versions.reads]
+    wrote = _writers(given, versions.last_append)
     wr = wrote >= 0
-    first_of = np.concatenate((np.searchsorted(key, np.arange(len(given.key_names))), [0]))
+    yield Edge.WR, wrote[wr], reader[wr], reads_key[wr]
+    overwriter, is_last = np.full(len(versions.element), -1), np.zeros(len(versions.element), dtype=np.bool_)
+    overwriter[rows], is_last[rows] = after, ~follows
+    inside = versions.seen >= 0
     has_versions = versions.base[reads_key + 1] > versions.base[reads_key]
-    next_writer = np.full(len(seen), -1, dtype=np.int64)
-    inside = seen >= 0
-    next_writer[inside] = after[place[seen[inside]]]
-    start = (seen == EMPTY) & has_versions
-    next_writer[start] = writer[first_of[reads_key[start]]]
+    at_start = (versions.seen == EMPTY) & has_versions
+    next_writer = np.full(len(reader), -1)
+    next_writer[inside] = overwriter[versions.seen[inside]]
+    next_writer[at_start] = _writers(given, versions.append[versions.base[reads_key[at_start]]])
     rw = next_writer >= 0
-    at_end = (seen == EMPTY) & ~has_versions
-    at_end[inside] = ~follows[place[seen[inside]]]
-    return [
-        (Edge.WW, (writer[ww], after[ww], key[ww])),
-        (Edge.WR, (wrote[wr], reader[wr], reads_key[wr])),
-        (Edge.RW, (reader[rw], next_writer[rw], reads_key[rw])),
-        *_unread(
-            given, versions, nodes, (reader[at_end], reads_key[at_end]), (writer[~follows], key[~follows])
-        ),
-    ]
+    yield Edge.RW, reader[rw], next_writer[rw], reads_key[rw]
+    at_end = (versions.seen == EMPTY) & ~has_versions
+    at_end[inside] = is_last[versions.seen[inside]]
+    last_writer = np.full(len(given.key_names), -1)
+    last_writer[key[~follows]] = writer[~follows]
+    yield from _unread(given, versions, reader[at_end], reads_key[at_end], last_writer)
 
 
 def _unread(
-    given: Transactions,
-    versions: Versions,
-    nodes: Nodes,
-    readers: tuple[Ints, Ints],
-    ends: tuple[Ints, Ints],
-) -> list[_Part]:
+    given: Transactions, versions: Versions, reader: Ints, reader_key: Ints, last_writer: Ints
+) -> Iterator[Part]:
     """Appends that no read shows come after everything that was read: Elle's reading of them.
 
-    Those of unknown transactions are left out unless another of their appends was read: nothing would
-    come after them, so no cycle has them.
+    ``reader`` read the last version of a log, ``last_writer`` of each log made it. Those of unknown
+    transactions are left out unless another of their appends was read: nothing would come after them, so no
+    cycle has them.
     """
-    appends = np.flatnonzero((given.kind == 0) & (versions.version < 0))
-    owner = given.owner[appends]
     took_effect = given.outcome == Outcome.OK
-    shown = versions.append[versions.append >= 0]
-    effective = given.owner[shown]
-    took_effect[effective[given.outcome[effective] != Outcome.FAIL]] = True
-    appends, owner = appends[took_effect[owner]], owner[took_effect[owner]]
-    key = given.key[appends]
-    end = np.full(len(given.key_names), -1, dtype=np.int64)
-    end[ends[1]] = ends[0]
-    last = end[key]
-    known = last >= 0
-    source, target, of_key = unread_edges(nodes, *readers, owner, key)
-    return [
-        (Edge.WW, (last[known], owner[known], key[known])),
-        (Edge.RW, (source, target, of_key)),
+    shown = given.owner[versions.append[versions.append >= 0]]
+    took_effect[shown[given.outcome[shown] != Outcome.FAIL]] = True
+    appends = np.flatnonzero((given.kind == Micro.APPEND) & (versions.version < 0) & took_effect[given.owner])
+    writer, key = given.owner[appends], given.key[appends]
+    last = last_writer[key]
+    yield Edge.WW, last[last >= 0], writer[last >= 0], key[last >= 0]
+    yield Edge.RW, *_unread_overwrites(len(given), reader, reader_key, writer, key)
+
+
+def _unread_overwrites(
+    nodes: int, reader: Ints, reader_key: Ints, writer: Ints, writer_key: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Edges from the readers of a log's last version to appends that no read shows: (source, target, key).
+
+    Rows of ``reader`` and ``writer`` are transactions at a key. Each reader stands before each such append,
+    its own excepted. Where that is few pairs they are edges; else inner nodes, numbered from ``nodes`` on,
+    stand between. Those who are on both sides need care: a node between all and all would lead each to
+    itself. They are put in a row, one chain of nodes leads to all behind a place in the row and one to all
+    before it.
+    """
+    none = np.empty(0, dtype=np.int64)
+    sources, targets, keys = [none], [none], [none]
+    # A key and a transaction as one number each, sorted and once.
+    sides = [
+        np.unique(key.astype(np.int64) * nodes + row)
+        for row, key in ((reader, reader_key), (writer, writer_key))
     ]
+    inner = nodes
+    for key in np.intersect1d(reader_key, writer_key).tolist():
+        first, end = key * nodes, (key + 1) * nodes
+        readers, writers = (side[slice(*np.searchsorted(side, (first, end)))] - first for side in sides)
+        if len(readers) * len(writers) <= FEW_PAIRS:
+            source, target = np.repeat(readers, len(writers)), np.tile(writers, len(readers))
+        else:
+            source, target = _chained(inner, readers, writers)
+            inner = max(inner, int(source.max()) + 1, int(target.max()) + 1)
+        sources.append(source)
+        targets.append(target)
+        keys.append(np.full(len(source), key))
+    return np.concatenate(sources), np.concatenate(targets), np.concatenate(keys)
+
+
+def _chained(nodes: int, readers: Ints, writers: Ints) -> tuple[Ints, Ints]:
+    """Two chains through those on both sides; see :func:`_unread_overwrites`."""
+    both = np.intersect1d(readers, writers)
+    only_read, only_wrote = np.setdiff1d(readers, both), np.setdiff1d(writers, both)
+    place = np.arange(len(both))
+    behind, ahead = nodes + place, nodes + len(both) + 1 + place
+    end_of_row = nodes + len(both)
+    pairs = (
+        (only_read, np.full(len(only_read), nodes)),
+        (behind, behind + 1),
+        (behind, both),
+        (np.full(len(only_wrote), end_of_row), only_wrote),
+        (ahead, both),
+        (ahead[1:], ahead[:-1]),
+        (both, behind + 1),
+        (both[1:], ahead[:-1]),
+    )
+    sources, targets = zip(*pairs, strict=True)
+    return np.concatenate(sources), np.concatenate(targets)
 
 
 def _writers(given: Transactions, append: Ints) -> Ints:
     """The transaction of each append, -1 where it is not known to be a transaction that may have happened."""
-    writer = np.full(len(append), -1, dtype=np.int64)
+    writer = np.full(len(append), -1)
     known = append >= 0
     owner = given.owner[append[known]]
     writer[known] = np.where(given.outcome[owner] == Outcome.FAIL, -1, owner)
     return writer
-
-
-def _last_writers(given: Transactions, versions: Versions) -> Ints:
-    """For each read the transaction that wrote its last element, -1 for none."""
-    append = np.full(len(versions.reads), -1, dtype=np.int64)
-    inside = versions.seen >= 0
-    append[inside] = versions.append[versions.seen[inside]]
-    foreign = np.flatnonzero(~inside & (given.length[versions.reads] > 0))
-    reads = versions.reads[foreign]
-    last = given.elements[given.start[reads] + given.length[reads] - 1]
-    append[foreign] = versions.pairs.appends_of(given.key[reads], last)
-    return _writers(given, append)
 
 
 def with_process(edges: Edges, given: Transactions, rows: Ints) -> Edges:
@@ -252,23 +203,21 @@ def with_process(edges: Edges, given: Transactions, rows: Ints) -> Edges:
     done = np.flatnonzero(given.outcome[rows] == Outcome.OK)
     order = done[np.lexsort((given.invoked[rows[done]], given.process[rows[done]]))]
     process = given.process[rows[order]]
-    same = process[1:] == process[:-1]
-    node = edges.nodes + np.arange(len(order))
-    earlier, later = np.flatnonzero(same), np.flatnonzero(same) + 1
+    earlier = np.flatnonzero(process[1:] == process[:-1])
+    node, later = edges.nodes + np.arange(len(order)), earlier + 1
     source = np.concatenate((order, node[earlier], node[earlier]))
     target = np.concatenate((node, node[later], order[later]))
-    return Edges(
-        edges.transactions,
-        edges.nodes + len(order),
-        np.concatenate((edges.source, source)),
-        np.concatenate((edges.target, target)),
-        np.concatenate((edges.label, np.full(len(source), Edge.PROCESS, dtype=np.int8))),
-        np.concatenate((edges.key, np.full(len(source), -1))),
-    )
+    label = np.full(len(source), Edge.PROCESS, dtype=np.int8)
+    added = source, target, label, np.full(len(source), -1)
+    columns = map(np.concatenate, zip(edges.columns, added, strict=True))
+    return Edges(edges.transactions, edges.nodes + len(order), *columns)
 
 
-def _realtime(given: Transactions, nodes: Nodes) -> _Part:
-    """Committed transactions lead to the moment after them, moments to the next and to what follows."""
+def _realtime(given: Transactions, nodes: int) -> Part:
+    """Committed transactions lead to the moment after them, moments to the next and to what follows.
+
+    Moments are inner nodes, numbered from ``nodes`` on.
+    """
     done = np.flatnonzero(given.outcome == Outcome.OK)
     begun = np.flatnonzero(given.outcome != Outcome.FAIL)
     begun = begun[np.argsort(given.invoked[begun], kind="stable")]
@@ -276,11 +225,10 @@ def _realtime(given: Transactions, nodes: Nodes) -> _Part:
     moments = np.unique(given.invoked[begun])
     after = np.searchsorted(moments, given.completed[done], side="right")
     used, moment = np.unique(after, return_inverse=True)
-    node = nodes.take(len(used))
-    reaches = moment[used[moment] < len(moments)] if len(used) else moment
-    sources = done[used[moment] < len(moments)] if len(used) else done
+    followed = after < len(moments)
     at = np.searchsorted(used, np.searchsorted(moments, given.invoked[begun]), side="right") - 1
     follows = at >= 0
-    source = np.concatenate((sources, node + np.arange(max(len(used) - 1, 0)), node + at[follows]))
-    target = np.concatenate((node + reaches, node + np.arange(1, max(len(used), 1)), begun[follows]))
-    return Edge.REALTIME, (source, target, np.full(len(source), -1))
+    node = nodes + np.arange(len(used))
+    source = np.concatenate((done[followed], node[:-1], node[at[follows]]))
+    target = np.concatenate((nodes + moment[followed], node[1:], begun[follows]))
+    return Edge.REALTIME, source, target, np.full(len(source), -1)

@@ -6,7 +6,7 @@ columns. Knows the names of transactions and micro-operations as a reader knows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -14,25 +14,20 @@ from checkers.facts.wording import counted, operation_text
 from checkers.log.cycles import Found, Result
 from checkers.log.edges import Edge
 from checkers.log.versions import Versions
-from checkers.log.witness import Cycle
+from checkers.log.witness import Cycle, Step
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
 from evidence.findings import Finding
 
 PROPERTY = "log"
-_SHOWN_MICROS, _SHOWN_ELEMENTS = 6, 8
+_SHOWN_MICROS, _SHOWN_ELEMENTS, _SHOWN_STEPS = 6, 8, 20
 FoundClass = tuple[str, int, Iterator[Finding]]
 """A class of findings, the exact number of its events, and the findings."""
 _ENDED = {Outcome.OK: "", Outcome.FAIL: ", failed"}
 
 
-def finding(kind: str, text: str, proof: Sequence[str], *, count: int = 1) -> Finding:
-    """One finding of this checker."""
-    return Finding(property=PROPERTY, kind=kind, count=count, text=text, proof=tuple(proof))
-
-
 def per_log(
-    given: Transactions, kind: str, said: str, keys: Ints, proof: Callable[[int], Sequence[str]]
+    given: Transactions, kind: str, said: str, keys: Ints, proof: Callable[[int], Iterable[str]]
 ) -> Iterator[FoundClass]:
     """One finding for each log of ``keys`` (one row an event); nothing where there is no event.
 
@@ -41,11 +36,12 @@ def per_log(
     if len(keys):
         logs, firsts, counts = np.unique(keys, return_index=True, return_counts=True)
         made = (
-            finding(
-                kind,
-                f"log {given.key_names[log]}: {said} ({counted(count, 'time')})",
-                proof(first),
+            Finding(
+                property=PROPERTY,
+                kind=kind,
                 count=count,
+                text=f"log {given.key_names[log]}: {said} ({counted(count, 'time')})",
+                proof=tuple(proof(first)),
             )
             for log, first, count in zip(logs.tolist(), firsts.tolist(), counts.tolist(), strict=True)
         )
@@ -88,13 +84,11 @@ def list_text(given: Transactions, elements: Ints) -> str:
     return f"[{' '.join(shown)}]"
 
 
-_SHOWN_STEPS = 20
-
-
 def cycle_findings(given: Transactions, versions: Versions, result: Result) -> Iterator[Finding]:
     """One finding for each component that was found."""
     for found in result.found:
-        yield finding(found.kind, _summary(found), tuple(_proof(given, versions, result, found.cycle)))
+        proof = () if found.cycle is None else tuple(_proof(given, versions, result.rows, found.cycle))
+        yield Finding(property=PROPERTY, kind=found.kind, count=1, text=_summary(found), proof=proof)
 
 
 def _summary(found: Found) -> str:
@@ -105,52 +99,49 @@ def _summary(found: Found) -> str:
     return f"{found.kind}: {short} {among} has {len(found.cycle.steps):,}"
 
 
-def _proof(given: Transactions, versions: Versions, result: Result, cycle: Cycle | None) -> Iterator[str]:
-    if cycle is None:
-        return
-    rows = [int(result.rows[step.node]) for step in cycle.steps]
-    shown = len(rows) if len(rows) <= _SHOWN_STEPS else _SHOWN_STEPS - 1
-    for number, row in enumerate(rows[: shown + 1], start=1):
-        yield f"T{number} is {transaction_text(given, row)}"
+def _proof(given: Transactions, versions: Versions, rows: Ints, cycle: Cycle) -> Iterator[str]:
+    """Who takes part, and what each edge says; ``rows`` are the transactions behind nodes."""
+    number = len(cycle.steps)
+    shown = number if number <= _SHOWN_STEPS else _SHOWN_STEPS - 1
+    taking_part = [int(rows[step.node]) for step in cycle.steps[: shown + 1]]
+    for at, row in enumerate(taking_part, start=1):
+        yield f"T{at} is {transaction_text(given, row)}"
     for at, step in enumerate(cycle.steps[:shown]):
-        after = (at + 1) % len(rows)
-        one, other = (rows[at], f"T{at + 1}"), (rows[after], f"T{after + 1}")
-        yield f"T{at + 1} < T{after + 1}: {_reason(given, versions, step.label, step.key, one, other)}"
-    if shown < len(rows):
-        yield f"and so on over {counted(len(rows) - shown, 'more step')} back to T1"
+        after = (at + 1) % number
+        reason = _reason(
+            given, versions, step, (taking_part[at], taking_part[after]), (f"T{at + 1}", f"T{after + 1}")
+        )
+        yield f"T{at + 1} < T{after + 1}: {reason}"
+    if shown < number:
+        yield f"and so on over {counted(number - shown, 'more step')} back to T1"
 
 
 def _reason(
-    given: Transactions,
-    versions: Versions,
-    label: Edge,
-    key: int,
-    one: tuple[int, str],
-    other: tuple[int, str],
+    given: Transactions, versions: Versions, step: Step, rows: tuple[int, int], names: tuple[str, str]
 ) -> str:
-    (row, name), (next_row, next_name) = one, other
-    if label == Edge.REALTIME:
+    (row, next_row), (name, next_name) = rows, names
+    if step.label == Edge.REALTIME:
         ended, began = given.completed[row], given.invoked[next_row]
         return (
             f"{name} completed at {given.time_text(int(ended))}, "
             f"before {next_name} was invoked at {given.time_text(int(began))} (real time)"
         )
-    if label == Edge.PROCESS:
+    if step.label == Edge.PROCESS:
         return f"process {given.process[row]} completed {name} before it invoked {next_name} (process)"
-    log = given.key_names[key]
-    if label == Edge.WR:
-        return f"{next_name} read {log} up to {_last_read(given, row, next_row, key)} of {name} (wr)"
-    element, unread = _appended(given, versions, row if label == Edge.WW else -1, next_row, key)
-    if label == Edge.WW:
+    log = given.key_names[step.key]
+    if step.label == Edge.WR:
+        return f"{next_name} read {log} up to {_last_read(given, row, next_row, step.key)} of {name} (wr)"
+    element, unread = _appended(given, versions, row if step.label == Edge.WW else -1, next_row, step.key)
+    if step.label == Edge.WW:
         where = "and no read shows it" if unread else "the next in the order"
         return f"{next_name} appended {element} to {log} after {name}, {where} (ww)"
     where = ", which no read shows" if unread else ""
     return f"{name} read {log} without {element}, which {next_name} appended{where} (rw)"
 
 
-def _micros(given: Transactions, row: int, key: int, kind: Micro) -> Sequence[int]:
-    own = np.arange(int(given.first[row]), int(given.first[row + 1]))
-    return [int(micro) for micro in own if given.key[micro] == key and given.kind[micro] == kind]
+def _micros(given: Transactions, row: int, key: int, kind: Micro) -> list[int]:
+    own = range(int(given.first[row]), int(given.first[row + 1]))
+    return [micro for micro in own if given.key[micro] == key and given.kind[micro] == kind]
 
 
 def _last_read(given: Transactions, writer: int, reader: int, key: int) -> str:

@@ -9,7 +9,6 @@ every element is looked up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,60 +16,49 @@ from numpy.typing import NDArray
 from checkers.log.findings import FoundClass, list_text, micro_text, name, per_log, transaction_text
 from checkers.log.versions import NOBODY, Versions, flat
 from evidence.codes import Outcome
-from evidence.exchange.transactions import Ints, Transactions
+from evidence.exchange.transactions import Ints, Micro, Transactions
 
-_FAR = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, eq=False)
-class Offences:
-    """One event a row: the read that shows something, and the element that it shows (its code as given)."""
-
-    read: Ints
-    element: Ints
+Mask = NDArray[np.bool_]
+Bad = Callable[[Ints, Mask], Mask]
+"""Which elements should not be there, from the append of each and whether it stands in its list before."""
+Offences = tuple[Ints, Ints]
+"""One event a row: the read that shows something, and the element that it shows (its code as given)."""
 
 
 def read_findings(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
     """(class, exact number of reads, findings) for each class of single reads that occurs."""
-    aborted = _touching(given, versions, lambda append, _: _failed(given, append))
-    yield from _findings(
-        given, "G1a", "elements of failed transactions were read", aborted, _writer_proof(versions)
+    failed = given.outcome[given.owner] == Outcome.FAIL
+
+    def found(kind: str, said: str, offences: Offences) -> Iterator[FoundClass]:
+        return _findings(given, versions, kind, said, offences)
+
+    aborted = _touching(given, versions, lambda append, _: (append >= 0) & failed[append])
+    yield from found("G1a", "elements of failed transactions were read", aborted)
+    yield from found(
+        "G1b", "reads ended between two appends of one transaction", _ended_between(given, versions)
     )
-    yield from _intermediate(given, versions)
     garbage = _touching(given, versions, lambda append, _: append == NOBODY)
-    yield from _findings(
-        given, "garbage-read", "elements were read that were never appended", garbage, _alone
-    )
+    yield from found("garbage-read", "elements were read that were never appended", garbage)
     twice = _touching(given, versions, lambda _, repeated: repeated)
-    yield from _findings(given, "duplicate-elements", "lists were read with an element twice", twice, _alone)
+    yield from found("duplicate-elements", "lists were read with an element twice", twice)
     yield from _incompatible(given, versions)
 
 
-def _touching(
-    given: Transactions,
-    versions: Versions,
-    bad: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]],
-) -> Offences:
-    """The reads that show an element for which ``bad(append, repeated)`` holds."""
+def _touching(given: Transactions, versions: Versions, bad: Bad) -> Offences:
+    """The reads that show an element which is ``bad``, each with the first one."""
     rows = np.flatnonzero(bad(versions.append, versions.repeated))
-    keys = versions.key_of(rows)
-    shortest = np.full(len(given.key_names), _FAR)
-    np.minimum.at(shortest, keys, rows)
+    earliest = np.full(len(given.key_names), np.iinfo(np.int64).max)
+    np.minimum.at(earliest, versions.key_of(rows), rows)
     reads = versions.reads[versions.prefix]
     key = given.key[reads]
-    touching = versions.base[key] + given.length[reads] > shortest[key]
-    read = reads[touching]
-    element = versions.element[shortest[given.key[read]]]
+    read = reads[versions.base[key] + given.length[reads] > earliest[key]]
+    element = versions.element[earliest[given.key[read]]]
     other_read, other_element = _in_foreign(given, versions, bad)
-    return Offences(np.concatenate((read, other_read)), np.concatenate((element, other_element)))
+    return np.concatenate((read, other_read)), np.concatenate((element, other_element))
 
 
-def _in_foreign(
-    given: Transactions,
-    versions: Versions,
-    bad: Callable[[Ints, NDArray[np.bool_]], NDArray[np.bool_]],
-) -> tuple[Ints, Ints]:
-    """The same for reads that are no prefix, element by element: (reads, first bad element of each)."""
+def _in_foreign(given: Transactions, versions: Versions, bad: Bad) -> Offences:
+    """The same for reads that are no prefix, element by element."""
     others = versions.reads[~versions.prefix]
     ends = np.cumsum(given.length[others])
     read, element = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -84,7 +72,8 @@ def _in_foreign(
     return np.concatenate(read), np.concatenate(element)
 
 
-def _repeated(index: Ints, values: Ints) -> NDArray[np.bool_]:
+def _repeated(index: Ints, values: Ints) -> Mask:
+    """Which values stand before in the list with the same index."""
     order = np.lexsort((values, index))
     again = (index[order][1:] == index[order][:-1]) & (values[order][1:] == values[order][:-1])
     repeated = np.zeros(len(values), dtype=np.bool_)
@@ -92,33 +81,17 @@ def _repeated(index: Ints, values: Ints) -> NDArray[np.bool_]:
     return repeated
 
 
-def _failed(given: Transactions, append: Ints) -> NDArray[np.bool_]:
-    failed = append >= 0
-    failed[failed] = given.outcome[given.owner[append[failed]]] == Outcome.FAIL
-    return failed
+def _ended_between(given: Transactions, versions: Versions) -> Offences:
+    """The last element of a read is one after which its transaction appended another."""
+    append, reads = versions.last_append, versions.reads
+    wrong = (append >= 0) & _not_last(given)[append] & (given.owner[append] != given.owner[reads])
+    reads = reads[wrong]
+    return reads, given.elements[given.start[reads] + given.length[reads] - 1]
 
 
-def _intermediate(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
-    """G1b: the last element of a read is one after which its transaction appended another."""
-    some = given.length[versions.reads] > 0
-    reads = versions.reads[some]
-    last = given.elements[given.start[reads] + given.length[reads] - 1]
-    seen = versions.seen[some]
-    append = np.full(len(seen), NOBODY, dtype=np.int64)
-    append[seen >= 0] = versions.append[seen[seen >= 0]]
-    foreign = np.flatnonzero(seen < 0)
-    append[foreign] = versions.pairs.appends_of(given.key[reads[foreign]], last[foreign])
-    wrong = (append >= 0) & _not_last(given)[append]
-    wrong &= given.owner[append] != given.owner[reads]
-    offences = Offences(reads[wrong], last[wrong])
-    yield from _findings(
-        given, "G1b", "reads ended between two appends of one transaction", offences, _writer_proof(versions)
-    )
-
-
-def _not_last(given: Transactions) -> NDArray[np.bool_]:
+def _not_last(given: Transactions) -> Mask:
     """Appends after which the same transaction appends to the same key once more, shape (m,)."""
-    appends = np.flatnonzero(given.kind == 0)
+    appends = np.flatnonzero(given.kind == Micro.APPEND)
     code = given.owner[appends].astype(np.int64) * len(given.key_names) + given.key[appends]
     order = np.argsort(code, kind="stable")
     not_last = np.zeros(len(given.kind), dtype=np.bool_)
@@ -146,33 +119,19 @@ def _incompatible(given: Transactions, versions: Versions) -> Iterator[FoundClas
 
 
 def _findings(
-    given: Transactions,
-    kind: str,
-    said: str,
-    offences: Offences,
-    more: Callable[[Transactions, int, int], Sequence[str]],
+    given: Transactions, versions: Versions, kind: str, said: str, offences: Offences
 ) -> Iterator[FoundClass]:
-    order = np.argsort(offences.read, kind="stable")
-    reads, elements = offences.read[order], offences.element[order]
+    order = np.argsort(offences[0], kind="stable")
+    reads, elements = (column[order] for column in offences)
 
-    def proof(at: int) -> Sequence[str]:
-        read, element = int(reads[at]), int(elements[at])
-        return (
+    def proof(at: int) -> Iterator[str]:
+        read, element = int(reads[at]), elements[at : at + 1]
+        yield (
             f"{name(given, int(given.owner[read]))}: {micro_text(given, read)}, "
-            f"with element {given.element_text(element)}",
-            *more(given, read, element),
+            f"with element {given.element_text(element[0])}"
         )
+        if kind in ("G1a", "G1b"):  # of the others no writer is known, or it did nothing wrong
+            append = versions.pairs.appends_of(given.key[[read]], element)[0]
+            yield transaction_text(given, int(given.owner[append]))
 
     yield from per_log(given, kind, said, given.key[reads], proof)
-
-
-def _writer_proof(versions: Versions) -> Callable[[Transactions, int, int], Sequence[str]]:
-    def proof(given: Transactions, read: int, element: int) -> Sequence[str]:
-        append = int(versions.pairs.appends_of(given.key[[read]], np.array([element]))[0])
-        return (transaction_text(given, int(given.owner[append])),)
-
-    return proof
-
-
-def _alone(given: Transactions, read: int, element: int) -> Sequence[str]:  # noqa: ARG001  # by contract
-    return ()

@@ -19,83 +19,40 @@ from numpy.typing import NDArray
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
 
-_NONE = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """A sorted table of the pairs that were appended or are in a version order.
-
-    ``elements``: every element there is, sorted. ``pair``: sorted codes; of the same length ``append`` (the
-    micro-operation, -1 for none, -2 for several) and ``row`` (the first in the version orders, -1 for none).
-    ``first_row`` and ``append_of_row``: for each row of the version orders; ``row_of_append`` and
-    ``several``: for each append, in the order in which they were given.
-    """
-
-    elements: Ints
-    pair: Ints
-    append: Ints
-    row: Ints
-    first_row: Ints
-    append_of_row: Ints
-    row_of_append: Ints
-    several: Ints
-
-    @staticmethod
-    def of(given: Transactions, appends: Ints, key: Ints, element: Ints) -> Pairs:
-        """From the appends, and the keys and elements of the version orders' rows."""
-        elements, rank = np.unique(
-            np.concatenate((given.element[appends], element)).astype(np.int64), return_inverse=True
-        )
-        codes = np.concatenate((given.key[appends], key)).astype(np.int64) * (len(elements) + 1) + rank
-        pair, inverse = np.unique(codes, return_inverse=True)
-        by_append, by_row = inverse[: len(appends)], inverse[len(appends) :]
-        append = np.full(len(pair), _NONE, dtype=np.int64)
-        append[by_append] = appends
-        often = np.bincount(by_append, minlength=len(pair)) > 1
-        append[often] = -2
-        row = np.full(len(pair), _NONE, dtype=np.int64)
-        row[by_row[::-1]] = np.arange(len(by_row))[::-1]
-        return Pairs(
-            elements=elements,
-            pair=pair,
-            append=append,
-            row=row,
-            first_row=row[by_row],
-            append_of_row=append[by_row],
-            row_of_append=row[by_append],
-            several=often[by_append],
-        )
-
-    def appends_of(self, key: Ints, element: Ints) -> Ints:
-        """The append of each pair, -1 for none, -2 for several."""
-        at = self._find(key, element)
-        return np.where(at >= 0, self.append[at], _NONE) if len(self.pair) else np.full(len(key), _NONE)
-
-    def rows_of(self, key: Ints, element: Ints) -> Ints:
-        """The first row of each pair in the version orders, -2 for a pair in none."""
-        if not len(self.pair):
-            return np.full(len(key), -2)
-        at = self._find(key, element)
-        row = np.where(at >= 0, self.row[at], _NONE)
-        return np.where(row >= 0, row, -2)
-
-    def _find(self, key: Ints, element: Ints) -> Ints:
-        rank = np.searchsorted(self.elements, element)
-        known = rank < len(self.elements)
-        known[known] = self.elements[rank[known]] == element[known]
-        code = key.astype(np.int64) * (len(self.elements) + 1) + rank
-        at = np.searchsorted(self.pair, code)
-        known &= at < len(self.pair)
-        known[known] = self.pair[at[known]] == code[known]
-        return np.where(known, at, -1)
-
-
 NOBODY, SEVERAL = -1, -2
 """Instead of the append of an element: none is known; more than one is."""
 EMPTY, FOREIGN = -1, -2
 """Instead of the version that a read saw: the log was empty; its last element is in no version order."""
 _AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of key and element that were appended or are in a version order.
+
+    ``elements`` are all elements, ``codes`` the pairs as one number each, both sorted. For each pair, and in
+    a last row for pairs that are not here: ``append`` (a micro-operation, ``NOBODY`` or ``SEVERAL``) and
+    ``row`` (the first in the version orders, or ``FOREIGN``).
+    """
+
+    elements: Ints
+    codes: Ints
+    append: Ints
+    row: Ints
+
+    def places(self, key: Ints, element: Ints) -> Ints:
+        """Where each of some pairs is, -1 for one that is not here."""
+        if not len(self.codes):
+            return np.full(len(key), -1)
+        rank = np.searchsorted(self.elements, element)
+        code = key.astype(np.int64) * (len(self.elements) + 1) + rank
+        at = np.searchsorted(self.codes, code)
+        known = self.elements.take(rank, mode="clip") == element
+        return np.where(known & (self.codes.take(at, mode="clip") == code), at, -1)
+
+    def appends_of(self, key: Ints, element: Ints) -> Ints:
+        """The append of each of some pairs, ``NOBODY`` or ``SEVERAL``."""
+        return self.append[self.places(key, element)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +65,9 @@ class Versions:
 
     ``reads``: micro-operations that are committed reads with a known list; ``prefix``: which of them are
     a prefix of the longest; ``seen``: the row of the version each saw (the first row of its last
-    element), ``EMPTY`` or ``FOREIGN``. ``version`` (m): row of the version that each append made, -1 for one
-    that no list shows. ``pairs`` finds appends by (key, element).
+    element), ``EMPTY`` or ``FOREIGN``; ``last_append``: the append of its last element. ``version`` (m): row
+    of the version that each append made, below 0 for one that no list shows. ``several``: how many appends
+    repeat an element of their log. ``pairs`` finds appends by (key, element).
     """
 
     base: Ints
@@ -119,7 +77,9 @@ class Versions:
     reads: Ints
     prefix: NDArray[np.bool_]
     seen: Ints
+    last_append: Ints
     version: Ints
+    several: int
     pairs: Pairs
 
     def key_of(self, rows: Ints) -> Ints:
@@ -129,46 +89,68 @@ class Versions:
 
 def version_orders(given: Transactions) -> Versions:
     """Read the version orders out of the committed reads."""
-    reads = np.flatnonzero(
-        (given.kind == Micro.READ) & (given.length >= 0) & (given.outcome[given.owner] == Outcome.OK)
-    )
+    committed = given.outcome[given.owner] == Outcome.OK
+    reads = np.flatnonzero((given.kind == Micro.READ) & (given.length >= 0) & committed)
     longest = _longest(given, reads)
-    has = longest >= 0
     lengths = np.zeros(len(longest), dtype=np.int64)
-    lengths[has] = given.length[longest[has]]
+    lengths[longest >= 0] = given.length[longest[longest >= 0]]
     base = np.concatenate(([0], np.cumsum(lengths)))
     element = np.empty(int(base[-1]), dtype=given.elements.dtype)
-    for at, values in flat(given, longest[has]):
+    for at, values in flat(given, longest[longest >= 0]):
         element[at : at + len(values)] = values
-    key = np.repeat(np.arange(len(lengths)), lengths)
     appends = np.flatnonzero(given.kind == Micro.APPEND)
-    pairs = Pairs.of(given, appends, key, element)
-    first = pairs.first_row
-    rows = np.arange(len(element))
+    pairs, of_append, of_row = _pairs(given, appends, np.repeat(np.arange(len(lengths)), lengths), element)
     prefix = _is_prefix(given, reads, longest)
+    seen, last_append = _last_elements(
+        given, reads, np.where(prefix, base[given.key[reads]], -1), pairs, of_row
+    )
     version = np.full(len(given.kind), -1, dtype=np.int64)
-    version[appends] = pairs.row_of_append
+    version[appends] = pairs.row[of_append]
     return Versions(
         base=base,
         element=element,
-        append=pairs.append_of_row,
-        repeated=first != rows,
+        append=pairs.append[of_row],
+        repeated=pairs.row[of_row] != np.arange(len(element)),
         reads=reads,
         prefix=prefix,
-        seen=_seen(given, reads, prefix, base, pairs),
+        seen=seen,
+        last_append=last_append,
         version=version,
+        several=int((pairs.append[of_append] == SEVERAL).sum()),
         pairs=pairs,
     )
 
 
+def _pairs(given: Transactions, appends: Ints, key: Ints, element: Ints) -> tuple[Pairs, Ints, Ints]:
+    """From the appends, and keys and elements of the version orders' rows; and the place of each of both."""
+    elements, rank = np.unique(
+        np.concatenate((given.element[appends], element)).astype(np.int64), return_inverse=True
+    )
+    keys = np.concatenate((given.key[appends], key)).astype(np.int64)
+    codes, place = np.unique(keys * (len(elements) + 1) + rank, return_inverse=True)
+    of_append, of_row = place[: len(appends)], place[len(appends) :]
+    append = np.full(len(codes) + 1, NOBODY, dtype=np.int64)
+    append[of_append] = appends
+    append[np.flatnonzero(np.bincount(of_append) > 1)] = SEVERAL
+    row = np.full(len(codes) + 1, FOREIGN, dtype=np.int64)
+    row[of_row[::-1]] = np.arange(len(of_row))[::-1]
+    return Pairs(elements, codes, append, row), of_append, of_row
+
+
 def flat(given: Transactions, reads: Ints) -> Iterator[tuple[int, Ints]]:
     """The lists of some reads one after the other, in pieces: (position of the piece, its elements)."""
-    ends = np.cumsum(given.length[reads])
+    for piece, done in _pieces(given.length[reads]):
+        own = reads[piece]
+        yield done, given.elements[_indices(given.start[own], given.length[own])]
+
+
+def _pieces(lengths: Ints) -> Iterator[tuple[slice, int]]:
+    """Lists of these lengths, so many that memory suffices: which ones, and the elements before them."""
+    ends = np.cumsum(lengths)
     begin = done = 0
-    while begin < len(reads):
+    while begin < len(lengths):
         end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
-        piece = reads[begin:end]
-        yield done, given.elements[_indices(given.start[piece], given.length[piece])]
+        yield slice(begin, end), done
         begin, done = end, int(ends[end - 1])
 
 
@@ -185,20 +167,13 @@ def _is_prefix(given: Transactions, reads: Ints, longest: Ints) -> NDArray[np.bo
     prefix = np.ones(len(reads), dtype=np.bool_)
     model = given.start[longest[given.key[reads]]]
     compared = np.flatnonzero((given.length[reads] > 0) & (given.start[reads] != model))
-    ends = np.cumsum(given.length[reads[compared]])
-    begin = done = 0
-    while begin < len(compared):
-        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
-        rows = compared[begin:end]
+    for piece, _ in _pieces(given.length[reads[compared]]):
+        rows = compared[piece]
         lengths = given.length[reads[rows]]
-        same = (
-            given.elements[_indices(given.start[reads[rows]], lengths)]
-            == given.elements[_indices(model[rows], lengths)]
-        )
+        own = given.elements[_indices(given.start[reads[rows]], lengths)]
+        same = own == given.elements[_indices(model[rows], lengths)]
         if not same.all():
-            wrong = np.flatnonzero(~same)
-            prefix[rows[np.unique(np.searchsorted(ends[begin:end] - done, wrong, side="right"))]] = False
-        begin, done = end, int(ends[end - 1])
+            prefix[np.repeat(rows, lengths)[~same]] = False
     return prefix
 
 
@@ -212,13 +187,18 @@ def _indices(start: Ints, length: Ints) -> Ints | slice[Any, Any, Any]:
     return indices
 
 
-def _seen(given: Transactions, reads: Ints, prefix: NDArray[np.bool_], base: Ints, pairs: Pairs) -> Ints:
+def _last_elements(
+    given: Transactions, reads: Ints, first: Ints, pairs: Pairs, of_row: Ints
+) -> tuple[Ints, Ints]:
+    """Of each read the version that it saw, and the append of its last element.
+
+    ``first`` is the first row of the log's order where the read is a prefix of it, else -1.
+    """
     length = given.length[reads]
-    key = given.key[reads]
-    seen = np.full(len(reads), EMPTY, dtype=np.int64)
-    some = prefix & (length > 0)
-    seen[some] = pairs.first_row[base[key[some]] + length[some] - 1]
-    other = np.flatnonzero(~prefix)
+    place = np.full(len(reads), -1, dtype=np.int64)
+    ordered = (first >= 0) & (length > 0)
+    place[ordered] = of_row[first[ordered] + length[ordered] - 1]
+    other = np.flatnonzero(first < 0)
     last = given.elements[given.start[reads[other]] + length[other] - 1]
-    seen[other] = pairs.rows_of(key[other], last)
-    return seen
+    place[other] = pairs.places(given.key[reads[other]], last)
+    return np.where(length > 0, pairs.row[place], EMPTY), pairs.append[place]

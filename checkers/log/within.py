@@ -11,7 +11,7 @@ and Adya's H_lu: two committed transactions read the same version of a log and b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from checkers.log.findings import FoundClass, per_log, transaction_text
 from checkers.log.versions import Versions
+from checkers.sets.ordering import begins
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
 
@@ -29,60 +30,71 @@ _NONE = -1
 class Groups:
     """Micro-operations of committed transactions that share transaction and key, group after group.
 
-    ``micro``: their rows; ``begin``: the position at which each one's group begins; ``is_read``;
-    ``before``: the position of the read before it in its group, -1 for none; ``after``: of the read at or
-    after it; ``appended``: how many appends of all groups stand before it; ``is_prefix``: a read that is
-    a prefix of its log.
+    ``micro``: their rows; ``begin`` and ``end``: the positions at which each one's group begins and is over;
+    ``is_read``; ``before``: the position of the read before it in its group, -1 for none; ``after``: of the
+    read at or after it; ``appended``: how many appends of all groups stand before it; ``is_prefix``: a read
+    that is a prefix of its log.
     """
 
     micro: Ints
     begin: Ints
+    end: Ints
     is_read: NDArray[np.bool_]
     before: Ints
     after: Ints
     appended: Ints
     is_prefix: NDArray[np.bool_]
 
-    @staticmethod
-    def of(given: Transactions, versions: Versions) -> Groups:
-        """All groups of two or more."""
-        usable = (given.outcome[given.owner] == Outcome.OK) & (
-            (given.kind == Micro.APPEND) | (given.length >= 0)
-        )
-        micro = np.flatnonzero(usable)
-        code = given.owner[micro].astype(np.int64) * len(given.key_names) + given.key[micro]
-        order = np.argsort(code, kind="stable")
-        micro, code = micro[order], code[order]
-        fresh = np.concatenate(([True], code[1:] != code[:-1])) if len(code) else np.zeros(0, np.bool_)
-        alone = fresh & np.concatenate((fresh[1:], [True]))[: len(fresh)]
-        micro, fresh = micro[~alone], fresh[~alone]
-        at = np.arange(len(micro))
-        begin = np.maximum.accumulate(np.where(fresh, at, 0)) if len(at) else at
-        is_read = given.kind[micro] == Micro.READ
-        last = np.maximum.accumulate(np.where(is_read, at, _NONE)) if len(at) else at
-        before = np.concatenate(([_NONE], last[:-1]))[: len(at)]
-        after = np.minimum.accumulate(np.where(is_read, at, len(at))[::-1])[::-1] if len(at) else at
-        after = np.where((after < len(at)) & (begin[np.minimum(after, len(at) - 1)] == begin), after, _NONE)
-        counted = np.cumsum(~is_read)
-        is_prefix = np.zeros(len(given.kind), dtype=np.bool_)
-        is_prefix[versions.reads] = versions.prefix
-        return Groups(
-            micro=micro,
-            begin=begin,
-            is_read=is_read,
-            before=np.where(before >= begin, before, _NONE),
-            after=after,
-            appended=counted - ~is_read,
-            is_prefix=is_prefix[micro],
-        )
+
+def _groups(given: Transactions, versions: Versions) -> Groups:
+    """All groups of two or more."""
+    known = (given.kind == Micro.APPEND) | (given.length >= 0)
+    micro = np.flatnonzero((given.outcome[given.owner] == Outcome.OK) & known)
+    code = given.owner[micro].astype(np.int64) * len(given.key_names) + given.key[micro]
+    order = np.argsort(code, kind="stable")
+    sizes = np.diff(np.append(begins(code[order]), len(order)))
+    micro, sizes = micro[order][np.repeat(sizes > 1, sizes)], sizes[sizes > 1]
+    end = np.repeat(np.cumsum(sizes), sizes)
+    begin = end - np.repeat(sizes, sizes)
+    at, is_read = np.arange(len(micro)), given.kind[micro] == Micro.READ
+    before = np.append(_NONE, np.maximum.accumulate(np.where(is_read, at, _NONE)))[:-1]
+    after = np.minimum.accumulate(np.where(is_read, at, len(at))[::-1])[::-1]
+    is_prefix = np.zeros(len(given.kind), dtype=np.bool_)
+    is_prefix[versions.reads] = versions.prefix
+    return Groups(
+        micro=micro,
+        begin=begin,
+        end=end,
+        is_read=is_read,
+        before=np.where(before >= begin, before, _NONE),
+        after=np.where(after < end, after, _NONE),
+        appended=np.cumsum(~is_read) - ~is_read,
+        is_prefix=is_prefix[micro],
+    )
 
 
-def within_findings(given: Transactions, versions: Versions, groups: Groups) -> Iterator[FoundClass]:
-    """(class, exact number, findings) of ``internal`` and ``future-read`` where they occur."""
+def within_findings(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
+    """(class, exact number, findings) of each class that transactions show by themselves."""
+    groups = _groups(given, versions)
+
+    def found(kind: str, said: str, micros: Ints) -> Iterator[FoundClass]:
+        """Of one finding each: its micro-operations, of which the last ones are in its log."""
+        return per_log(
+            given,
+            kind,
+            said,
+            given.key[micros[:, -1]],
+            lambda at: [transaction_text(given, int(owner)) for owner in given.owner[micros[at]]],
+        )
+
     said = "a transaction's read contradicts its own reads and appends before it"
-    yield from _findings(given, "internal", said, groups.micro[_internal(given, groups)])
+    yield from found("internal", said, groups.micro[_internal(given, groups), None])
     said = "a transaction read an element that it appended only later"
-    yield from _findings(given, "future-read", said, groups.micro[_future(given, versions, groups)])
+    yield from found("future-read", said, groups.micro[_future(given, versions, groups), None])
+    said = "an append of a failed transaction lies before a committed one"
+    yield from found("dirty-update", said, _dirty(given, versions))
+    said = "a transaction appended after reading a version on which another one appended too"
+    yield from found("lost-update", said, _lost(given, groups))
 
 
 def _internal(given: Transactions, groups: Groups) -> Ints:
@@ -109,102 +121,40 @@ def _future(given: Transactions, versions: Versions, groups: Groups) -> Ints:
     """Positions of appends whose element an earlier read of the same transaction shows."""
     row = versions.version[groups.micro]
     place = row - versions.base[given.key[groups.micro]]
-    may = (row >= 0) & (place < _longest_before(given, groups)) | _foreign_before(groups)
-    appends = np.flatnonzero(~groups.is_read & (groups.before >= 0) & may)
-    found = [position for position in appends if _shown_before(given, versions, groups, int(position))]
-    return np.array(found, dtype=np.int64)
+    # The longest prefix read before each position: groups are far apart, so that no maximum passes on.
+    apart = groups.begin * 2**32
+    read = np.where(groups.is_prefix, given.length[groups.micro], 0)
+    shown = (row >= 0) & (place < np.maximum.accumulate(apart + read) - apart)
+    for position in np.flatnonzero(groups.is_read & ~groups.is_prefix):
+        later = slice(position, groups.end[position])
+        listed = given.list_of(groups.micro[position])
+        shown[later] |= np.isin(given.element[groups.micro[later]], listed)
+    return np.flatnonzero(shown & ~groups.is_read)
 
 
-def _longest_before(given: Transactions, groups: Groups) -> Ints:
-    """The length of the longest read of the group up to each position."""
-    shift = groups.begin * 2**32
-    return np.maximum.accumulate(shift + np.where(groups.is_read, given.length[groups.micro], 0)) - shift
-
-
-def _foreign_before(groups: Groups) -> NDArray[np.bool_]:
-    """Whether a read that is no prefix is in the group up to each position."""
-    own = groups.is_read & ~groups.is_prefix
-    number = np.cumsum(own)
-    return np.greater(number, (number - own)[groups.begin])
-
-
-def _shown_before(given: Transactions, versions: Versions, groups: Groups, append: int) -> bool:
-    """Whether any read of the group before this append shows its element."""
-    micro = groups.micro[append]
-    row = int(versions.version[micro])
-    read = int(groups.before[append])
-    while read >= 0:
-        shown = groups.micro[read]
-        if groups.is_prefix[read]:
-            if 0 <= row < versions.base[given.key[micro]] + given.length[shown]:
-                return True
-        elif (given.list_of(shown) == given.element[micro]).any():
-            return True
-        read = int(groups.before[read])
-    return False
-
-
-def _findings(given: Transactions, kind: str, said: str, micros: Ints) -> Iterator[FoundClass]:
-    owners = given.owner[micros]
-    yield from per_log(
-        given, kind, said, given.key[micros], lambda at: (transaction_text(given, int(owners[at])),)
-    )
-
-
-def update_findings(given: Transactions, versions: Versions, groups: Groups) -> Iterator[FoundClass]:
-    """(class, exact number, findings) of ``dirty-update`` and ``lost-update`` where they occur."""
-    yield from _dirty(given, versions)
-    yield from _lost(given, groups)
-
-
-def _dirty(given: Transactions, versions: Versions) -> Iterator[FoundClass]:
-    """Failed appends with a committed one behind them in the order."""
+def _dirty(given: Transactions, versions: Versions) -> Ints:
+    """Failed appends with a committed one behind them in the order: both, as rows of two."""
     rows = np.flatnonzero((versions.append >= 0) & ~versions.repeated)
     ended = given.outcome[given.owner[versions.append[rows]]]
     failed, committed = rows[ended == Outcome.FAIL], rows[ended == Outcome.OK]
-    if not len(failed) or not len(committed):
-        return
     behind = np.searchsorted(committed, failed)
-    has = behind < len(committed)
-    failed, behind = failed[has], committed[behind[has]]
-    keys = versions.key_of(failed)
-    same = versions.key_of(behind) == keys
-    said = "an append of a failed transaction lies before a committed one"
-    both = np.stack([failed[same], behind[same]], axis=1)
-    yield from per_log(
-        given, "dirty-update", said, keys[same], lambda at: _of_appends(given, versions, both[at])
-    )
+    failed, behind = failed[behind < len(committed)], committed[behind[behind < len(committed)]]
+    same = versions.key_of(failed) == versions.key_of(behind)
+    both: Ints = versions.append[np.stack([failed[same], behind[same]], axis=1)]
+    return both
 
 
-def _of_appends(given: Transactions, versions: Versions, rows: Ints) -> Sequence[str]:
-    """The transactions that made some versions."""
-    return [transaction_text(given, int(owner)) for owner in given.owner[versions.append[rows]]]
-
-
-def _lost(given: Transactions, groups: Groups) -> Iterator[FoundClass]:
-    """Versions that several transactions read first, before appending to the same log."""
-    at = np.arange(len(groups.micro))
-    reads = np.flatnonzero((groups.begin == at) & groups.is_read)
-    appends = np.concatenate((np.cumsum(~groups.is_read), [0]))
-    end = np.concatenate((np.flatnonzero(groups.begin == at)[1:], [len(at)]))
-    first = np.flatnonzero(groups.begin == at)
-    last = end[np.searchsorted(first, reads)] - 1
-    reads = reads[appends[last] > appends[reads]] if len(reads) else reads
-    if not len(reads):
-        return
-    micro = groups.micro[reads]
-    keys, value = given.key[micro], _values(given, groups, reads)
+def _lost(given: Transactions, groups: Groups) -> Ints:
+    """Reads of one version by transactions that read it first and then appended to it: rows of two."""
+    reads = np.flatnonzero((groups.begin == np.arange(len(groups.micro))) & groups.is_read)
+    last = groups.end[reads] - 1
+    appended = groups.appended[last] + ~groups.is_read[last] > groups.appended[reads]
+    reads = reads[appended]
+    keys, value = given.key[groups.micro[reads]], _values(given, groups, reads)
     order = np.lexsort((value, keys))
     again = (keys[order][1:] == keys[order][:-1]) & (value[order][1:] == value[order][:-1])
-    both = np.stack([order[:-1][again], order[1:][again]], axis=1)
-    said = "a transaction appended after reading a version on which another one appended too"
-    yield from per_log(
-        given,
-        "lost-update",
-        said,
-        keys[both[:, 1]],
-        lambda at: [transaction_text(given, int(owner)) for owner in given.owner[micro[both[at]]]],
-    )
+    both: Ints = groups.micro[reads[np.stack([order[:-1][again], order[1:][again]], axis=1)]]
+    return both
 
 
 def _values(given: Transactions, groups: Groups, reads: Ints) -> Ints:
