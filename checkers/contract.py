@@ -38,8 +38,6 @@ Answer = TypeVar("Answer")
 Places = NDArray[np.intp]
 Columns = Mapping[str, NDArray[Any]]
 EVERY_LEDGER = -1
-
-
 _ITSELF = object()
 """Stands for rows that are a part of themselves: a cycle would keep them until the collector comes."""
 
@@ -53,7 +51,7 @@ class Remembering:
     def once(self, function: Callable[[Self], Answer]) -> Answer:
         """``function`` of this, worked out once."""
         if function not in self._known:
-            answer: Any = function(self)
+            answer = function(self)
             self._known[function] = _ITSELF if answer is self else answer
         kept: Any = self._known[function]
         known: Any = self if kept is _ITSELF else kept
@@ -185,19 +183,16 @@ class LedgerFact:
         return parts[0] if len(parts) == 1 else self._aggregated(pa.concat_tables(parts))
 
     def _aggregated(self, rows: pa.Table) -> pa.Table:
-        others = [name for name in rows.column_names if name not in self.key]
         if not rows.num_rows:  # to aggregate none costs as much as some
-            return rows.select([*self.key, *others])
+            return rows
         order = [(name, "ascending") for name in self.key]
-        how = (
-            dict.fromkeys(others, "first") if self.first_by else {name: self.values[name] for name in others}
-        )
+        how = [(name, self.values.get(name, "first")) for name in rows.column_names[len(self.key) :]]
         if self.first_by:
             rows = rows.sort_by([*order, *self.first_by, *((name, "ascending") for name in self.also)])
         # "first" is defined by the order of rows, which threads would not keep.
-        grouped = rows.group_by(list(self.key), use_threads=False).aggregate(list(how.items()))
-        names = [*self.key, *(f"{name}_{aggregate}" for name, aggregate in how.items())]
-        return grouped.select(names).rename_columns([*self.key, *how]).sort_by(order)
+        grouped = rows.group_by(list(self.key), use_threads=False).aggregate(how)
+        names = [*self.key, *(f"{name}_{aggregate}" for name, aggregate in how)]
+        return grouped.select(names).rename_columns(rows.column_names).sort_by(order)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ error: its property becomes ``unknown`` and says what was raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
 
@@ -56,14 +55,14 @@ CHECKERS: Checkers = (
 )
 """In the order in which a verdict lists them: one property, one file or folder, one line here."""
 Answer = TypeVar("Answer")
+P = ParamSpec("P")
 _NO_FACTS = LedgerFacts()
 
 
-@dataclass(frozen=True, slots=True)
-class Crashed:
-    """Stands for what a checker that raised would have given; ``text`` is its error."""
+class Crashed(str):
+    """The error of a checker that raised, in the place of what it would have given."""
 
-    text: str
+    __slots__ = ()
 
 
 AllFound = Mapping[str, Found | Crashed]
@@ -84,12 +83,11 @@ def judge(batches: Iterable[Batch], run: RunFacts, *, checkers: Checkers = CHECK
 def facts_of(batch: Batch, *, checkers: Checkers = CHECKERS) -> LedgerFacts:
     """What one batch contributes to the facts of ledgers that its tables have."""
     tables = {
-        name: _guarded(f"fact {name}", partial(fact.of, batch))
+        name: _guarded(f"fact {name}", fact.of, batch)
         for name, fact in _facts(checkers).items()
         if fact.table in batch.tables
     }
-    texts = {name: found.text if isinstance(found, Crashed) else found for name, found in tables.items()}
-    return LedgerFacts(texts, batch.table("ledgers"))
+    return LedgerFacts(tables, batch.table("ledgers"))
 
 
 def combined_facts(parts: Iterable[LedgerFacts], *, checkers: Checkers = CHECKERS) -> LedgerFacts:
@@ -109,7 +107,7 @@ def check_all(
 
     A checker that asks for a fact which is not among ``facts`` counts as a checker that raised.
     """
-    return {checker.name: _checked(checker, batch, run, facts) for checker in checkers}
+    return {checker.name: _guarded("check", checker.check, batch, facts, run) for checker in checkers}
 
 
 def join_all(parts: Iterable[AllFound], *, checkers: Checkers = CHECKERS) -> AllFound:
@@ -143,26 +141,19 @@ def _combined(fact: LedgerFact, parts: list[pa.Table | str]) -> pa.Table | str:
     failed = [part for part in parts if isinstance(part, str)]
     if failed:
         return min(failed)
-    found = _guarded(f"fact {fact.name}", lambda: fact.combined(parts or [fact.of(Batch({}))]))
-    return found.text if isinstance(found, Crashed) else found
-
-
-def _checked(checker: Checker, batch: Batch, run: RunFacts, facts: LedgerFacts) -> Found | Crashed:
-    return _guarded("check", partial(checker.check, batch, facts, run))
+    return _guarded(f"fact {fact.name}", lambda: fact.combined(parts or [fact.of(Batch({}))]))
 
 
 def _joined(parts: list[Found | Crashed]) -> Found | Crashed:
-    crashed = [part.text for part in parts if isinstance(part, Crashed)]
-    return (
-        Crashed(min(crashed)) if crashed else Found.joined(part for part in parts if isinstance(part, Found))
-    )
+    crashed = [part for part in parts if isinstance(part, Crashed)]
+    return min(crashed) if crashed else Found.joined(part for part in parts if isinstance(part, Found))
 
 
 def _concluded(
-    what: str, conclude: Callable[..., Answer], found: Found | Crashed, *known: Any
+    what: str, conclude: Callable[..., Answer], found: Found | Crashed, facts: LedgerFacts, run: RunFacts
 ) -> Answer | Crashed:
     """``conclude`` or ``damage`` of a checker."""
-    return found if isinstance(found, Crashed) else _guarded(what, partial(conclude, found, *known))
+    return found if isinstance(found, Crashed) else _guarded(what, conclude, found, facts, run)
 
 
 def _judgement(checker: Checker, found: Found | Crashed, facts: LedgerFacts, run: RunFacts) -> Judgement:
@@ -173,12 +164,12 @@ def _judgement(checker: Checker, found: Found | Crashed, facts: LedgerFacts, run
         property=checker.name,
         verdict=Verdict.UNKNOWN,
         needed="a checker that runs to its end",
-        notes=(f"the checker failed: {result.text}",),
+        notes=(f"the checker failed: {result}",),
     )
 
 
-def _guarded(what: str, act: Callable[[], Answer]) -> Answer | Crashed:
+def _guarded(what: str, act: Callable[P, Answer], *given: P.args, **named: P.kwargs) -> Answer | Crashed:
     try:
-        return act()
+        return act(*given, **named)
     except Exception as error:  # noqa: BLE001  # a crashed checker is ``unknown``, never the end of judging
         return Crashed(f"{what} raised {type(error).__name__}: {error}")

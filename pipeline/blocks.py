@@ -38,6 +38,7 @@ _ORDER: Mapping[str, tuple[str, ...]] = {
     "holdings": ("ledger", "entry", "bookie", "boot", "place"),
 }
 _KEY = ("ledger", "block")
+_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
 _ROWS_AT_A_TIME = 65_536
 _ROWS_OF_FACTS = 200_000
 """Of one table, whose facts are worked out together."""
@@ -86,18 +87,12 @@ def write_parts(tables: Path, name: str, rows: pa.Table, part: str, buckets: int
         order = np.argsort(numbers.astype(np.int16), kind="stable")
         rows, numbers = taken(rows.combine_chunks(), order), numbers[order]
     edges = np.searchsorted(numbers, np.arange(buckets + 1))
+    none = pa.RecordBatch.from_pylist([], schema=rows.schema)
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema, options=_PACKED) as writer:
         for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
             piece = rows.slice(begin, end - begin).combine_chunks()
-            writer.write_batch(piece.to_batches()[0] if piece.num_rows else _no_rows(rows.schema))
+            writer.write_batch(piece.to_batches()[0] if piece.num_rows else none)
     return int(rows.num_rows)
-
-
-_PACKED = pa.ipc.IpcWriteOptions(compression="lz4")
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
 
 
 def merge_all(buckets: Sequence[Bucket]) -> None:
@@ -114,18 +109,14 @@ def merge_parts(bucket: Bucket) -> None:
     sums = [(name, "sum") for name in BLOCKED]
     rows = pa.concat_tables(sizes, promote_options="default")
     index = rows.group_by(list(_KEY)).aggregate(sums).rename_columns([*_KEY, *BLOCKED])
-    path = bucket.file(BLOCKS)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_sorted(path, index.sort_by([(name, "ascending") for name in _KEY]))
+    write_sorted(bucket.file(BLOCKS), index.sort_by([(name, "ascending") for name in _KEY]))
 
 
 def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
     """Write one table of a bucket and add its facts; return how many rows of it each block has."""
     rows = _in_order(name, _parts(bucket, name))
     if rows.num_rows:
-        path = bucket.file(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_sorted(path, rows)
+        write_sorted(bucket.file(name), rows)
     ledger, block = np.asarray(rows["ledger"]), block_of(np.asarray(rows["entry"]))
     begin = begins(ledger, block)
     sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}

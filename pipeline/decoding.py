@@ -70,12 +70,11 @@ def collect_segments(
     ``numbers`` are the clients' by ``run.json``.
     """
     segments = [_history(file, target.run_id, numbers.get(file.client)) for file in files]
-    rows = {
-        name: target.write(
-            name, pa.concat_tables([getattr(one, name) for one in segments]), files[0].path.stem
-        )
-        for name in ("operations", "census")
+    tables = {
+        "operations": pa.concat_tables([one.operations for one in segments]),
+        "census": pa.concat_tables([one.census for one in segments]),
     }
+    rows = {name: target.write(name, table, files[0].path.stem) for name, table in tables.items()}
     return [SegmentDone(one.slots, one.watched, one.damage, one.torn) for one in segments], rows
 
 

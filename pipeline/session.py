@@ -15,6 +15,8 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -50,26 +52,24 @@ class Session:
     Entering it begins the start in the background. ``folder`` is where its scratch folder
     (``.spark-<pid>``) is made and removed again, with what killed processes left there;
     ``archive`` a class-data archive (:func:`archive_in`) that shortens the start when it
-    exists; ``memory`` the JVM's heap: rows never pass through the JVM, so it stays small. ``master`` is
-    any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before they get work.
+    exists. ``master`` is any of Spark's; workers of a cluster are looked at (:mod:`pipeline.workers`) before
+    they get work.
     """
 
     def __init__(
         self,
-        folder: Path | None = None,
+        folder: Path,
         *,
         master: str = LOCAL,
         archive: Path | None = None,
         java_options: Sequence[str] = (),
-        memory: str = "1g",
         stop_timeout_s: float = 120,
     ) -> None:
-        self._scratch = (folder or Path(tempfile.gettempdir())) / f"{_SCRATCH}{os.getpid()}"
+        self._scratch = folder / f"{_SCRATCH}{os.getpid()}"
         self._master = master
         self._java_options = [*_JAVA_OPTIONS, f"-Djava.io.tmpdir={self._scratch}", *java_options]
         if archive is not None and archive.is_file():
             self._java_options.append(f"-XX:SharedArchiveFile={archive}")
-        self._memory = memory
         self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
         self._gateway: Any = None
@@ -174,7 +174,7 @@ class Session:
                 f"Spark did not start: {cause_of(str(error))}",
                 remedy=""
                 if is_local(self._master)
-                else f"is {self._master} the master's URL, and Spark's release there {_release()}?",
+                else f"is {self._master} the master's URL, and Spark's release there {version('pyspark')}?",
             )
 
     def _map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
@@ -209,7 +209,7 @@ class Session:
             "spark.app.name": "fencepost",
             "spark.driver.bindAddress": address,
             "spark.driver.host": address,
-            "spark.driver.memory": self._memory,
+            "spark.driver.memory": "1g",  # rows never pass through the JVM
             "spark.local.dir": str(self._scratch),
             "spark.log.level": "ERROR",
             "spark.master": self._master,
@@ -237,12 +237,6 @@ def _remove_leftovers(folder: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _release() -> str:
-    from importlib import metadata
-
-    return metadata.version("pyspark")
-
-
 def _context(gateway: Any, python: str) -> Any:
     from pyspark import SparkConf, SparkContext
 
@@ -268,8 +262,6 @@ def archive_in(folder: Path) -> Path:
 
     Raises ``PrerequisiteError`` when there is no JVM.
     """
-    from importlib.util import find_spec
-
     spark = find_spec("pyspark")
     bound_to = [java(), Path(str(spark and spark.origin))]
     names = "".join(f"{path}{path.stat().st_mtime_ns}" for path in bound_to)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from checkers.facts.wording import counted
 from checkers.found import capped
-from evidence.codes import Outcome
+from evidence.codes import NEVER, Outcome
 from evidence.exchange.operations import Operation, hashable, text_of
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.errors import EvidenceError
@@ -27,13 +27,24 @@ KINDS = ("lost", "stale", "duplicated", "unexpected", "failed-read")
 
 @dataclass
 class _Element:
-    """What is known of one element; positions in the order of events."""
+    """What is known of one element: its add, the event from which it is known, and of reads the last ones."""
 
     add: Operation | None = None
-    failed: bool = False
-    known: int | None = None
+    known: int = NEVER
     present: Operation | None = None
     absent: Operation | None = None
+
+    @property
+    def stable(self) -> bool:
+        """Whether no read that began after the last that showed it lacks it."""
+        return self.present is not None and (
+            self.absent is None or self.absent.invoked < self.present.invoked
+        )
+
+    @property
+    def added(self) -> Outcome | None:
+        """How its add ended."""
+        return self.add.outcome if self.add else None
 
 
 @dataclass
@@ -56,25 +67,24 @@ def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) ->
     wrong = [one for one in findings if linearizable or one.kind != "stale"]
     counts = Counter(dict.fromkeys(KINDS, 0))
     counts.update(one.kind for one in findings)
-    stable = sum(_is_stable(one) for one in reading.elements.values())
-    stale = [] if linearizable or not counts["stale"] else [_stale_note(counts["stale"])]
+    elements = reading.elements.values()
+    stable = sum(one.stable for one in elements)
+    stale = f"found, and allowed by {SET}: stale ({counts['stale']:,}); {LINEARIZABLE} forbids it"
     return Judgement(
         property=SET,
         verdict=Verdict.ANOMALY if wrong else Verdict.VALID if stable else Verdict.UNKNOWN,
         needed="an element that a read shows, and no later read lacks",
         seen={
             "operations": len(operations),
-            "elements": len(reading.elements),
-            "added": sum(
-                one.add is not None and one.add.outcome is Outcome.OK for one in reading.elements.values()
-            ),
+            "elements": len(elements),
+            "added": sum(one.added is Outcome.OK for one in elements),
             "reads": len(reading.reads),
             "stable": stable,
-            "never_read": sum(one.present is None for one in reading.elements.values()),
+            "never_read": sum(one.present is None for one in elements),
         },
         findings=capped(wrong),
         counts=dict(counts),
-        notes=stale,
+        notes=[stale] if counts["stale"] and not linearizable else [],
     )
 
 
@@ -83,9 +93,9 @@ def _read(operations: Iterable[Operation]) -> _Reading:
     for one in operations:
         if one.function == "add":
             element = reading.elements.setdefault(hashable(one.asked), _Element())
-            element.add, element.failed = one, one.outcome is Outcome.FAIL
+            element.add = one
             if one.outcome is Outcome.OK:
-                element.known = min(one.completed, one.completed if element.known is None else element.known)
+                element.known = min(one.completed, element.known)
         elif one.function == "read":
             if one.outcome is Outcome.OK:
                 reading.reads.append((one, _shown(one)))
@@ -110,8 +120,7 @@ def _look(reading: _Reading) -> None:
             element = reading.elements.get(name)
             if element is not None:
                 element.present = read
-                if element.known is None or read.completed < element.known:
-                    element.known = read.completed
+                element.known = min(read.completed, element.known)
     undecided = set(reading.elements)
     for read, shown in reversed(reading.reads):
         for name in undecided.difference(shown):
@@ -119,58 +128,37 @@ def _look(reading: _Reading) -> None:
         undecided.intersection_update(shown)
 
 
-def _is_stable(one: _Element) -> bool:
-    return one.present is not None and (one.absent is None or one.absent.invoked < one.present.invoked)
-
-
 def _fates(reading: _Reading) -> Iterator[Finding]:
     for name, one in reading.elements.items():
-        if one.known is None or one.absent is None or one.absent.invoked <= one.known:
+        lacks, shows = one.absent, one.present
+        if lacks is None or lacks.invoked <= one.known:
             continue
-        shown = text_of(name)
-        how = "its add was acknowledged" if one.add and one.add.outcome is Outcome.OK else "a read showed it"
-        proof = [f"{how}: it is known from event {one.known} on"]
-        lacks = one.absent
+        how = "its add was acknowledged" if one.added is Outcome.OK else "a read showed it"
+        known = f"{how}: it is known from event {one.known} on"
         lacked = f"operation {lacks.index} of process {lacks.process}, invoked at {lacks.invoked}, lacks it"
-        if _is_stable(one) and one.present is not None:
-            proof += [lacked, f"operation {one.present.index}, invoked at {one.present.invoked}, shows it"]
-            yield _finding(
-                "stale", f"element {shown} was not shown by a read that began after it was known", proof
-            )
+        if shows is not None and one.stable:
+            text = f"element {text_of(name)} was not shown by a read that began after it was known"
+            shown = f"operation {shows.index}, invoked at {shows.invoked}, shows it"
+            yield _finding("stale", text, known, lacked, shown)
         else:
-            last = (
-                "no read ever showed it"
-                if one.present is None
-                else f"operation {one.present.index} showed it last"
-            )
-            yield _finding("lost", f"element {shown} is lost", [*proof, last, lacked])
+            last = f"operation {shows.index} showed it last" if shows else "no read ever showed it"
+            yield _finding("lost", f"element {text_of(name)} is lost", known, last, lacked)
 
 
 def _reads(reading: _Reading) -> Iterator[Finding]:
     for read, shown in reading.reads:
         where = f"operation {read.index} of process {read.process}"
         for name, times in Counter(shown).items():
-            element = reading.elements.get(name)
+            element, what = reading.elements.get(name), f"element {text_of(name)}"
             if times > 1:
-                proof = [f"{where} shows it {counted(times, 'time')}"]
-                yield _finding(
-                    "duplicated", f"element {text_of(name)} was read more than once in one read", proof
-                )
+                text = f"{what} was read more than once in one read"
+                yield _finding("duplicated", text, f"{where} shows it {counted(times, 'time')}")
             if element is None:
-                yield _finding(
-                    "unexpected", f"element {text_of(name)} was read and never added", [f"{where} shows it"]
-                )
-            elif element.failed:
-                proof = [
-                    f"{where} shows it",
-                    f"operation {element.add.index if element.add else 0}, its add, failed",
-                ]
-                yield _finding("failed-read", f"element {text_of(name)} of a failed add was read", proof)
+                yield _finding("unexpected", f"{what} was read and never added", f"{where} shows it")
+            elif element.add and element.added is Outcome.FAIL:
+                failed = f"operation {element.add.index}, its add, failed"
+                yield _finding("failed-read", f"{what} of a failed add was read", f"{where} shows it", failed)
 
 
-def _finding(kind: str, text: str, proof: Sequence[str]) -> Finding:
-    return Finding(property=SET, kind=kind, text=text, proof=tuple(proof))
-
-
-def _stale_note(number: int) -> str:
-    return f"found, and allowed by {SET}: stale ({number:,}); {LINEARIZABLE} forbids it"
+def _finding(kind: str, text: str, *proof: str) -> Finding:
+    return Finding(property=SET, kind=kind, text=text, proof=proof)

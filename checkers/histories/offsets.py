@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from checkers.facts.wording import listed
 from checkers.found import capped
@@ -30,16 +31,31 @@ KINDS = (
 _CLIENTS = ("send", "poll", "txn")
 Key = Hashable
 Message = Hashable
+Name = tuple[Key, Message]
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(NamedTuple):
     """One message at one place, as one operation received it."""
 
     key: Key
     offset: int
     message: Message
     by: Operation
+
+    @property
+    def name(self) -> Name:
+        """The message, whatever its offset."""
+        return self.key, self.message
+
+    @property
+    def text(self) -> str:
+        """``log "x": message 3``."""
+        return f"log {text_of(self.key)}: message {text_of(self.message)}"
+
+    @property
+    def proof(self) -> str:
+        """Which operation received it where."""
+        return f"operation {self.by.index} of process {self.by.process} got offset {self.offset}"
 
 
 @dataclass
@@ -48,9 +64,28 @@ class _Seen:
 
     sent: list[_Message] = field(default_factory=list)
     polls: list[tuple[Operation, list[_Message]]] = field(default_factory=list)
-    asked: dict[tuple[Key, Message], list[Operation]] = field(default_factory=lambda: defaultdict(list))
+    asked: dict[Name, list[Operation]] = field(default_factory=lambda: defaultdict(list))
     moved: dict[int, list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))
     """When each process took other logs to poll, and whether by ``subscribe``."""
+
+    @cached_property
+    def polled(self) -> list[_Message]:
+        """The messages of all polls."""
+        return [one for _, told in self.polls for one in told]
+
+    @cached_property
+    def unpolled(self) -> list[_Message]:
+        """Acknowledged messages that no poll returned."""
+        polled = {one.name for one in self.polled}
+        return [one for one in self.sent if one.name not in polled]
+
+    @cached_property
+    def ends(self) -> dict[Key, int]:
+        """The highest offset of each log that anybody polled."""
+        ends: dict[Key, int] = {}
+        for one in self.polled:
+            ends[one.key] = max(one.offset, ends.get(one.key, -1))
+        return ends
 
 
 def judge_offsets(operations: Sequence[Operation]) -> Judgement:
@@ -60,32 +95,21 @@ def judge_offsets(operations: Sequence[Operation]) -> Judgement:
     function, or a value that is no list of sends and polls.
     """
     seen = _see(operations)
-    places = _places(seen)
-    polled = {(one.key, one.message) for _, told in seen.polls for one in told}
-    findings = [
-        *_contents(seen),
-        *_unsent(seen),
-        *_lost(seen, polled),
-        *_consumers(seen, places),
-        *_producers(seen),
-    ]
+    findings = [*_contents(seen), *_unsent(seen), *_lost(seen), *_consumers(seen), *_producers(seen)]
     counts = Counter(dict.fromkeys(KINDS, 0))
     counts.update(one.kind for one in findings)
-    ends = _ends(seen)
-    unseen = sum(
-        one.offset > ends.get(one.key, -1) for one in seen.sent if (one.key, one.message) not in polled
-    )
-    good = sum((one.key, one.message) in polled for one in seen.sent)
+    unseen = sum(one.offset > seen.ends.get(one.key, -1) for one in seen.unpolled)
+    good = len(seen.sent) > len(seen.unpolled)
     return Judgement(
         property=LOG,
         verdict=Verdict.ANOMALY if findings else Verdict.VALID if good else Verdict.UNKNOWN,
         needed="a message that was acknowledged with its offset and polled",
         seen={
             "operations": len(operations),
-            "logs": len({one.key for one in seen.sent} | set(ends)),
+            "logs": len({one.key for one in seen.sent} | set(seen.ends)),
             "sent": len(seen.sent),
             "polls": len(seen.polls),
-            "polled": len(polled),
+            "polled": len({one.name for one in seen.polled}),
             "unseen": unseen,
         },
         findings=capped(findings),
@@ -151,83 +175,57 @@ def _message(value: Any) -> Message:
     return hashable(value[1] if isinstance(value, list) and len(value) == 2 else value)
 
 
-def _all(seen: _Seen) -> Iterator[_Message]:
-    yield from seen.sent
-    for _, told in seen.polls:
-        yield from told
-
-
-def _places(seen: _Seen) -> dict[Key, dict[int, int]]:
-    """Of each log: its known offsets, numbered in their order."""
-    offsets: dict[Key, set[int]] = defaultdict(set)
-    for one in _all(seen):
-        offsets[one.key].add(one.offset)
-    return {key: {offset: at for at, offset in enumerate(sorted(known))} for key, known in offsets.items()}
-
-
-def _ends(seen: _Seen) -> dict[Key, int]:
-    """The highest offset of each log that anybody polled."""
-    ends: dict[Key, int] = {}
-    for _, told in seen.polls:
-        for one in told:
-            ends[one.key] = max(one.offset, ends.get(one.key, -1))
-    return ends
-
-
 def _contents(seen: _Seen) -> Iterator[Finding]:
     at: dict[tuple[Key, int], dict[Message, _Message]] = defaultdict(dict)
-    of: dict[tuple[Key, Message], dict[int, _Message]] = defaultdict(dict)
-    for one in _all(seen):
+    of: dict[Name, dict[int, _Message]] = defaultdict(dict)
+    for one in (*seen.sent, *seen.polled):
         at[one.key, one.offset].setdefault(one.message, one)
-        of[one.key, one.message].setdefault(one.offset, one)
+        of[one.name].setdefault(one.offset, one)
     for (key, offset), messages in at.items():
         if len(messages) > 1:
-            proof = [f"{_by(one)}: {text_of(message)}" for message, one in messages.items()]
-            yield _finding(
-                "inconsistent-offsets", f"log {text_of(key)}: offset {offset} has several messages", proof
-            )
-    for (key, message), offsets in of.items():
+            proof = [f"{one.proof}: {text_of(message)}" for message, one in messages.items()]
+            text = f"log {text_of(key)}: offset {offset} has several messages"
+            yield _finding("inconsistent-offsets", text, *proof)
+    for offsets in of.values():
         if len(offsets) > 1:
-            proof = [f"{_by(one)}: at offset {offset}" for offset, one in sorted(offsets.items())]
-            text = f"log {text_of(key)}: message {text_of(message)} is at several offsets"
-            yield _finding("duplicate", text, proof)
+            proof = [f"{one.proof}: at offset {offset}" for offset, one in sorted(offsets.items())]
+            one, *_ = offsets.values()
+            yield _finding("duplicate", f"{one.text} is at several offsets", *proof)
 
 
 def _unsent(seen: _Seen) -> Iterator[Finding]:
-    told: set[tuple[Key, Message]] = set()
-    for read, messages in seen.polls:
-        for one in messages:
-            name = one.key, one.message
-            sends = seen.asked.get(name, [])
-            if name in told or any(send.outcome is not Outcome.FAIL for send in sends):
-                continue
-            told.add(name)
-            what = f"log {text_of(one.key)}: message {text_of(one.message)}"
-            if sends:
-                proof = [_by(one), f"operation {sends[0].index}, which sent it, failed"]
-                yield _finding("aborted-read", f"{what} of a failed operation was polled", proof)
-            else:
-                yield _finding(
-                    "garbage-read", f"{what} was polled, and was never sent", [f"operation {read.index}"]
-                )
+    told: set[Name] = set()
+    for one in seen.polled:
+        sends = seen.asked.get(one.name, [])
+        if one.name in told or any(send.outcome is not Outcome.FAIL for send in sends):
+            continue
+        told.add(one.name)
+        if sends:
+            failed = f"operation {sends[0].index}, which sent it, failed"
+            yield _finding("aborted-read", f"{one.text} of a failed operation was polled", one.proof, failed)
+        else:
+            text = f"{one.text} was polled, and was never sent"
+            yield _finding("garbage-read", text, f"operation {one.by.index}")
 
 
-def _lost(seen: _Seen, polled: set[tuple[Key, Message]]) -> Iterator[Finding]:
-    ends = _ends(seen)
-    for one in seen.sent:
-        if one.offset <= ends.get(one.key, -1) and (one.key, one.message) not in polled:
+def _lost(seen: _Seen) -> Iterator[Finding]:
+    for one in seen.unpolled:
+        end = seen.ends.get(one.key, -1)
+        if one.offset <= end:
             yield _finding(
                 "lost-write",
                 f"log {text_of(one.key)}: acknowledged message {text_of(one.message)} is lost",
-                [
-                    f"{_by(one)}: sent to offset {one.offset}",
-                    f"polls went on to offset {ends[one.key]}, none has it",
-                ],
+                f"{one.proof}: sent to offset {one.offset}",
+                f"polls went on to offset {end}, none has it",
             )
 
 
-def _consumers(seen: _Seen, places: dict[Key, dict[int, int]]) -> Iterator[Finding]:
+def _consumers(seen: _Seen) -> Iterator[Finding]:
     """A consumer that has its logs by ``assign``, or took none, goes forward and leaves nothing out."""
+    known: dict[Key, set[int]] = defaultdict(set)
+    for one in (*seen.sent, *seen.polled):
+        known[one.key].add(one.offset)
+    places = {key: {offset: at for at, offset in enumerate(sorted(own))} for key, own in known.items()}
     before: dict[tuple[int, Key], _Message] = {}
     for read, told in seen.polls:
         moves = [(at, free) for at, free in seen.moved.get(read.process, ()) if at <= read.invoked]
@@ -240,12 +238,11 @@ def _consumers(seen: _Seen, places: dict[Key, dict[int, int]]) -> Iterator[Findi
             if last.by is not read and (moved or (moves and moves[-1][1])):
                 continue
             step = places[one.key][one.offset] - places[one.key][last.offset]
-            if step == 1:
-                continue
-            where = f"log {text_of(one.key)}: process {read.process} polled {one.offset} after {last.offset}"
-            kind = "poll-skip" if step > 1 else "nonmonotonic-poll"
-            said = "and left known messages out" if step > 1 else "and so went back"
-            yield _finding(kind, f"{where}, {said}", [_by(last), _by(one)])
+            if step != 1:
+                kind = "poll-skip" if step > 1 else "nonmonotonic-poll"
+                said = "and left known messages out" if step > 1 else "and so went back"
+                where = f"process {read.process} polled {one.offset} after {last.offset}"
+                yield _finding(kind, f"log {text_of(one.key)}: {where}, {said}", last.proof, one.proof)
 
 
 def _producers(seen: _Seen) -> Iterator[Finding]:
@@ -255,13 +252,8 @@ def _producers(seen: _Seen) -> Iterator[Finding]:
         before[one.by.process, one.key] = one
         if last is not None and one.offset <= last.offset:
             told = f"process {one.by.process} got offset {one.offset} after {last.offset}"
-            text = f"log {text_of(one.key)}: {told}"
-            yield _finding("nonmonotonic-send", text, [_by(last), _by(one)])
+            yield _finding("nonmonotonic-send", f"log {text_of(one.key)}: {told}", last.proof, one.proof)
 
 
-def _by(one: _Message) -> str:
-    return f"operation {one.by.index} of process {one.by.process} got offset {one.offset}"
-
-
-def _finding(kind: str, text: str, proof: Sequence[str]) -> Finding:
-    return Finding(property=LOG, kind=kind, text=text, proof=tuple(proof))
+def _finding(kind: str, text: str, *proof: str) -> Finding:
+    return Finding(property=LOG, kind=kind, text=text, proof=proof)

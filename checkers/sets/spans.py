@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from checkers.sets.ordering import begins
+from checkers.sets.ordering import begins, changes, is_sorted
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -54,30 +54,17 @@ def sweep(
 
 def runs(groups: Sequence[Ints], entry: Ints) -> tuple[list[Ints], Ints, Ints]:
     """Unsorted single entries as maximal ranges, group by group; repeats count once."""
+    keys = list(groups)
     if not len(entry):
-        return [key[:0] for key in groups], entry, entry
-    keys, fresh = list(groups), _run_begins(groups, entry)
-    if fresh is None:
+        return keys, entry, entry
+    if not is_sorted([*keys, entry]):
         order = np.lexsort((entry, *reversed(keys)))
         keys, entry = [key[order] for key in keys], entry[order]
-        fresh = _run_begins(keys, entry)
-    assert fresh is not None  # noqa: S101  # sorted by now
+    fresh = changes(*keys)
+    fresh[1:] |= entry[1:] > entry[:-1] + 1
     begin = np.flatnonzero(fresh)
     end = np.append(begin[1:], len(entry)) - 1
     return [key[begin] for key in keys], entry[begin], entry[end]
-
-
-def _run_begins(groups: Sequence[Ints], entry: Ints) -> Bools | None:
-    """True for each row that goes on from no row before it; None when rows are not sorted."""
-    tied = np.ones(len(entry) - 1, dtype=np.bool_)
-    for key in groups:
-        if np.any(tied & (key[1:] < key[:-1])):
-            return None
-        tied &= key[1:] == key[:-1]
-    step = entry[1:] - entry[:-1]
-    if np.any(tied & (step < 0)):
-        return None
-    return np.concatenate([[True], ~tied | (step > 1)])
 
 
 class Ranges:
@@ -180,9 +167,8 @@ class Spans(Ranges):
     @classmethod
     def beyond(cls, ends: Mapping[int, int]) -> Spans:
         """Every entry above the end, for each ledger named."""
-        return (
-            cls.of_ranges(list(ends), [end + 1 for end in ends.values()], LAST_ENTRY) if ends else cls.empty()
-        )
+        firsts = [end + 1 for end in ends.values()]
+        return cls.of_ranges(list(ends), firsts, LAST_ENTRY) if ends else cls.empty()
 
     def count(self) -> int:
         """How many entries the set has."""
@@ -218,11 +204,7 @@ class Spans(Ranges):
 
     def holds(self, ledger: int, entries: Ints) -> Bools:
         """For each entry of one ledger, whether it is in the set."""
-        mine = self.of(ledger)
-        at = np.searchsorted(mine.first, entries, side="right") - 1
-        if not len(mine):
-            return np.zeros(len(entries), dtype=np.bool_)
-        return (at >= 0) & (entries <= mine.last[np.maximum(at, 0)])
+        return self.of(ledger).has(np.full(len(entries), ledger), entries)
 
     def has(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Bools:
         """For each (ledger, entry), whether it is in the set."""
