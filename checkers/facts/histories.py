@@ -13,9 +13,9 @@ repeat. The step from one chain to the next is not judged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -34,12 +34,6 @@ NUMBERS = (
 )
 """The columns of ``ledgers`` that are whole numbers."""
 _KIND = ("state", "ensemble", "write_quorum", "ack_quorum", "fragments")
-
-
-_ALL = attrgetter(
-    *("ledger", "version", "zxid", "state", "last_entry", "length_bytes", "shape", "fragments"),
-    *("earliest_ns", "latest_ns", "put_back"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +115,8 @@ class Histories:
         fragments = rows.column("fragments").take(pa.array(plain)).combine_chunks()
         self.plain = Plain.of({name: column[plain] for name, column in numbers.items()}, fragments)
         self.odd = frozenset(map(version_of, others.to_pylist()))
+        # One zxid is one transaction in all lives of the store.
+        self._in_time = sorted(self.odd, key=attrgetter("zxid", "version"))
         chains = {ledger: tuple(_chains(versions)) for ledger, versions in _by_ledger(self.odd).items()}
         seen = {ledger: tuple(chain.from_iterable(found)) for ledger, found in chains.items()}
         self.odd_of = {ledger: versions for ledger, versions in seen.items() if versions}
@@ -161,23 +157,19 @@ class Histories:
     @cached_property
     def deleted(self) -> Mapping[int, Version]:
         """Ledgers whose metadata was removed, by whomever -> the row that says so (the first such one)."""
-        gone: dict[int, Version] = {}
-        for version in sorted(self.odd, key=_in_time):
-            if version.state == DELETED:
-                gone.setdefault(version.ledger, version)
-        return gone
+        return {one.ledger: one for one in reversed(self._in_time) if one.state == DELETED}
 
     @cached_property
     def gone(self) -> Mapping[int, Version]:
         """Ledgers that have no metadata in the end -> the last row, which says so."""
-        last = {version.ledger: version for version in sorted(self.odd, key=_in_time)}
+        last = {version.ledger: version for version in self._in_time}
         return {ledger: version for ledger, version in last.items() if version.state == DELETED}
 
     @cached_property
     def put_back(self) -> Mapping[int, tuple[Version, ...]]:
         """Ledgers whose metadata a fault of the run put back -> the rows that restored it, in order."""
         found: dict[int, tuple[Version, ...]] = {}
-        for version in sorted(self.odd, key=_in_time):
+        for version in self._in_time:
             if version.put_back:
                 found[version.ledger] = (*found.get(version.ledger, ()), version)
         return found
@@ -191,7 +183,7 @@ class Histories:
         found: set[Version] = set()
         made: dict[int, Version] = {}
         late: dict[int, bool] = {}
-        for version in sorted(self.odd, key=_in_time):
+        for version in self._in_time:
             newest = made.get(version.ledger)
             if version.put_back:
                 same = newest and (newest.version, newest.what) == (version.version, version.what)
@@ -211,11 +203,8 @@ class Histories:
 
     @cached_property
     def _odd_closes(self) -> dict[int, Version]:
-        return {
-            ledger: closed[-1]
-            for ledger, rows in self.odd_of.items()
-            if (closed := [version for version in rows if version.closed])
-        }
+        versions = chain.from_iterable(self.odd_of.values())
+        return {version.ledger: version for version in versions if version.closed}
 
     @cached_property
     def closes(self) -> Mapping[int, Version]:
@@ -293,16 +282,9 @@ def _odd(rows: Mapping[str, Ints], put_back: Bools) -> Bools:
     return np.repeat(np.logical_or.reduceat(wrong, begin), sizes)
 
 
-def _in_time(version: Version) -> tuple[int, int]:
-    """One zxid is one transaction in all lives of the store."""
-    return version.zxid, version.version
-
-
 def _by_ledger(versions: frozenset[Version]) -> dict[int, list[Version]]:
-    grouped: dict[int, list[Version]] = {}
-    for version in sorted(versions, key=_ALL):
-        grouped.setdefault(version.ledger, []).append(version)
-    return grouped
+    ordered = sorted(versions, key=attrgetter(*(field.name for field in fields(Version))))
+    return {ledger: list(own) for ledger, own in groupby(ordered, key=attrgetter("ledger"))}
 
 
 def _chains(rows: list[Version]) -> Iterator[tuple[Version, ...]]:
