@@ -70,7 +70,7 @@ def _write_report(results: Path, run: str | None) -> Path:
     Raises ``EvidenceError`` when there is no such run, ``UsageError`` when there are no results at all.
     """
     from harness.bundles.opening import is_bundle, opened
-    from reports.index.writing import write_index
+    from reports.index import write_index
     from reports.page.writing import write_page
 
     if run is not None:

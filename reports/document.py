@@ -1,7 +1,8 @@
-"""One self-contained HTML document: styles, scripts and data are inside, and it loads nothing.
+"""One self-contained HTML document of a template: styles, scripts and data are inside, and it loads nothing.
 
-Its content security policy forbids every request, and every script that is not listed by its checksum, so
-that even text that was not escaped could do nothing. Independent of runs.
+Every value in a template is escaped. The document's content security policy forbids every request, and every
+script that is not listed by its checksum, so that even text that was not escaped could do nothing.
+Independent of runs.
 """
 
 from __future__ import annotations
@@ -9,38 +10,50 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
-from reports.markup import Markup, el, join
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 ASSETS = Path(__file__).resolve().parent / "assets"
+TEMPLATES = Path(__file__).resolve().parent / "templates"
 CHARTS = ("uplot/uPlot.iife.min.js", "uplot/uPlot.min.css")
 """uPlot, MIT licence (its text is beside it); ``scripts/lock uplot`` brings it, its sums are locked."""
 
 
-def document(title: str, body: Markup, *, styles: Sequence[str], scripts: Sequence[str]) -> str:
+def document(
+    template: str, title: str, *, styles: Sequence[str], scripts: Sequence[str] = (), **values: object
+) -> str:
     """The whole document; ``styles`` and ``scripts`` are files in ``assets``, in this order."""
     codes = [_asset(name) for name in scripts]
-    policy = "; ".join(
-        [
-            "default-src 'none'",
-            "style-src 'unsafe-inline'",
-            f"script-src {' '.join(_sum(code) for code in codes) or repr('none')}",
-            "base-uri 'none'",
-            "form-action 'none'",
-        ]
+    policy = [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        f"script-src {' '.join(map(_sum, codes)) or repr('none')}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    texts = {"styles": [_asset(name) for name in styles], "scripts": codes, "policy": "; ".join(policy)}
+    return str(render(template, title=title, **texts, **values))
+
+
+def render(template: str, /, **values: object) -> Markup:
+    """A file in ``templates`` with its values."""
+    return Markup(_environment().get_template(template).render(values))  # noqa: S704  # escaped by Jinja
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    head = el(
-        "head",
-        el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=policy),
-        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        el("meta", name="color-scheme", content="light dark"),
-        el("title", title),
-        [el("style", Markup(_asset(name))) for name in styles],
-    )
-    ends = [el("script", Markup(code)) for code in codes]
-    return "<!doctype html>\n" + el("html", head, el("body", join(body, ends)), lang="en") + "\n"
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment
 
 
 def _asset(name: str) -> str:

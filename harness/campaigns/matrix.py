@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from markupsafe import Markup
+
 from evidence.folder import RunFolder
 from harness.decisions import decisions
 from harness.experiments.outcomes import Outcome, Status
@@ -14,8 +16,7 @@ from harness.experiments.store import RUNS, Store
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
 from reports import marks
-from reports.markup import Markup, el, join
-from reports.markup import table as html_table
+from reports.document import render
 
 _ALLOWED: dict[Kept, str] = {"all": "all", "perhaps": "all cut", "none": "cut", "refused": "refused"}
 _THEORY: dict[Kept, str] = {
@@ -75,17 +76,8 @@ def table(found: Sequence[Measured]) -> Iterator[str]:
 
 def heat_map(found: Sequence[Measured]) -> Markup:
     """The same coloured by how bad it is."""
-
-    def row(cells: Sequence[Measured]) -> Markup:
-        shape, *others = _of_cell(cells[0].cell)
-        return el("tr", el("th", shape), [el("td", one) for one in others], map(_coloured, cells))
-
-    note = (
-        f"Each cell has {ENTRIES} entries on AQ bookies, the fewest that may acknowledge them; the given "
-        "number of these is lost and restarted. Small text: what the documents say. Framed: a difference. "
-        "(?): the run did not prove it."
-    )
-    return join(el("p", note, class_="muted"), html_table(_HEADS, map(row, _rows(found)), class_="matrix"))
+    rows = [(_of_cell(row[0].cell), row) for row in _rows(found)]
+    return render("matrix.html", entries=ENTRIES, heads=_HEADS, rows=rows, mark=_mark, said=_said)
 
 
 def _measured(cell: Cell, mode: str, outcome: Outcome | None, runs: Path) -> Measured:
@@ -131,8 +123,3 @@ def _mark(one: Measured) -> str:
 
 def _said(one: Measured) -> str:
     return _THEORY[kept(one.cell, one.mode)]
-
-
-def _coloured(one: Measured) -> Markup:
-    framed = one.heat.value if one.as_said else f"{one.heat.value} otherwise"
-    return el("td", one.text, _mark(one), " ", el("small", _said(one)), class_=framed)

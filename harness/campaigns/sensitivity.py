@@ -13,7 +13,7 @@ from pathlib import Path
 
 from checkers.facts.wording import counted
 from evidence.folder import write_text
-from harness.campaigns.reporting import linked
+from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy
@@ -24,8 +24,6 @@ from plans.versions import within
 from protocol.exit_codes import ExitCode
 from reports import marks
 from reports.document import document
-from reports.markup import Markup, el, join
-from reports.markup import table as html_table
 
 PAGE, TABLE = "sensitivity.html", "sensitivity.md"
 _HEADS = ("defect", "what goes wrong", "outcome", "run", "what was found", "runs", "seconds")
@@ -179,16 +177,13 @@ def table(found: Sequence[Result], about: str) -> Iterator[str]:
 
 def page(found: Sequence[Result], about: str, folder: Path) -> str:
     """The same as one HTML document that works offline; it links to the runs that are kept."""
-
-    def row(one: Result) -> Iterator[str | Markup]:
-        name, title, outcome, by, *rest = _cells(one)
-        badge = el("span", outcome, class_=f"badge v-{_BADGES.get(one.found, 'unknown')}")
-        yield from (el("b", name), title, badge, linked(one.by, by, folder), *rest)
-
-    body = join(
-        el("header", el("h1", f"Sensitivity of {about}"), el("p", _counted(found), class_="lead")),
-        el("ul", [el("li", el("b", kind.value), f": {said}.") for kind, said in ABOUT.items()]),
-        el("section", html_table(_HEADS, map(row, found))),
-        el("footer", "Fencepost. How to read this page: docs/seeded-defects.md."),
+    return document(
+        "sensitivity.html",
+        "Sensitivity",
+        styles=("base.css", "campaign.css"),
+        about=about,
+        counted=_counted(found),
+        kinds={kind.value: said for kind, said in ABOUT.items()},
+        heads=_HEADS,
+        rows=[(_cells(one), _BADGES.get(one.found, "unknown"), link(one.by, folder)) for one in found],
     )
-    return document("Sensitivity – Fencepost", body, styles=("base.css", "campaign.css"), scripts=())

@@ -1,34 +1,32 @@
-"""Puts the page of one run together: verdict first, then for each mode its proof, its time, its numbers."""
+"""Puts the page of one run together: verdict first, then for each mode its proof, its time, its numbers.
+
+``templates/report.html`` and ``templates/mode.html`` are the page; here is what they show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, write_text
 from protocol.modes import MODES
 from reports.document import CHARTS, document
-from reports.markup import Markup, data, el, join
-from reports.page.census import census_section
+from reports.page.census import census
 from reports.page.diagram import diagram
 from reports.page.proof import proof_of
-from reports.page.sections import (
-    badge,
-    decisions_section,
-    findings_section,
-    properties_section,
-    settings_section,
-    stated,
-    table,
-)
 from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.page.timeline import timeline
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
-from reports.text import load_text
+from reports.text import finding_line, load_text, rounded
 
 NAME = "report.html"
+MOST_FINDINGS = 12
+MOST_NOTES = 12
+
+Tree = Mapping[str, Any]
 
 
 def write_page(found: FoundRun, target: Path | None = None) -> Path:
@@ -45,34 +43,19 @@ def page(modes: Sequence[StoredMode]) -> str:
     """The whole document of a run's modes."""
     run = modes[0].run
     source = run["plan"].get("source") or {}
-    cited = ", ".join(part for part in (source.get("document"), source.get("section")) if part)
-    repeat = repeat_command([mode.run for mode in modes])
-    top = el(
-        "header",
-        [el("p", el("b", line), class_="note") for line in _seeded(modes)],
-        el("h1", run["scenario"]),
-        el("p", cited, class_="muted") if cited else None,
-        el("nav", [_card(mode) for mode in modes], class_="cards", aria_label="modes"),
-        el("details", el("summary", "What this scenario is"), el("p", str(run["plan"].get("about", "")))),
-    )
-    again = el("section", el("h2", "Repeat it"), el("pre", repeat, class_="command"))
-    body = join(
-        top,
-        el("main", [_mode(mode) for mode in modes], again),
-        el("footer", "Fencepost. What each verdict means: docs/verdicts.md; this page: docs/reports.md."),
-        data("run-data", {mode.folder.mode: _charts(mode) for mode in modes}),
-        data("first", _worst(modes).folder.mode),
-    )
     return document(
-        f"{run['scenario']} – Fencepost",
-        body,
+        "report.html",
+        run["scenario"],
         styles=(CHARTS[1], "base.css", "page.css"),
         scripts=(CHARTS[0], "lanes.js", "page.js"),
+        run=run,
+        cited=", ".join(part for part in (source.get("document"), source.get("section")) if part),
+        seeded=[f"{mode.folder.mode}: {line}" for mode in modes for line in seeded_lines(mode.folder)],
+        modes=[_mode(mode) for mode in modes],
+        repeat=repeat_command([mode.run for mode in modes]),
+        charts={mode.folder.mode: _charts(mode) for mode in modes},
+        first=_worst(modes).folder.mode,
     )
-
-
-def _seeded(modes: Sequence[StoredMode]) -> list[str]:
-    return [f"{mode.folder.mode}: {line}" for mode in modes for line in seeded_lines(mode.folder)]
 
 
 def _worst(modes: Sequence[StoredMode]) -> StoredMode:
@@ -83,85 +66,84 @@ def _worst(modes: Sequence[StoredMode]) -> StoredMode:
     )
 
 
-def _card(mode: StoredMode) -> Markup:
-    name = mode.folder.mode
-    met = mode.comparison.get("met")
-    word = "not compared" if met is None else "as expected" if met else "NOT as expected"
-    return el(
-        "a",
-        el("span", name, class_="name"),
-        badge(mode.verdict["verdict"]),
-        el("span", mode.verdict["headline"], class_="headline"),
-        el("span", word, class_="odd" if met is False else "muted"),
-        href=f"#mode-{name}",
-        class_="card",
-        data_mode=name,
-    )
+def _mode(mode: StoredMode) -> dict[str, object]:
+    """What the template shows of a mode."""
+    name, names = mode.folder.mode, mode.tables.ledgers
+    shown = {
+        "name": name,
+        "about": MODES[name].about if name in MODES else "",
+        "verdict": mode.verdict,
+        "met": mode.comparison.get("met"),
+        "reasons": [str(one).removeprefix("as expected: ") for one in mode.comparison.get("reasons", ())],
+        "load": load_text(mode.folder),
+        "findings": [
+            (one.property, finding_line(one, names), list(map(rounded, one.proof)))
+            for one in mode.findings[:MOST_FINDINGS]
+        ],
+        "more_findings": len(mode.findings) - MOST_FINDINGS,
+        "lacking": mode.lacking,
+        "decisions": [_decision(one) for one in mode.comparison.get("decisions", ())],
+        "properties": _properties(mode.verdict["judgements"]),
+        "facts": _facts(mode.run),
+        "settings": [
+            (f"{whose} {key}", value)
+            for whose in ("bookie", "client")
+            for key, value in sorted(mode.run["conf"].get(whose, {}).items())
+        ],
+    }
+    return shown if mode.lacking else shown | _evidence(mode)
 
 
-def _mode(mode: StoredMode) -> Markup:
-    name = mode.folder.mode
-    about = MODES[name].about if name in MODES else ""
-    head = join(
-        el("h2", name, " ", badge(mode.verdict["verdict"])),
-        el("p", about, class_="muted"),
-        el("p", mode.verdict["headline"], class_="lead"),
-        stated(mode.comparison),
-        el("p", load, class_="muted") if (load := load_text(mode.folder)) else None,
-        [el("p", f"damaged evidence: {one}", class_="note") for one in mode.verdict.get("damage", [])[:10]],
-    )
-    judged = el("section", el("h3", "Properties"), properties_section(mode.verdict["judgements"]))
-    numbers = el("section", el("h3", "Versions and settings"), settings_section(mode.run))
-    shown = _evidence(mode) if not mode.lacking else [el("p", f"No pictures: {mode.lacking}", class_="note")]
-    decided = decisions_section(mode.comparison.get("decisions", ()))
-    return el(
-        "section",
-        head,
-        findings_section(mode),
-        *shown,
-        decided,
-        judged,
-        numbers,
-        id=f"mode-{name}",
-        class_="mode",
-        data_mode=name,
-    )
-
-
-def _evidence(mode: StoredMode) -> list[Markup | None]:
-    census = el("section", el("h3", "Census"), census_section(mode))
-    return [_proof(mode), _time(mode), census]
-
-
-def _proof(mode: StoredMode) -> Markup | None:
+def _evidence(mode: StoredMode) -> dict[str, object]:
+    """What is shown of a mode only while its tables are there."""
     proof = proof_of(mode)
-    if proof is None:
-        return None
-    command = f"fencepost explain RUN {proof.subject}"
-    return el(
-        "section",
-        el("h3", f"The life of {proof.title}"),
-        el("p", proof.why, ". Time goes down, seconds since the run began.", class_="muted"),
-        diagram(proof, mode.began_ns),
-        el("p", "Everything about it: ", el("code", command), class_="muted"),
-        class_="proof",
-    )
+    return {
+        "proof": proof,
+        "diagram": diagram(proof, mode.began_ns) if proof else "",
+        "totals": [[name, f"{number:,}", *rest] for name, number, *rest in mode.load.get("totals", [])],
+        "census": census(mode),
+    }
 
 
-def _time(mode: StoredMode) -> Markup:
-    totals = mode.load.get("totals", [])
-    heads = ("operations", "number", "per second", "median ms", "99 % ms", "longest ms")
-    rows = [[name, f"{number:,}", *rest] for name, number, *rest in totals]
-    return el(
-        "section",
-        el("h3", "Over time"),
-        el("div", class_="timeline", data_mode=mode.folder.mode),
-        el(
-            "noscript",
-            el("p", "The timeline needs scripts; they are in this file and load nothing."),
-        ),
-        table(heads, rows) if rows else el("p", "Clients added and read nothing.", class_="muted"),
-    )
+def _decision(one: Tree) -> tuple[str, ...]:
+    """What a client decided beside what the document demands."""
+    met = f"{'yes' if one['met'] else 'NO'} ({one['shown']} of {one['of']})"
+    return (*(str(one[name]) for name in ("case", "document", "decision", "difference")), met)
+
+
+def _properties(judgements: Mapping[str, Tree]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Each property with its verdict and what it rests on, the worst first."""
+    ranked = sorted(judgements.items(), key=lambda item: SEVERITY.index(Verdict(item[1]["verdict"])))
+    return [(name, one["verdict"], list(_rests_on(one))) for name, one in ranked]
+
+
+def _rests_on(judgement: Tree) -> Iterable[tuple[str, str]]:
+    """Lines as (class, text): what was counted, what it needed when it is unknown, notes."""
+    notes = list(judgement["notes"])
+    if counts := _numbers((name, number) for name, number in judgement["counts"].items() if number):
+        yield "", f"found: {counts}"
+    if judgement["verdict"] == Verdict.UNKNOWN.value:
+        yield "", f"needed: {judgement['needed']}"
+    if seen := _numbers(judgement["seen"].items()):
+        yield "muted", f"seen: {seen}"
+    yield from (("note", rounded(note)) for note in notes[:MOST_NOTES])
+    if len(notes) > MOST_NOTES:
+        yield "muted", f"and {len(notes) - MOST_NOTES} more notes"
+
+
+def _numbers(named: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in named)
+
+
+def _facts(run: Tree) -> list[tuple[str, object]]:
+    """What a reader needs to repeat or weigh it: no host, no path, no user."""
+    return [
+        ("BookKeeper", ", ".join(sorted(set(run["versions"].values())))),
+        ("seed", run["seed"]),
+        ("bookies", len(run["bookies"])),
+        ("clients", ", ".join(run["clients"])),
+        ("commit of Fencepost", f"{run['commit'][:12]}{' with changes' if run['dirty'] else ''}"),
+    ]
 
 
 def _charts(mode: StoredMode) -> dict[str, object] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reports.index.writing import write_index
+from reports.index import write_index
 from reports.page.writing import write_page
 from tests.unit.reports.stored_run import HOSTILE, stored_run
 

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from evidence.folder import point_latest
-from reports.index.collecting import Pool, collected, flattened
-from reports.index.writing import write_index
+from reports.index import Pool, collected, flattened, write_index
 from reports.page.writing import write_page
 from tests.unit.reports.stored_run import HOSTILE, stored_run
 
@@ -19,7 +18,7 @@ def test_every_run_is_there_once_and_the_newest_first(tmp_path: Path) -> None:
     stored_run(tmp_path, stamp="20260201T000000Z", seed=8)
     point_latest(tmp_path, newest.path)
     write_page(newest)
-    runs = collected(tmp_path, Pool())
+    runs = collected(tmp_path, {})
     assert [(run.scenario, run.seed, run.report) for run in runs] == [
         ("mine", 7, True),
         ("bp46/truncation", 8, False),
@@ -35,25 +34,25 @@ def test_a_damaged_run_does_not_hide_the_others(tmp_path: Path) -> None:
     broken = stored_run(tmp_path, seed=1)
     stored_run(tmp_path, seed=2)
     broken.modes[0].run_json.write_text("{")
-    assert [run.seed for run in collected(tmp_path, Pool())] == [2]
+    assert [run.seed for run in collected(tmp_path, {})] == [2]
 
 
 def test_an_unjudged_run_says_so(tmp_path: Path) -> None:
     found = stored_run(tmp_path, modes=["protected"])
     (found.path / "verdict.json").unlink()
     found.modes[0].verdict_json.unlink()
-    (run,) = collected(tmp_path, Pool())
+    (run,) = collected(tmp_path, {})
     assert (run.modes[0].verdict, run.modes[0].met) == ("not judged", None)
 
 
 def test_what_runs_share_is_kept_once(tmp_path: Path) -> None:
     for seed in range(5):
         stored_run(tmp_path, seed=seed, conf={"flushInterval": str(seed % 2)})
-    pool = Pool()
+    pool: Pool = {}
     collected(tmp_path, pool)
-    assert len(pool.facts) == len(set(pool.facts))
-    assert [one for one in pool.facts if one[0] == "conf.bookie.flushInterval"] != []
-    assert sum(name == "conf.bookie.flushInterval" for name, _ in pool.facts) == 2
+    assert list(pool.values()) == list(range(len(pool)))
+    assert [one for one in pool if one[0] == "conf.bookie.flushInterval"] != []
+    assert sum(name == "conf.bookie.flushInterval" for name, _ in pool) == 2
 
 
 def test_a_tree_is_flattened_to_names_and_texts() -> None:

@@ -1,23 +1,32 @@
-"""What the index knows of each stored run, from its JSON files alone; no table is opened."""
+"""``index.html``: every stored run on one page, to be searched, filtered and compared offline.
+
+Made of the runs' JSON files alone; no table is opened. ``templates/index.html`` is the page.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evidence.folder import RunFolder, every_run, modes_of, read_json
+from checkers.facts.wording import counted
+from evidence.folder import RunFolder, every_run, modes_of, read_json, write_text
 from evidence.seeding import modified_text
 from protocol.errors import EvidenceError
-from reports.page.writing import NAME
+from reports.document import document
+from reports.page.writing import NAME as PAGE
 
+NAME = "index.html"
 NOT_JUDGED = "not judged"
+_STATED = {True: "as expected", False: "NOT as expected", None: "not compared"}
 _OUTSIDE = frozenset(
     {"argv", "clock", "commit", "dirty", "format", "host", "load", "mode", "run_id", "scenario", "seed"}
 )
 """Of ``run.json`` what says nothing of the experiment, or stands elsewhere in the index."""
+Pool = dict[tuple[str, str], int]
+"""Facts of all runs, each kept once with its number: most runs share most of their settings."""
 
 
 @dataclass(frozen=True)
@@ -45,22 +54,44 @@ class Run:
     modes: tuple[Mode, ...]
 
 
-@dataclass
-class Pool:
-    """Facts of all runs, each kept once: most runs share most of their settings."""
+def write_index(results: Path) -> Path:
+    """Write the page over every run below ``results``; return where.
 
-    facts: list[tuple[str, str]] = field(default_factory=list)
-    _known: dict[tuple[str, str], int] = field(default_factory=dict)
+    ``EvidenceError`` when the disk refuses.
+    """
+    pool: Pool = {}
+    runs = collected(results, pool)
+    path = results / NAME
+    write_text(path, index(runs, pool))
+    return path
 
-    def numbers(self, facts: Iterable[tuple[str, str]]) -> tuple[int, ...]:
-        """The numbers of these facts, new ones added."""
-        return tuple(self._number(one) for one in facts)
 
-    def _number(self, fact: tuple[str, str]) -> int:
-        if fact not in self._known:
-            self._known[fact] = len(self.facts)
-            self.facts.append(fact)
-        return self._known[fact]
+def index(runs: Sequence[Run], pool: Pool) -> str:
+    """The whole document."""
+    modes = [mode for run in runs for mode in run.modes]
+    return document(
+        "index.html",
+        "Runs",
+        styles=("base.css", "index.css"),
+        scripts=("index.js",),
+        counted=counted(len(runs), "run"),
+        choices=[
+            ("verdict", "verdict", sorted({mode.verdict for mode in modes})),
+            ("stated", "expectation", sorted({_STATED[mode.met] for mode in modes})),
+            ("mode", "mode", sorted({mode.name for mode in modes})),
+            ("release", "release", sorted({run.releases for run in runs})),
+        ],
+        runs=runs,
+        date=_date,
+        report=PAGE,
+        tree={"runs": [asdict(run) for run in runs], "pool": list(pool)},
+    )
+
+
+def _date(at: str) -> str:
+    if len(at) <= 15:
+        return at
+    return f"{at[:4]}-{at[4:6]}-{at[6:8]} {at[9:11]}:{at[11:13]}:{at[13:15]} UTC"
 
 
 def collected(results: Path, pool: Pool) -> list[Run]:
@@ -103,7 +134,7 @@ def _run(results: Path, path: Path, pool: Pool) -> Run:
         seed=int(facts["seed"]),
         releases=", ".join(sorted({one for tree in trees for one in tree["versions"].values()}))
         + modified_text(facts),
-        report=(path / NAME).is_file(),
+        report=(path / PAGE).is_file(),
         modes=tuple(
             _mode(folder, tree, whole.get(folder.mode, {}), pool)
             for folder, tree in zip(folders, trees, strict=True)
@@ -119,9 +150,8 @@ def _mode(folder: RunFolder, run: Mapping[str, Any], whole: Mapping[str, Any], p
     told = {name: _property(one) for name, one in verdict["judgements"].items()}
     plan = {key: value for key, value in run["plan"].items() if key != "about"}
     facts = flattened({key: value for key, value in {**run, "plan": plan}.items() if key not in _OUTSIDE})
-    return Mode(
-        folder.mode, verdict["verdict"], verdict["headline"], whole.get("met"), told, pool.numbers(facts)
-    )
+    numbers = tuple(pool.setdefault(one, len(pool)) for one in facts)
+    return Mode(folder.mode, verdict["verdict"], verdict["headline"], whole.get("met"), told, numbers)
 
 
 def _property(judgement: Mapping[str, Any]) -> str:
