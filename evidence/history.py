@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
 from evidence.crc import crc32
-from evidence.schemas import CENSUS, OPERATIONS
+from evidence.schemas import CENSUS, OPERATIONS, table_of
 from evidence.segments import named_damages, wrong_header
 
 MAGIC = b"FPHIST1\n"
@@ -206,47 +206,51 @@ def _operations(rows: Array, client: int) -> pa.Table:
     assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
     of_entry = np.isin(kind, (Kind.ADD, Kind.READ, Kind.ENTRY, Kind.FORCE))
     entry = np.where(assigned, told["entry"], np.where(of_entry, asked["entry"], -1))
-    return _table(
+    return table_of(
         OPERATIONS,
-        ledger=np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]),
-        entry=entry,
-        client=np.full(len(rows), client),
-        seq=asked["seq"],
-        handle=asked["handle"],
-        kind=kind,
-        flags=asked["flags"],
-        outcome=told["outcome"],
-        error=told["error"],
-        invoked_ns=asked["ns"],
-        completed_ns=np.where(ended, told["ns"], NEVER),
-        last=asked["last"],
-        lac_before=asked["lac_before"],
-        lac=np.where(ended, told["lac"], -1),
-        result=np.where(ended, told["entry"], -1),
-        expected=np.where(ended, told["expected"], -1),
-        size_bytes=asked["size_bytes"],
-        digest=told["digest"],
-        origin=told["origin"],
-        proof=told["proof"],
+        {
+            "ledger": np.where((asked["ledger"] < 0) & ended, told["ledger"], asked["ledger"]),
+            "entry": entry,
+            "client": np.full(len(rows), client),
+            "seq": asked["seq"],
+            "handle": asked["handle"],
+            "kind": kind,
+            "flags": asked["flags"],
+            "outcome": told["outcome"],
+            "error": told["error"],
+            "invoked_ns": asked["ns"],
+            "completed_ns": np.where(ended, told["ns"], NEVER),
+            "last": asked["last"],
+            "lac_before": asked["lac_before"],
+            "lac": np.where(ended, told["lac"], -1),
+            "result": np.where(ended, told["entry"], -1),
+            "expected": np.where(ended, told["expected"], -1),
+            "size_bytes": asked["size_bytes"],
+            "digest": told["digest"],
+            "origin": told["origin"],
+            "proof": told["proof"],
+        },
     )
 
 
 def _census(rows: Array) -> pa.Table:
     asked, told = rows["invoked"], rows["completed"]
     ended = told["outcome"] != Outcome.PENDING
-    return _table(
+    return table_of(
         CENSUS,
-        ledger=asked["ledger"],
-        entry=asked["entry"],
-        pass_number=asked["last"],
-        bookie=asked["handle"],
-        holding=_holding(told, ended),
-        error=told["error"],
-        asked_ns=asked["ns"],
-        answered_ns=np.where(ended, told["ns"], NEVER),
-        digest=told["digest"],
-        origin=told["origin"],
-        size_bytes=asked["size_bytes"],
+        {
+            "ledger": asked["ledger"],
+            "entry": asked["entry"],
+            "pass_number": asked["last"],
+            "bookie": asked["handle"],
+            "holding": _holding(told, ended),
+            "error": told["error"],
+            "asked_ns": asked["ns"],
+            "answered_ns": np.where(ended, told["ns"], NEVER),
+            "digest": told["digest"],
+            "origin": told["origin"],
+            "size_bytes": asked["size_bytes"],
+        },
     )
 
 
@@ -260,11 +264,6 @@ def _holding(told: Array, ended: Mask) -> Array:
         [Holding.PRESENT, Holding.DAMAGED, Holding.ABSENT],
         default=Holding.UNKNOWN,
     )
-
-
-def _table(schema: pa.Schema, **columns: Array) -> pa.Table:
-    arrays = [pa.array(columns[field.name].astype(field.type.to_pandas_dtype())) for field in schema]
-    return pa.table(arrays, schema=schema)
 
 
 def _sound(halves: Array) -> Mask:

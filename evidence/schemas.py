@@ -12,7 +12,11 @@ No column holds nulls, so that every column is a plain NumPy array.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
+from numpy.typing import NDArray
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -154,3 +158,9 @@ TABLES: dict[str, pa.Schema] = {
 
 BLOCKED = ("operations", "census", "frames", "holdings")
 """Tables kept in blocks of entries (:mod:`protocol.buckets`); the others are small and whole."""
+
+
+def table_of(schema: pa.Schema, columns: Mapping[str, NDArray[Any]]) -> pa.Table:
+    """NumPy columns as a table of this schema."""
+    arrays = [pa.array(columns[one.name].astype(one.type.to_pandas_dtype())) for one in schema]
+    return pa.table(arrays, schema=schema)

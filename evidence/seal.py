@@ -27,12 +27,11 @@ def digest(path: Path) -> str:
 def sealed(tree: Mapping[str, Any], root: Path, files: list[Path]) -> dict[str, Any]:
     """The tree with the sums of ``files`` (by path below ``root``), and with its own."""
     sums = {path.relative_to(root).as_posix(): digest(path) for path in files}
-    whole = {**tree, FILES: sums}
-    return {**whole, SEAL: _sum(whole)}
+    return resealed(tree, sums)
 
 
 def resealed(tree: Mapping[str, Any], sums: Mapping[str, str]) -> dict[str, Any]:
-    """A sealed tree with other sums of its files (by path below the run), and its own sum recomputed."""
+    """A tree with other sums of its files (by path below the run), and its own sum recomputed."""
     whole = {**{key: value for key, value in tree.items() if key != SEAL}, FILES: dict(sums)}
     return {**whole, SEAL: _sum(whole)}
 

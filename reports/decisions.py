@@ -7,6 +7,7 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from plans.decisions import Decided
+from reports.marks import table
 
 HEADINGS = ("case", "document", "decision", "difference")
 _WIDEST = (16, 44, 30, 40)
@@ -28,13 +29,10 @@ def decision_lines(decisions: Sequence[Decided]) -> Iterator[tuple[str, str]]:
             yield line, "" if one.met else "red"
 
 
-def decision_table(decisions: Sequence[Decided]) -> list[str]:
+def decision_table(decisions: Sequence[Decided]) -> Iterator[str]:
     """The table in Markdown, with a column that says whether the plan stated it so."""
-    lines = [f"| {' | '.join(HEADINGS)} | as expected |", "|" + "---|" * (len(HEADINGS) + 1)]
-    for one in decisions:
-        cells = [cell.replace("|", "\\|") for cell in _cells(one)]
-        lines.append(f"| {' | '.join(cells)} | {'yes' if one.met else 'NO'} |")
-    return lines
+    rows = ((*_cells(one), "yes" if one.met else "NO") for one in decisions)
+    return table((*HEADINGS, "as expected"), rows)
 
 
 def _cells(one: Decided) -> tuple[str, ...]:

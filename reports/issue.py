@@ -12,8 +12,9 @@ from typing import Any
 
 from checkers.facts.wording import counted
 from evidence.findings import Finding, Verdict
-from evidence.folder import FoundRun
+from evidence.folder import FoundRun, every_mode, read_json
 from evidence.recorders import read_lines
+from protocol.errors import EvidenceError
 from protocol.modes import MODES
 from reports.explain.moments import format_moments
 from reports.page.proof import proof_of
@@ -21,7 +22,6 @@ from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.redaction import redactor_for
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
-from reports.shown import shown_in_store
 from reports.text import finding_line, rounded
 
 SHRUNK = "shrunk.yaml"
@@ -50,6 +50,8 @@ _OF_THE_MACHINE = re.compile(
     r"|minUsable|TopologyScript|ensemblePlacementPolicy$"
 )
 """Paths, addresses and sizes with which several bookies share one machine."""
+_SAME = ("scenario", "mode", "bookkeeper")
+"""What runs of one experiment share, besides their cluster."""
 _ERROR = re.compile(r"^\d+ \d+ ERROR +(.*)$")
 _HARMLESS = "this is okay if it is the first time"
 
@@ -148,7 +150,7 @@ def _steps(mode: StoredMode) -> Iterator[str]:
     """The steps of the round in which the most serious finding's ledger was created."""
     done = [one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one]
     own = mode.tables.round_of(mode.findings[0].ledger) if mode.findings else None
-    first_ns = own[0] if own else mode.began_ns
+    first_ns = own[0] if own else mode.tables.began_ns
     shown = [one for one in done if own is None or own[0] <= one["began_ns"] <= own[1]]
     rounds = {one.get("round") for one in done}
     if own and shown:
@@ -164,7 +166,7 @@ def _proof(mode: StoredMode) -> Iterator[str]:
     if proof is None:
         return
     yield from ("", f"The life of {_safe(proof.title)}, in seconds since the run began:", "", "```text")
-    lines = list(format_moments(proof.moments, mode.began_ns))
+    lines = list(format_moments(proof.moments, mode.tables.began_ns))
     for place, line in enumerate(lines):
         if place in proof.gaps:
             yield f"  ({proof.gaps[place]:,} left out)"
@@ -202,11 +204,35 @@ def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
         }
         yield f"In {len(ledgers)} of {rounds} rounds of this run."
     if results is not None:
-        shown, of = shown_in_store(results, mode, first)
+        shown, of = _shown_in_store(results, mode, first)
         yield (
             f"In {shown} of {of} stored runs of `{mode.run['scenario']}` in mode `{mode.folder.mode}` "
             f"on BookKeeper {mode.run['bookkeeper']}."
         )
+
+
+def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[int, int]:
+    """(runs that show the kind of ``finding``, judged runs) of this scenario, mode and release.
+
+    A run whose seeded defects, cures or settings differ is another experiment and is not counted.
+    """
+    shown = of = 0
+    for folder in every_mode(results):
+        try:
+            run, verdict = folder.run(), read_json(folder.verdict_json)
+        except EvidenceError:
+            continue
+        if not _same_experiment(run, mode.run):
+            continue
+        of += 1
+        judgement = verdict["judgements"].get(finding.property, {})
+        shown += any(one["kind"] == finding.kind for one in judgement.get("findings", ()))
+    return shown, of
+
+
+def _same_experiment(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    alike = all(one.get(key) == other.get(key) for key in _SAME)
+    return alike and one["plan"].get("cluster") == other["plan"].get("cluster")
 
 
 def _environment(mode: StoredMode) -> Iterator[str]:

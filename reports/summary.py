@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evidence.names import ledger_names
 from reports.decisions import decision_table
+from reports.marks import table
 from reports.results import RunResult
 from reports.seeded import seeded_lines
 from reports.text import finding_line, load_text, rounded
@@ -11,18 +12,15 @@ from reports.text import finding_line, load_text, rounded
 
 def summary_markdown(result: RunResult) -> str:
     """``summary.md`` of a run."""
-    rows = [
-        f"| {mode.mode} | {mode.verdict.verdict.value} | {mode.verdict.headline} "
-        f"| {'yes' if mode.comparison.met else 'NO'} |"
-        for mode in result.modes
-    ]
+    rows = (
+        (one.mode, one.verdict.verdict, one.verdict.headline, "yes" if one.comparison.met else "NO")
+        for one in result.modes
+    )
     parts = [
         *(f"**{mode.mode}: {line}**\n" for mode in result.modes for line in seeded_lines(mode.folder)),
         f"# {result.scenario}",
         "",
-        "| mode | verdict | headline | as expected |",
-        "|---|---|---|---|",
-        *rows,
+        *table(("mode", "verdict", "headline", "as expected"), rows),
         "",
         *(f"- {mode.mode}: {load}" for mode in result.modes if (load := load_text(mode.folder))),
     ]

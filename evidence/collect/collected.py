@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,3 +26,8 @@ def collected(name: str, rows: Iterable[Mapping[str, Any]], damage: Iterable[str
     """Rows as the evidence table ``name``, damage with that name put before it."""
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=TABLES[name])
     return Collected(table, tuple(f"{name}: {what}" for what in damage))
+
+
+def as_json(tree: Any) -> str:
+    """A tree as the text of a column; the same tree gives the same text."""
+    return json.dumps(tree, sort_keys=True, ensure_ascii=False)

@@ -6,12 +6,11 @@ separate phase without a time. Proofs are kept by phase.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evidence.codes import NEVER
-from evidence.collect.collected import Collected, collected
+from evidence.collect.collected import Collected, as_json, collected
 
 _TIMED = ("planned", "injected", "confirmed", "healed")
 _PHASES = (*_TIMED, "failed")
@@ -30,8 +29,8 @@ def collect_faults(lines: Iterable[Mapping[str, Any]], damage: Iterable[str] = (
         except (KeyError, TypeError, ValueError):
             broken.append(f"a line of the fault log says nothing usable: {dict(line)}")
     for row in rows.values():
-        row["params"] = _json(row["params"])
-        row["proof"] = _json(row["proof"])
+        row["params"] = as_json(row["params"])
+        row["proof"] = as_json(row["proof"])
     return collected("faults", (rows[number] for number in sorted(rows)), broken)
 
 
@@ -50,7 +49,3 @@ def _merge(rows: dict[int, dict[str, Any]], line: Mapping[str, Any]) -> None:
     row["params"] = line.get("params") or row["params"]
     if line.get("proof") or phase == "failed":
         row["proof"][phase] = line.get("proof") or {}
-
-
-def _json(tree: Any) -> str:
-    return json.dumps(tree, sort_keys=True, ensure_ascii=False)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Direction, Status
-from evidence.schemas import FRAMES
+from evidence.schemas import FRAMES, table_of
 
 NO_BOOT = 0
 _UNKNOWN_LINK = (0, 0)
@@ -66,30 +66,15 @@ def frames(records: Array, names: WireNames, *, stamped: bool = True) -> pa.Tabl
     forwarded_ns = _time(records["forwarded_ns"])
     if not stamped:
         forwarded_ns = np.where(forwarded_ns == NEVER, NEVER, records["received_ns"])
-    columns = {
-        "ledger": records["ledger"],
-        "entry": records["entry"],
-        "seq": records["seq"],
-        "connection": records["connection"],
+    columns = {name: records[name] for name in FRAMES.names if name in (records.dtype.names or ())}
+    columns |= {
         "source": sources,
         "bookie": bookies,
         "boot": _boots(records, asked_ns, forwarded_ns, bookies, names.lives),
-        "way": records["way"],
-        "protocol": records["protocol"],
-        "kind": records["kind"],
-        "flags": records["flags"],
-        "status": records["status"],
-        "delivered": records["delivered"],
-        "lac": records["lac"],
-        "txn": records["txn"],
         "asked_ns": asked_ns,
-        "received_ns": records["received_ns"],
         "forwarded_ns": forwarded_ns,
-        "rule": records["rule"],
-        "size_bytes": records["size_bytes"],
     }
-    arrays = [pa.array(columns[one.name].astype(one.type.to_pandas_dtype())) for one in FRAMES]
-    return pa.table(arrays, schema=FRAMES)
+    return table_of(FRAMES, columns)
 
 
 def _time(stored: Array) -> Array:

@@ -21,15 +21,14 @@ from numpy.typing import NDArray
 from evidence.codes import Place
 from evidence.disk_layout import COPY_JSON, JOURNALS, LAST_MARK, LEDGERS, LOCATIONS
 from evidence.folder import read_json
-from evidence.index import KnownLedgers, UnreadableIndexError, read_ledgers, read_locations
-from evidence.journal import Mark, Records, parse, read_mark, replayed
-from evidence.schemas import HOLDINGS
+from evidence.index import KnownLedgers, read_ledgers, read_locations
+from evidence.journal import Records, parse, read_mark, replayed
+from evidence.schemas import HOLDINGS, table_of
 from evidence.seal import digest
 from protocol.buckets import ENTRIES_PER_BLOCK
 from protocol.errors import EvidenceError
 
 READ, UNREADABLE = "disk_read", "disk_unreadable"
-_NOTHING = KnownLedgers(frozenset(), frozenset(), frozenset())
 Places = NDArray[np.int64]
 
 
@@ -39,10 +38,6 @@ class DiskRead:
 
     table: pa.Table
     event: Mapping[str, Any]
-
-
-class _UnreadableError(Exception):
-    """Why a copy is unreadable."""
 
 
 def read_copy(
@@ -58,7 +53,7 @@ def read_copy(
         facts = _facts(folder, server, boot)
         line |= {"earliest_ns": int(facts["began_ns"]), "at_ns": int(facts["ended_ns"])}
         disk = _disk(folder, scratch, facts, sorted(spoiled))
-    except _UnreadableError as error:
+    except ValueError as error:
         return DiskRead(HOLDINGS.empty_table(), {**line, "event": UNREADABLE, "why": str(error)})
     table = pa.concat_tables(
         [_rows(disk.index, bookie, boot, Place.INDEX), _rows(disk.journal, bookie, boot, Place.JOURNAL)]
@@ -67,14 +62,14 @@ def read_copy(
 
 
 def _facts(folder: Path, server: str, boot: int) -> Mapping[str, Any]:
-    """``copy.json``, if it describes a copy that was taken of this boot."""
+    """``copy.json``; ``ValueError`` where it does not describe a copy that was taken of this boot."""
     try:
         facts = read_json(folder / COPY_JSON)
         known = {name: facts[name] for name in ("server", "boot", "began_ns", "ended_ns", "linked", "failed")}
     except (EvidenceError, KeyError):
-        raise _UnreadableError("the copy was not ended") from None
+        raise ValueError("the copy was not ended") from None
     if (known["server"], known["boot"]) != (server, boot):
-        raise _UnreadableError(f"it is a copy of {known['server']} boot {known['boot']}")
+        raise ValueError(f"it is a copy of {known['server']} boot {known['boot']}")
     return known
 
 
@@ -83,9 +78,13 @@ class _Disk:
     """What was found, place by place."""
 
     index: list[Places] = field(default_factory=list)
-    journal: list[Places] = field(default_factory=list)
     ledgers: list[KnownLedgers] = field(default_factory=list)
     records: list[Records] = field(default_factory=list)
+
+    @property
+    def journal(self) -> list[Places]:
+        """The entries that the next boot replays."""
+        return [one.places for one in self.records]
 
     def told(self) -> dict[str, Any]:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
@@ -105,27 +104,25 @@ class _Disk:
 
 
 def _disk(folder: Path, scratch: Path, facts: Mapping[str, Any], spoiled: list[str]) -> _Disk:
+    """What the copy holds; ``ValueError`` says why that is not known."""
     if facts["failed"]:
-        raise _UnreadableError(f"it could not be copied: {facts['failed']}")
+        raise ValueError(f"it could not be copied: {facts['failed']}")
     if spoiled:
-        raise _UnreadableError(spoiled[0])
+        raise ValueError(spoiled[0])
     for name, known in sorted(facts["linked"].items()):
         if not (folder / name).is_file() or digest(folder / name) != known:
-            raise _UnreadableError(f"{name} was written to after it had been copied")
+            raise ValueError(f"{name} was written to after it had been copied")
     disk = _Disk()
     places = sorted(path for path in folder.iterdir() if path.is_dir())
-    try:
-        _read_index(disk, places, scratch)
-        _read_journal(disk, places)
-    except (UnreadableIndexError, ValueError) as error:
-        raise _UnreadableError(str(error)) from error
+    _read_index(disk, places, scratch)
+    _read_journal(disk, places)
     return disk
 
 
 def _read_index(disk: _Disk, places: list[Path], scratch: Path) -> None:
     indexed = [place for place in places if (place / LOCATIONS).is_dir() or (place / LEDGERS).is_dir()]
     if not indexed:
-        raise UnreadableIndexError("its storage keeps no index in RocksDB, as DbLedgerStorage alone does")
+        raise ValueError("its storage keeps no index in RocksDB, as DbLedgerStorage alone does")
     for place in indexed:
         disk.index.append(read_locations(place / LOCATIONS, scratch))
         disk.ledgers.append(read_ledgers(place / LEDGERS, scratch))
@@ -141,11 +138,6 @@ def _read_journal(disk: _Disk, places: list[Path]) -> None:
             if records.broken:
                 raise ValueError(f"{path.name}: {records.broken}")
             disk.records.append(records)
-            disk.journal.append(records.places)
-    _assert_there(disk, mark)
-
-
-def _assert_there(disk: _Disk, mark: Mark) -> None:
     if mark.journal and not disk.records:
         raise ValueError(f"the journal {mark.journal:x}.txn, from which a boot must replay, is not there")
 
@@ -167,8 +159,7 @@ def _rows(parts: Iterable[Places], bookie: int, boot: int, place: Place) -> pa.T
     same = {"bookie": bookie, "boot": boot, "place": int(place)}
     columns = {"ledger": ledger[begin], "entry": entry[begin], "last": last}
     columns |= {name: np.full(len(begin), value) for name, value in same.items()}
-    arrays = [pa.array(columns[one.name], one.type) for one in HOLDINGS]
-    return pa.Table.from_arrays(arrays, schema=HOLDINGS)
+    return table_of(HOLDINGS, columns)
 
 
 def ranges(numbers: Iterable[int]) -> list[list[int]]:

@@ -35,6 +35,16 @@ NOT_CLOSED = -2
 """The ``last_entry`` of a version without a last entry."""
 PUT_BACK = "put_back"
 """The ``op`` of a line that stands where a fault exchanged the store's content."""
+_DELETED: Mapping[str, Any] = {
+    "state": DELETED,
+    "last_entry": NOT_CLOSED,
+    "length_bytes": 0,
+    "ensemble": 0,
+    "write_quorum": 0,
+    "ack_quorum": 0,
+    "fragments": [],
+}
+"""What a row without metadata says."""
 _WHEN = frozenset({"zxid", "earliest_ns", "latest_ns", "put_back"})
 
 
@@ -90,7 +100,7 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
     op = line["op"]
     if op == "delete":
         version = reading.newest.get(ledger, -1) + 1
-        content = _deleted()
+        content = _DELETED
     elif op in ("create", "set"):
         version = 0 if op == "create" else int(line["version"])
         content = _content(decode_metadata(base64.b64decode(line["data"], validate=True)))
@@ -106,18 +116,8 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
         reading.jumps.append(
             f"version {version} of ledger {ledger} is stamped {late_ms} ms after it was seen"
         )
-    earliest_ns = min(stamped_ns, latest_ns)
-    reading.rows.append(
-        content
-        | {
-            "ledger": ledger,
-            "version": version,
-            "zxid": _zxid(line),
-            "earliest_ns": earliest_ns,
-            "latest_ns": latest_ns,
-            "put_back": False,
-        }
-    )
+    when = {"zxid": _zxid(line), "earliest_ns": min(stamped_ns, latest_ns), "latest_ns": latest_ns}
+    reading.rows.append({**content, "ledger": ledger, "version": version, **when, "put_back": False})
 
 
 def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
@@ -132,10 +132,10 @@ def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
         if row["state"] == DELETED if gone else back is not None and _says(back) == _says(row):
             continue
         version = row["version"] + 1 if gone or back is None else back["version"]
-        content = _deleted() if gone or back is None else {name: back[name] for name in _deleted()}
+        content = _DELETED if gone or back is None else {name: back[name] for name in _DELETED}
         reading.newest[ledger] = version
-        stamp = {"zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER, "put_back": True}
-        reading.rows.append(content | {"ledger": ledger, "version": version} | stamp)
+        when = {"zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER}
+        reading.rows.append({**content, "ledger": ledger, "version": version, **when, "put_back": True})
 
 
 def _says(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _sightings(watched: pa.Table) -> dict[int, list[tuple[int, int]]]:
     return seen
 
 
-def _content(metadata: LedgerMetadata) -> dict[str, Any]:
+def _content(metadata: LedgerMetadata) -> Mapping[str, Any]:
     return {
         "state": int(metadata.state),
         "last_entry": NOT_CLOSED if metadata.last_entry is None else metadata.last_entry,
@@ -210,16 +210,4 @@ def _content(metadata: LedgerMetadata) -> dict[str, Any]:
             {"first_entry": fragment.first_entry, "bookies": list(fragment.bookies)}
             for fragment in metadata.fragments
         ],
-    }
-
-
-def _deleted() -> dict[str, Any]:
-    return {
-        "state": DELETED,
-        "last_entry": NOT_CLOSED,
-        "length_bytes": 0,
-        "ensemble": 0,
-        "write_quorum": 0,
-        "ack_quorum": 0,
-        "fragments": [],
     }

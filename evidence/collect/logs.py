@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from evidence.collect.repairlogs import COUNTS
-from evidence.collect.repairlogs import WORDS as _AUTORECOVERY_WORDS
 from protocol.addresses import is_autorecovery
 
 LOG_READ = "log_read"
@@ -43,6 +41,37 @@ _WORDS: tuple[tuple[str, bytes], ...] = (
     ("component_started", b"Started component bookie-server"),
     ("component_started", b"Started component {component=bookie-server}"),
 )
+"""Event of the table ``servers`` and the words of its line; the first that fit count."""
+_REPAIR_WORDS: tuple[tuple[str, bytes], ...] = (
+    ("component_started", b"Started component autorecovery"),
+    ("component_started", b"Started component {component=autorecovery"),
+    ("auditor_started", b"I'm starting as Auditor Bookie"),
+    ("auditor_ended", b"- Shutting down auditor"),
+    ("audit_started", b"Starting auditBookies"),
+    ("audit_ended", b"Completed auditBookies"),
+    ("audit_delayed", b"Delaying bookie audit"),
+    ("audit_skipped", b"Audit already scheduled"),
+    ("audit_skipped", b"skipping audit."),
+    ("bookies_lost", b"Following are the failed bookies"),
+    ("ledgers_check_started", b"Starting checkAllLedgers"),
+    ("ledgers_check_ended", b"Completed checkAllLedgers"),
+    ("replicas_check_started", b"Starting ReplicasCheck"),
+    ("replicas_check_ended", b"Completed ReplicasCheck"),
+    ("placement_check_started", b"Starting PlacementPolicyCheck"),
+    ("placement_check_ended", b"Completed placementPolicyCheck"),
+    ("ledger_replicated", b"Ledger replicated successfully"),
+    ("replication_failed", b"failed while replicating fragments"),
+)
+"""The same in logs of autorecovery, from the sources of 4.14.7 to 4.18.0 (``replication/Auditor*.java``,
+``ReplicationWorker.java``), where they begin alike. A finished audit has marked every under-replicated ledger
+that it found: the auditor waits for ZooKeeper before it logs the end.
+"""
+COUNTS: dict[bytes, str] = {
+    b"NoReplicaOfAnEntry": "no_copy",
+    b"LessThanAQReplicasOfAnEntry": "below_ack_quorum",
+    b"LessThanWQReplicasOfAnEntry": "below_write_quorum",
+}
+"""What a check of replicas counted: the ends of its names in the line, and those in the event's detail."""
 _TOKEN = re.compile(
     rb"\b(PREBOOT_(?:START|END|ERROR)|MARK_LIMBO|LIMBO_OR_FENCE_ERROR|ENSURE_LEDGER_ERROR|INVALID_METADATA"
     rb"|FULL_CHECK_[A-Z_]+|RECOVER_LIMBO_LEDGER(?:_[A-Z_]+)?|LEDGER_CHECK_AND_COPY_(?:START|END)"
@@ -116,7 +145,7 @@ class _Lines:
     def __init__(self, server: str, boot: int) -> None:
         self._server, self._boot = server, boot
         self._repairs = is_autorecovery(server)
-        self._words = _AUTORECOVERY_WORDS if self._repairs else _WORDS
+        self._words = _REPAIR_WORDS if self._repairs else _WORDS
         self._refused = False
         self._keys: set[int | str] = set()
         self.dated, self.count, self.undated = (0, 0), 0, 0

@@ -13,8 +13,7 @@ from typing import Literal
 from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
-from evidence.collect.logs import LogEvent
-from evidence.collect.repairlogs import COUNTS
+from evidence.collect.logs import COUNTS, LogEvent
 from harness.conditions.registry import Look, beginning, condition
 from harness.stage import Stage
 from plans.conditions import Condition

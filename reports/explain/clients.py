@@ -10,7 +10,7 @@ from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 
-_OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
+OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
 
 Row = Mapping[str, Any]
 
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 def ledger_moments(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
     """Create, open, close, delete and force, each with its outcome."""
     for row in operations:
-        if row["kind"] in _OF_LEDGER:
+        if row["kind"] in OF_LEDGER:
             yield from _operation(row, names)
 
 

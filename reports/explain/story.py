@@ -17,7 +17,7 @@ from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
 from protocol.addresses import OBSERVER
 from protocol.metadata import LedgerState
-from reports.explain.clients import adds_in_short, entry_moments, ledger_moments, read_moments
+from reports.explain.clients import OF_LEDGER, adds_in_short, entry_moments, ledger_moments, read_moments
 from reports.explain.cluster import (
     census_moments,
     fault_moments,
@@ -123,7 +123,7 @@ def _of_entry(
 ) -> tuple[list[Moment], list[str]]:
     of_ledger = pc.field("ledger") == ledger
     of_entry = of_ledger & (pc.field("entry") == entry)
-    of_handles = pc.field("kind").isin([*_HANDLES, Kind.READ])
+    of_handles = pc.field("kind").isin([*OF_LEDGER, Kind.READ])
     operations = tables.rows("operations", of_ledger & (of_handles | (pc.field("entry") == entry)))
     fences = pc.field("kind") == Message.FENCING_LAC_READ
     decided = pc.field("kind").isin(DECIDING) & pc.field("entry").isin(_ends_below(entry, versions))
@@ -149,9 +149,6 @@ def _doubts(tables: Tables) -> Iterator[str]:
         yield f"  the wire log is not whole: {what.removeprefix('frames: ')}"
     if len(damage) > _MOST_DAMAGES:
         yield f"  and {len(damage) - _MOST_DAMAGES} more damages of it"
-
-
-_HANDLES = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
 
 
 def _ends_below(entry: int, versions: Rows) -> list[int]:

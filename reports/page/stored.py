@@ -17,6 +17,7 @@ from evidence.folder import FoundRun, RunFolder, read_json
 from protocol.addresses import OBSERVER
 from protocol.errors import EvidenceError
 from reports.explain.rows import Tables
+from reports.explain.story import in_planned_order
 from reports.page.load import COLUMNS, load_over_time
 
 Tree = Mapping[str, Any]
@@ -70,12 +71,7 @@ class StoredMode:
     def load(self) -> Tree:
         """What clients did over time, ready for charts."""
         operations = self.tables.table("operations", columns=COLUMNS)
-        return load_over_time(operations, self.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
-
-    @property
-    def began_ns(self) -> int:
-        """When the run began."""
-        return int(self.run["clock"]["monotonic_ns"])
+        return load_over_time(operations, self.tables.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
 
     def ledger_name(self, ledger: int) -> str:
         """Its name in the plan, else its number."""
@@ -88,6 +84,4 @@ def stored_modes(found: FoundRun) -> list[StoredMode]:
         whole = read_json(found.path / "verdict.json").get("modes", {})
     except EvidenceError:
         whole = {}
-    modes = [StoredMode(folder, whole.get(folder.mode, {})) for folder in found.modes]
-    order = list(modes[0].run["plan"]["modes"]) if modes else []
-    return sorted(modes, key=lambda one: order.index(one.folder.mode) if one.folder.mode in order else 99)
+    return [StoredMode(folder, whole.get(folder.mode, {})) for folder in in_planned_order(found.modes)]

@@ -6,7 +6,8 @@ Lanes of bars and marks for the page's timeline. Times are seconds since the run
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow.compute as pc
@@ -26,6 +27,8 @@ MOST_STEPS = 400
 MOST_MARKS = 1500
 
 Row = Mapping[str, Any]
+Clock = Callable[[int | None], float | None]
+"""From the run's clock to seconds since the run began; None for no time."""
 Bar = list[Any]
 """``[from, to or None, class, label, detail]``; a mark has ``from`` alone."""
 
@@ -37,7 +40,7 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
     outside the life of its ledger.
     """
     tables = mode.tables
-    clock = _Clock(mode.began_ns)
+    clock = partial(_seconds, mode.tables.began_ns)
     steps = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
     servers = tables.rows("servers")
     end = mode.folder.end() or {}
@@ -63,22 +66,18 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
     }
 
 
-class _Clock:
-    def __init__(self, began_ns: int) -> None:
-        self._began_ns = began_ns
-
-    def __call__(self, at_ns: int | None) -> float | None:
-        return None if at_ns is None or at_ns in (NEVER, 0) else round((at_ns - self._began_ns) / 1e9, 6)
+def _seconds(began_ns: int, at_ns: int | None) -> float | None:
+    return None if at_ns is None or at_ns in (NEVER, 0) else round((at_ns - began_ns) / 1e9, 6)
 
 
-def _step(one: Row, clock: _Clock) -> Bar:
+def _step(one: Row, clock: Clock) -> Bar:
     """A step that could not run has an error where others have an outcome and a text."""
     outcome, text = one.get("outcome"), one.get("error") or one.get("text", "")
     kind = "step" if outcome and one["planned"] in (outcome, "any") else "step odd"
     return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(text)]
 
 
-def _fault(row: Row, clock: _Clock) -> Bar:
+def _fault(row: Row, clock: Clock) -> Bar:
     """From its injection to its healing; from its planning if it never took effect."""
     began = row["injected_ns"] if row["injected_ns"] != NEVER else row["confirmed_ns"]
     unsure = row["confirmed_ns"] == NEVER
@@ -88,7 +87,7 @@ def _fault(row: Row, clock: _Clock) -> Bar:
     return [at_s, clock(row["healed_ns"]), kind, f"{row['kind']} {row['target']}", fault_name(row) + doubt]
 
 
-def _boots(servers: Sequence[Row], clock: _Clock, shown: Collection[str]) -> list[dict[str, Any]]:
+def _boots(servers: Sequence[Row], clock: Clock, shown: Collection[str]) -> list[dict[str, Any]]:
     """A lane for each server and client: one bar a boot, and marks for what it said of itself."""
     names = dict.fromkeys(row["server"] for row in servers)
     lanes = []
@@ -103,7 +102,7 @@ def _boots(servers: Sequence[Row], clock: _Clock, shown: Collection[str]) -> lis
     return lanes
 
 
-def _lifes(rows: Sequence[Row], clock: _Clock) -> Iterator[Bar]:
+def _lifes(rows: Sequence[Row], clock: Clock) -> Iterator[Bar]:
     for boot in dict.fromkeys(row["boot"] for row in rows):
         of_boot = [row for row in rows if row["boot"] == boot]
         times = {row["event"]: row["latest_ns"] for row in of_boot}
@@ -114,13 +113,8 @@ def _lifes(rows: Sequence[Row], clock: _Clock) -> Iterator[Bar]:
         how = next((_ending(row) for row in of_boot if row["event"] == "exit"), "")
         label = f"boot {boot}"
         if ready is not None:
-            yield [
-                began,
-                ready,
-                "boot starting",
-                "",
-                f"{label} starts, ready after {ready - (began or 0):.2f} s",
-            ]
+            text = f"{label} starts, ready after {ready - (began or 0):.2f} s"
+            yield [began, ready, "boot starting", "", text]
         yield [ready or began, ended, "boot", label, label + how]
 
 
@@ -131,7 +125,7 @@ def _ending(row: Row) -> str:
     )
 
 
-def _marks(rows: Iterable[Row], clock: _Clock) -> Iterator[Bar]:
+def _marks(rows: Iterable[Row], clock: Clock) -> Iterator[Bar]:
     for row in rows:
         if row["event"] == "exit" and json.loads(row["detail"]).get("signal") == 9:
             yield [clock(row["latest_ns"]), None, "mark death", "", f"boot {row['boot']} ends with signal 9"]
@@ -140,7 +134,7 @@ def _marks(rows: Iterable[Row], clock: _Clock) -> Iterator[Bar]:
             yield [clock(row["latest_ns"]), None, "mark", "", text]
 
 
-def _answers(tables: Tables, clock: _Clock, flagged: Collection[int]) -> dict[int, list[Bar]]:
+def _answers(tables: Tables, clock: Clock, flagged: Collection[int]) -> dict[int, list[Bar]]:
     """Ledger with a finding -> marks for the answers on which its recoveries decided."""
     marks: dict[int, list[Bar]] = {ledger: [] for ledger in flagged}
     if not flagged:
@@ -156,7 +150,7 @@ def _answers(tables: Tables, clock: _Clock, flagged: Collection[int]) -> dict[in
 
 
 def _lives(
-    versions: Sequence[Row], clock: _Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
+    versions: Sequence[Row], clock: Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
 ) -> list[dict[str, Any]]:
     """A lane for each ledger, those with findings first, in the order of their numbers; with their marks."""
     groups: dict[int, list[Row]] = {}
@@ -174,18 +168,13 @@ def _lives(
     ]
 
 
-def _states(rows: Sequence[Row], clock: _Clock) -> Iterator[Bar]:
+def _states(rows: Sequence[Row], clock: Clock) -> Iterator[Bar]:
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         if row["state"] == 0:
             continue
         state = LedgerState(row["state"])
-        label = f"closed at {row['last_entry']}" if state is LedgerState.CLOSED else state.name.lower()
+        name = state.name.lower()
+        label = f"closed at {row['last_entry']}" if state is LedgerState.CLOSED else name.replace("_", " ")
         until = clock(following["earliest_ns"]) if following else None
-        detail = f"version {row['version']}: {label.replace('_', ' ')}"
-        yield [
-            clock(row["earliest_ns"]),
-            until,
-            f"ledger {state.name.lower()}",
-            label.replace("_", " "),
-            detail,
-        ]
+        detail = f"version {row['version']}: {label}"
+        yield [clock(row["earliest_ns"]), until, f"ledger {name}", label, detail]

@@ -99,7 +99,7 @@ def _evidence(mode: StoredMode) -> dict[str, object]:
     proof = proof_of(mode)
     return {
         "proof": proof,
-        "diagram": diagram(proof, mode.began_ns) if proof else "",
+        "diagram": diagram(proof, mode.tables.began_ns) if proof else "",
         "totals": [[name, f"{number:,}", *rest] for name, number, *rest in mode.load.get("totals", [])],
         "census": census(mode),
     }
