@@ -10,9 +10,10 @@ may be missing. What BP-46 demands beyond the client's rules is a note, not an a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
@@ -28,19 +29,16 @@ from checkers.recovery.closes import (
     decided,
 )
 from checkers.recovery.differences import Difference, differences
-from checkers.recovery.link_events import LinkEvents, deciding_rows, forged, lac_rows, link_events
+from checkers.recovery.links import Links, forged, moment_rows
 from checkers.recovery.writers import Writers, writer_rows
-from checkers.recovery.written import given_rows, unstored_rows, written_rows
-from checkers.sets.spans import Spans
+from checkers.recovery.written import read_rows, written_rows
+from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import MAX_BOOKIES
 
-ENDED_TOO_SOON, FENCED_TOO_FEW = Assessment.ENDED_TOO_SOON.value, Assessment.FENCED_TOO_FEW.value
-NOT_WRITTEN_BACK, NOT_READ = Assessment.NOT_WRITTEN_BACK.value, Assessment.NOT_READ.value
-WROTE_BACK_UNREAD = "wrote_back_unread"
-
-
+_WROTE_BACK_UNREAD = "wrote_back_unread"
+_LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ)
 _SOURCES = -1
 """In place of a ledger: its entries are the bookies that were the source of a frame."""
 
@@ -50,28 +48,22 @@ class Recovery:
 
     name = "recovery"
     tables: tuple[str, ...] = ("frames", "ledgers", "operations")
-    kinds: tuple[str, ...] = (ENDED_TOO_SOON, FENCED_TOO_FEW, NOT_WRITTEN_BACK, NOT_READ, WROTE_BACK_UNREAD)
+    kinds: tuple[str, ...] = (
+        *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
+        _WROTE_BACK_UNREAD,
+    )
     facts: tuple[LedgerFact, ...] = ()
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
-        closes = facts.once(_closes)
-        ledger = np.array([close.ledger for close in closes], dtype=np.int64)
-        beyond = Spans.of_entries(ledger, [close.beyond for close in closes]) if closes else Spans.empty()
-        rows, sources = link_events(batch.frames), np.unique(batch.frames["source"])
-        bookies = sources[(sources > 0) & (sources <= MAX_BOOKIES)]
+        frames, bookies = batch.frames, np.unique(batch.frames["source"])
+        bookies = bookies[(bookies > 0) & (bookies <= MAX_BOOKIES)]
         found = Found.of(
-            *(
-                [deciding_rows(rows, beyond), unstored_rows(rows, closes), given_rows(rows, closes)]
-                if rows.num_rows
-                else []
-            ),
-            lac_rows(batch.frames),
-            *(writer_rows(batch, ledger) if closes else []),
+            *_deciding(batch, facts.once(_closes)),
             set_rows("sources", Spans.of_entries(_SOURCES, bookies)),
-            forged=forged(batch.frames),
+            forged=forged(frames),
         )
-        return Found.joined([found, written_rows(rows, batch, facts.once(histories), run.bookies)])
+        return Found.joined([found, written_rows(frames, facts.once(histories), run.bookies)])
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
@@ -100,11 +92,7 @@ class Recovery:
                 for kind in self.kinds
             },
             notes=(*lacking, *_notes(recoveries, beside, run)),
-            undecided=tuple(
-                sorted(
-                    {case.close.ledger for case in recoveries.cases if case.assessment is Assessment.UNSEEN}
-                )
-            ),
+            undecided=tuple(sorted(set(recoveries.unseen()))),
         )
 
 
@@ -121,6 +109,15 @@ def _verdict(
     return Verdict.VALID if enough else Verdict.UNKNOWN
 
 
+def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:
+    """What decides these closes, by the rows of one batch."""
+    if closes:
+        ledger = ints([close.ledger for close in closes])
+        yield from moment_rows(batch.frames, Spans.of_entries(ledger, [close.beyond for close in closes]))
+        yield from read_rows(batch.frames, closes)
+        yield from writer_rows(batch, ledger)
+
+
 def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
     """The closes by recovery, by ledger; with no bookie known by its number."""
     return tuple(closes_by_recovery(facts.once(histories), {}))
@@ -131,15 +128,15 @@ class _Recoveries:
 
     def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
         self.run, self.found = run, found
-        self.writers = Writers(found, run)
+        self.writers, links = Writers(found, run), Links(found)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
         clients = sorted(guarded | set(found.spans("sources").entries().tolist()))
-        unstored, given = _by_source(found.firsts("unstored", 2)), _by_source(found.firsts("given", 2))
-        told = LinkEvents(found)
-        self.cases = [
-            decided(close, told, self.writers, clients, unstored.get(number, {}), given.get(number, {}))
-            for number, close in enumerate(closes_by_recovery(facts.once(histories), run.bookies))
-        ]
+        closes = enumerate(closes_by_recovery(facts.once(histories), run.bookies))
+        self.cases = [decided(number, close, links, self.writers, clients) for number, close in closes]
+
+    def unseen(self) -> list[int]:
+        """The ledgers of closes that were not seen well enough."""
+        return [case.close.ledger for case in self.cases if case.assessment is Assessment.UNSEEN]
 
     def findings(self) -> Iterator[Finding]:
         """The anomalies of all closes, in their order."""
@@ -148,30 +145,37 @@ class _Recoveries:
                 yield self._ended_too_soon(case)
             elif case.assessment is Assessment.FENCED_TOO_FEW:
                 yield self._fenced_too_few(case)
-            elif case.assessment in (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ):
+            elif case.assessment in _LACKING:
                 yield from self._not_written_back(case)
                 yield from self._not_read(case)
         yield from map(self._unread, self.found.firsts("unread", 1))
 
-    def _ended_too_soon(self, case: AssessedClose) -> Finding:
-        close, entry = case.close, case.close.beyond
-        ensemble = close.ensembles[-1]
-        quorums = ensemble.quorums
-        where = listed(self.run.bookie_name(bookie) for bookie in ensemble.write_set(entry))
-        proof = [
-            *_closed(case, self.run),
-            f"entry {entry} would be on {where}: {quorums.coverage} of them must deny it "
-            f"(WQ {quorums.write}, AQ {quorums.ack})",
-            *(self._answers(grounds, ensemble, entry) for grounds in case.recoverers),
-        ]
-        top = self.writers.last_acknowledged(close.ledger)
-        if top >= 0:
-            proof.append(f"the last entry acknowledged to the writer is {top}")
+    def _of_close(
+        self, kind: Assessment, case: AssessedClose, entries: Sequence[int], what: str, *proof: str
+    ) -> Finding:
+        """A finding about a close and some of its entries (first, last and perhaps their number)."""
+        version = case.close.version
+        when = "" if version.latest_ns == NEVER else f", in force by {self.run.time_text(version.latest_ns)}"
         return self.run.finding(
-            f"recovery/{ENDED_TOO_SOON}",
-            (close.ledger, entry, entry),
-            f"closed at {close.version.last_entry} while entry {entry} was not denied by enough bookies",
-            *(proof),
+            f"recovery/{kind}",
+            (version.ledger, *entries),
+            f"closed at {version.last_entry} {what}",
+            f"{version.closed_text} after IN_RECOVERY{when}",
+            *proof,
+        )
+
+    def _ended_too_soon(self, case: AssessedClose) -> Finding:
+        entry, ensemble = case.close.beyond, case.close.ensembles[-1]
+        quorums, top = ensemble.quorums, self.writers.last_acknowledged(case.close.ledger)
+        return self._of_close(
+            Assessment.ENDED_TOO_SOON,
+            case,
+            (entry, entry),
+            f"while entry {entry} was not denied by enough bookies",
+            f"entry {entry} would be on {self._bookies(ensemble.write_set(entry))}: "
+            f"{quorums.coverage} of them must deny it (WQ {quorums.write}, AQ {quorums.ack})",
+            *(self._answers(grounds, ensemble, entry) for grounds in case.recoverers),
+            *([f"the last entry acknowledged to the writer is {top}"] if top >= 0 else []),
         )
 
     def _answers(self, grounds: Grounds, ensemble: Ensemble, entry: int) -> str:
@@ -184,60 +188,54 @@ class _Recoveries:
             ("nothing", silent),
         )
         said = [
-            f"{what} from {listed(self.run.bookie_name(bookie) for bookie in duty if bookie in bookies)}"
+            f"{what} from {self._bookies(bookie for bookie in duty if bookie in bookies)}"
             for what, bookies in parts
             if bookies.intersection(duty)
         ]
         return f"to {self.run.source_name(grounds.source)} about entry {entry}: {'; '.join(said)}"
 
     def _fenced_too_few(self, case: AssessedClose) -> Finding:
-        close = case.close
-        ensemble = close.ensembles[-1]
-        ended = [grounds for grounds in case.recoverers if grounds.ends(close)]
-        return self.run.finding(
-            f"recovery/{FENCED_TOO_FEW}",
-            (close.ledger,),
-            f"closed at {close.version.last_entry} while an ack quorum was not known to be fenced",
-            *_closed(case, self.run),
-            *(self._fencing(grounds, ensemble) for grounds in ended),
+        ended = [grounds for grounds in case.recoverers if grounds.ends(case.close)]
+        return self._of_close(
+            Assessment.FENCED_TOO_FEW,
+            case,
+            (),
+            "while an ack quorum was not known to be fenced",
+            *(self._fencing(grounds, case.close.ensembles[-1]) for grounds in ended),
         )
 
     def _fencing(self, grounds: Grounds, ensemble: Ensemble) -> str:
-        known = [self.run.bookie_name(bookie) for bookie in sorted(grounds.known)]
-        unknown = [self.run.bookie_name(bookie) for bookie in sorted(ensemble.unknown(grounds.known))]
+        unknown = self._bookies(sorted(ensemble.unknown(grounds.known)))
         return (
             f"{self.run.source_name(grounds.source)} went on by {self.run.time_text(grounds.went_on_ns)} "
-            f"with answers to fencing from {listed(known) or 'no bookie'}; unknown in one write set: "
-            f"{listed(unknown)} (AQ {ensemble.quorums.ack})"
+            f"with answers to fencing from {self._bookies(sorted(grounds.known))}; unknown in one write set: "
+            f"{unknown} (AQ {ensemble.quorums.ack})"
         )
 
     def _not_written_back(self, case: AssessedClose) -> Iterator[Finding]:
-        close, ack = case.close, case.close.version.shape[2]
         closer = _closer(case)
         source = self.run.source_name(closer.source)
-        for row in closer.unstored:
-            ledger, first, last, count, (_, _, *words) = row
+        for _, first, last, count, (_, _, *words) in closer.unstored:
             given, stored = bookies_in(words[:BOOKIE_WORDS]), bookies_in(words[BOOKIE_WORDS:])
-            yield self.run.finding(
-                f"recovery/{NOT_WRITTEN_BACK}",
-                (ledger, first, last, count),
-                f"closed at {close.version.last_entry} before "
-                f"{entries_text(first, last)} had been written back to an ack quorum",
-                *_closed(case, self.run),
+            yield self._of_close(
+                Assessment.NOT_WRITTEN_BACK,
+                case,
+                (first, last, count),
+                f"before {entries_text(first, last)} had been written back to an ack quorum",
                 f"{source} was given entry {first} by {self._bookies(given)} in a recovery read",
                 f"recovery adds of entry {first} were acknowledged to {source} by "
-                f"{self._bookies(stored)} (AQ {ack})",
+                f"{self._bookies(stored)} (AQ {case.close.version.shape[2]})",
             )
 
     def _not_read(self, case: AssessedClose) -> Iterator[Finding]:
-        close, closer = case.close, _closer(case)
+        closer = _closer(case)
         source = self.run.source_name(closer.source)
         for first, last in closer.skipped:
-            yield self.run.finding(
-                f"recovery/{NOT_READ}",
-                (close.ledger, first, last),
-                f"closed at {close.version.last_entry} without a read of {entries_text(first, last)}",
-                *_closed(case, self.run),
+            yield self._of_close(
+                Assessment.NOT_READ,
+                case,
+                (first, last),
+                f"without a read of {entries_text(first, last)}",
                 f"the highest LAC that an answer to fencing brought {source} is {closer.lac}",
                 f"no positive answer to a recovery read of entry {first} had reached {source} by then",
             )
@@ -249,7 +247,7 @@ class _Recoveries:
         ledger, first, last, count, (number, sent_ns) = row
         source = self.run.source_name(number)
         return self.run.finding(
-            f"recovery/{WROTE_BACK_UNREAD}",
+            f"recovery/{_WROTE_BACK_UNREAD}",
             (ledger, first, last, count),
             f"{source} wrote back {entries_text(first, last)} that no bookie had given it",
             f"{source} sent a recovery add of entry {first}, at the proxy by {self.run.time_text(sent_ns)}",
@@ -262,25 +260,11 @@ def _closer(case: AssessedClose) -> Grounds:
     return next(one for one in case.recoverers if one.ends(case.close) and one.fences(case.close))
 
 
-def _by_source(rows: Iterable[Row]) -> dict[int, dict[int, list[Row]]]:
-    """Rows whose proofs begin with the number of a close and a source, by both."""
-    found: dict[int, dict[int, list[Row]]] = {}
-    for row in rows:
-        found.setdefault(row.proof[0], {}).setdefault(row.proof[1], []).append(row)
-    return found
-
-
-def _closed(case: AssessedClose, run: RunFacts) -> Iterator[str]:
-    version = case.close.version
-    when = "" if version.latest_ns == NEVER else f", in force by {run.time_text(version.latest_ns)}"
-    yield f"{version.closed_text} after IN_RECOVERY{when}"
-
-
 def _notes(recoveries: _Recoveries, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:
     if not run.wire:
         yield "the run kept no wire log, so what recoverers received is unknown"
         return
-    unseen = [case.close.ledger for case in recoveries.cases if case.assessment is Assessment.UNSEEN]
+    unseen = recoveries.unseen()
     if unseen:
         yield (
             f"{counted(len(unseen), 'close')} after a recovery of which no frame or not every version was "

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 import numpy as np
 
 from checkers.facts.histories import Histories, Plain
 from checkers.facts.versions import NOBODY, Version
 from checkers.found import Row
-from checkers.recovery.link_events import LAC, LinkEvent, LinkEvents
+from checkers.recovery.links import FENCING, READ, Links, bookies_that
 from checkers.recovery.writers import Writers
+from evidence.codes import EXPLICIT_NEGATIVES, Status
 from protocol.addresses import MAX_BOOKIES, name_of_id
 from protocol.metadata import LedgerState
 from protocol.quorums import Quorums, fenced, fragment_of, unknown_in, unrecoverable
@@ -147,7 +148,7 @@ def _ensembles(versions: list[Version], entry: int, numbers: Mapping[str, int]) 
     return tuple(found)
 
 
-class Assessment(Enum):
+class Assessment(StrEnum):
     """What became of one close; the first four are no anomaly."""
 
     LEGAL = "legal"
@@ -166,8 +167,7 @@ class Grounds:
 
     ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
     ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
-    ``own`` is the recoverer itself where it is a bookie: its answers to itself cross no link.
-    ``unstored`` are rows of :func:`checkers.recovery.written.unstored_rows`: entries that it had been given
+    ``unstored`` are rows of :func:`checkers.recovery.written.read_rows`: entries that it had been given
     by recovery reads until the close, and whose adds fewer than AQ bookies had acknowledged by then.
     ``skipped`` are the entries (first, last) between ``lac``, the highest that an answer to fencing gave it,
     and the end that no recovery read had given it until the close.
@@ -179,11 +179,20 @@ class Grounds:
     unsure: frozenset[int]
     fenced: frozenset[int]
     fenced_empty: frozenset[int]
-    own: frozenset[int]
     unstored: Sequence[Row]
     skipped: Sequence[tuple[int, int]]
     lac: int
     went_on_ns: int
+
+    @property
+    def own(self) -> frozenset[int]:
+        """The recoverer itself where it is a bookie: its answers to itself cross no link."""
+        return frozenset({self.source} if self.source <= MAX_BOOKIES else ())
+
+    @property
+    def known(self) -> frozenset[int]:
+        """The bookies that may have answered its fencing with anything but an error."""
+        return self.fenced | self.fenced_empty | self.own
 
     def ends(self, close: Close) -> bool:
         """Whether the entry after the end was denied by enough bookies of its write set."""
@@ -193,11 +202,6 @@ class Grounds:
     def fences(self, close: Close) -> bool:
         """Whether no ack quorum was left unknown when it went on from fencing."""
         return any(ensemble.fenced_by(self.known) for ensemble in close.ensembles)
-
-    @property
-    def known(self) -> frozenset[int]:
-        """The bookies that may have answered its fencing with anything but an error."""
-        return self.fenced | self.fenced_empty | self.own
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,45 +215,27 @@ class AssessedClose:
 
 
 def decided(
-    close: Close,
-    told: LinkEvents,
-    writers: Writers,
-    clients: Collection[int],
-    unstored: Mapping[int, Sequence[Row]],
-    given: Mapping[int, Sequence[Row]],
+    number: int, close: Close, links: Links, writers: Writers, clients: Collection[int]
 ) -> AssessedClose:
-    """Rule on one close.
-
-    ``clients`` are the bookies that run a client and may recover by themselves; ``unstored`` and ``given``
-    (rows of :func:`checkers.recovery.written.given_rows`) are by source.
-    """
+    """Rule on one close; ``clients`` are the bookies that run a client and may recover by themselves."""
     if not close.ensembles:
         return AssessedClose(close, Assessment.UNSEEN)
-    recoverers = tuple(
-        _grounds(close, source, told, unstored.get(source, ()), given.get(source, ()))
-        for source in told.recoverers(close.ledger)
-    )
+    recoverers = tuple(_grounds(number, close, source, links) for source in links.recoverers(close.ledger))
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
     fenced = [grounds for grounds in ended if grounds.fences(close)]
     closer = next((grounds for grounds in fenced if not (grounds.unstored or grounds.skipped)), None)
     if closer is not None:
         assessment = Assessment.LEGAL
-    elif writers.may_have_closed(
-        close.ledger,
-        close.version.last_entry,
-        after_ns=close.began_ns,
-        by_ns=close.by_ns,
-        write_quorum=close.version.shape[1],
-    ):
+    elif writers.may_have_closed(close.version, close.began_ns):
         assessment = Assessment.BY_WRITER
     elif any(_alone(close, bookie) for bookie in clients):
         assessment = Assessment.BY_BOOKIE
     elif not recoverers:
         assessment = Assessment.UNSEEN
+    elif fenced:
+        assessment = Assessment.NOT_WRITTEN_BACK if fenced[0].unstored else Assessment.NOT_READ
     else:
-        fewer = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
-        lacking = Assessment.NOT_WRITTEN_BACK if fenced and fenced[0].unstored else Assessment.NOT_READ
-        assessment = lacking if fenced else fewer
+        assessment = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
     return AssessedClose(close, assessment, recoverers, closer)
 
 
@@ -261,25 +247,23 @@ def _alone(close: Close, bookie: int) -> bool:
     )
 
 
-def _grounds(
-    close: Close, source: int, told: LinkEvents, unstored: Sequence[Row], given: Sequence[Row]
-) -> Grounds:
-    def heard(kind: LinkEvent, entry: int, by_ns: int) -> frozenset[int]:
-        return told.from_bookies(close.ledger, kind, source, entry, by_ns)
-
+def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
+    moments = links.until(close.ledger, source, close.by_ns)
+    reads = [one for one in moments if one.kind == READ and one.entry == close.beyond]
+    fences = [one for one in moments if one.kind == FENCING]
+    lac = max((one.lac for one in fences if one.status == Status.EOK), default=-1)
     # Fencing was over when it read the entry after the end.
-    went_on_ns = told.last_read_ns(close.ledger, source, close.beyond, close.by_ns)
-    lac = told.highest_lac(close.ledger, source, close.by_ns)
+    went_on_ns = max((one.at_ns for one in reads if one.status == Status.NONE), default=close.by_ns)
+    fences = [one for one in fences if one.at_ns <= went_on_ns and one.entry < 0]
     return Grounds(
         source=source,
-        denied=heard(LinkEvent.DENIED, close.beyond, close.by_ns),
-        found=heard(LinkEvent.FOUND, close.beyond, close.by_ns),
-        unsure=heard(LinkEvent.UNSURE, close.beyond, close.by_ns),
-        fenced=heard(LinkEvent.FENCED, LAC, went_on_ns),
-        fenced_empty=heard(LinkEvent.FENCED_EMPTY, LAC, went_on_ns),
-        own=frozenset({source} if source <= MAX_BOOKIES else ()),
-        unstored=unstored,
-        skipped=_skipped(close, source, lac, given),
+        denied=bookies_that(reads, *EXPLICIT_NEGATIVES),
+        found=bookies_that(reads, Status.EOK),
+        unsure=bookies_that(reads),
+        fenced=bookies_that(fences, Status.EOK),
+        fenced_empty=bookies_that(fences, *EXPLICIT_NEGATIVES),
+        unstored=links.unstored.get((number, source), ()),
+        skipped=_skipped(close, source, lac, links.given.get((number, source), ())),
         lac=lac,
         went_on_ns=went_on_ns,
     )

@@ -8,14 +8,14 @@ and takes an explicit negative to fencing as an answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.wording import counted, listed
 from checkers.found import Found, Row
-from checkers.recovery.closes import AssessedClose, Grounds
+from checkers.recovery.closes import AssessedClose
 from protocol.quorums import Quorums
 
 
@@ -35,65 +35,43 @@ def differences(
     Recoverers inside a bookie are left out: what the bookie answers itself is not seen.
     """
 
-    def few(row: Row, quorums: Quorums) -> str:
-        answers = counted(row.proof[1], "positive answer")
-        return f"was recovered on {answers}; BP-46 asks for {quorums.ack} (AQ)"
+    def quorums(row: Row) -> Quorums:
+        return Quorums(*metadata.of[row.ledger][-1].shape)
 
-    def many(_: Row, quorums: Quorums) -> str:
-        return (
-            "was recovered beside unknown answers; "
-            f"BP-46 makes no progress at {quorums.coverage} of them (QC)"
-        )
+    def entry(row: Row) -> str:
+        return f"entry {row.first} of {run.ledger_text(row.ledger)}"
 
-    closers = [(case, case.closer) for case in cases if case.closer is not None and not case.closer.own]
+    few = [
+        f"{entry(row)} was recovered on {counted(row.proof[1], 'positive answer')}; "
+        f"BP-46 asks for {quorums(row).ack} (AQ)"
+        for row in found.firsts("few", 1)
+    ]
+    many = [
+        f"{entry(row)} was recovered beside unknown answers; "
+        f"BP-46 makes no progress at {quorums(row).coverage} of them (QC)"
+        for row in found.firsts("many", 1)
+    ]
+    little, denied = [], []
+    for close, closer in ((one.close, one.closer) for one in cases if one.closer and not one.closer.own):
+        name, last = run.ledger_text(close.ledger), close.ensembles[-1]  # the one in recovery
+        answers, wanted = len(closer.known & {*last.last}), last.quorums.ensemble_coverage
+        if answers < wanted:
+            said = f"{name} was fenced on {counted(answers, 'answer')}"
+            little.append(f"{said}; BP-46 asks for {wanted} (EC)")
+        if closer.fenced_empty:
+            who = listed(run.bookie_name(bookie) for bookie in sorted(closer.fenced_empty))
+            said = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
+            denied.append(f"{said}; BP-46 says that there is none")
+    entries = {kind: sum(row.number for row in found.firsts(kind, 1)) for kind in ("few", "many")}
     return [
-        _of_entries("found_by_fewer_than_AQ", found.firsts("few", 1), few, metadata, run),
-        _of_entries("found_beside_QC_unknown", found.firsts("many", 1), many, metadata, run),
-        _few_fenced(closers, run),
-        _denied_fencing(closers, run),
+        _difference("found_by_fewer_than_AQ", entries["few"], few, "entry", "entries"),
+        _difference("found_beside_QC_unknown", entries["many"], many, "entry", "entries"),
+        _difference("fenced_by_fewer_than_EC", len(little), little, "ledger"),
+        _difference("fencing_denied", len(denied), denied, "ledger"),
     ]
 
 
-def _of_entries(
-    name: str, rows: list[Row], said: Callable[[Row, Quorums], str], metadata: Histories, run: RunFacts
-) -> Difference:
-    def text() -> str:
-        quorums = Quorums(*metadata.of[rows[0].ledger][-1].shape)
-        return f"entry {rows[0].first} of {run.ledger_text(rows[0].ledger)} {said(rows[0], quorums)}"
-
-    return _difference(name, sum(row.number for row in rows), text, "entry", "entries")
-
-
-def _few_fenced(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
-    """The last version of a close is the one in recovery; the closing version comes first."""
-    lasts = [(case.close, case.close.ensembles[-1], grounds.known) for case, grounds in closers]
-    answers = [
-        (close, last.quorums.ensemble_coverage, len(known & {*last.last})) for close, last, known in lasts
-    ]
-    few = [(close, wanted, number) for close, wanted, number in answers if number < wanted]
-
-    def text() -> str:
-        close, wanted, number = few[0]
-        said = f"{run.ledger_text(close.ledger)} was fenced on {counted(number, 'answer')}"
-        return f"{said}; BP-46 asks for {wanted} (EC)"
-
-    return _difference("fenced_by_fewer_than_EC", len(few), text, "ledger")
-
-
-def _denied_fencing(closers: list[tuple[AssessedClose, Grounds]], run: RunFacts) -> Difference:
-    denied = [(case.close.ledger, grounds.fenced_empty) for case, grounds in closers if grounds.fenced_empty]
-
-    def text() -> str:
-        who = listed(run.bookie_name(bookie) for bookie in sorted(denied[0][1]))
-        return (
-            f"{run.ledger_text(denied[0][0])}: {who} answered a fencing read with an explicit negative, "
-            "which counted; BP-46 says that there is none"
-        )
-
-    return _difference("fencing_denied", len(denied), text, "ledger")
-
-
-def _difference(name: str, number: int, text: Callable[[], str], *noun: str) -> Difference:
-    """``text`` of the first example, where there is one, and how many there are."""
+def _difference(name: str, number: int, texts: Sequence[str], *noun: str) -> Difference:
+    """The first of some texts, and how many cases there are."""
     more = f" ({counted(number, *noun)} in all)" if number > 1 else ""
-    return Difference(name, number, f"{text()}{more}" if number else "")
+    return Difference(name, number, f"{texts[0]}{more}" if number else "")

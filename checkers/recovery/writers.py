@@ -10,7 +10,7 @@ write set said so. Judges nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,15 +18,16 @@ import pyarrow as pa
 
 from checkers.contract import Batch, Rows, RunFacts
 from checkers.facts.parts import flagged
+from checkers.facts.versions import Version
 from checkers.facts.wire import delivered_answers, requests
 from checkers.found import Found, whole_rows
-from checkers.sets.spans import Ints, ints
+from checkers.sets.spans import Bools, Ints, ints
 from evidence.codes import NEVER, Flag, Kind, Message, Outcome, Status
 
 AT_ONCE_NS = 10**9
 """Below every time-out that a client has for an add."""
-_HANDLE = {"writes": "max", "top": "max", "ending_ns": "min", "deferred": "max", "boot": "max"}
-_ADDS = {"sent": "sum", "answered": "sum"}
+_HANDLE = ("max", "max", "min", "max", "max")
+_ADDS = ("sum", "sum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +38,11 @@ class WriterHandle:
     ``boot`` the life of its client (0: the first).
     """
 
+    client: int
     top: int
     ending_ns: int
     deferred: bool
     boot: int
-
-    def may_have_ended(self, by_ns: int) -> bool:
-        """Whether anything was invoked by that time for which the client may close the ledger."""
-        return self.ending_ns != NEVER and self.ending_ns <= by_ns
-
-    def may_end_at(self, last: int) -> bool:
-        """Whether the handle's LAC can have been this id; a deferred one's lies anywhere below its acks."""
-        return last == self.top or (self.deferred and last < self.top)
 
 
 def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
@@ -66,11 +60,11 @@ def writer_rows(batch: Batch, ledgers: Ints) -> list[pa.Table]:
     sent = requests(frames, Message.ADD)
     good = [part.where(_good(part)) for part in delivered_answers(frames, Message.ADD)]
     answers = [_adds(sent, 1, 0), *(_adds(part, 0, 1) for part in good)]
-    return [_rows("hand", hands, 3), _rows("adds", answers, 2)]
+    return [_rows("hand", hands, _HANDLE), _rows("adds", answers, _ADDS)]
 
 
 def _hands(kind: Kind, rows: Rows) -> list[Ints]:
-    """Ledger, client, handle, and the columns of :class:`WriterHandle`, of operations of one kind."""
+    """Ledger, client, handle, and what makes a :class:`WriterHandle`, of operations of one kind."""
     ok = (rows["outcome"] == Outcome.OK) & (kind is Kind.ADD)
     ending_ns = np.where(ok | (kind is Kind.CREATE), NEVER, rows["invoked_ns"])
     deferred = flagged(rows, Flag.DEFERRED_SYNC) & (kind is Kind.ADD)
@@ -79,7 +73,7 @@ def _hands(kind: Kind, rows: Rows) -> list[Ints]:
     return [ints(column) for column in (*hand, writes, top, ending_ns, deferred, rows["seq"] >> 40)]
 
 
-def _good(answers: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _good(answers: Rows) -> Bools:
     """Which answers to adds are normal: EOK, changed by no rule of the run, and within a second.
 
     A client closes a ledger on its own when an add fails at any bookie, even at the third one after two had
@@ -90,60 +84,57 @@ def _good(answers: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 def _adds(rows: Rows, sent: int, answered: int) -> list[Ints]:
-    return [
-        ints(column)
-        for column in (rows["ledger"], rows["source"], *np.full((2, rows.number), [[sent], [answered]]))
-    ]
+    numbers = (np.full(rows.number, number) for number in (sent, answered))
+    return [ints(column) for column in (rows["ledger"], rows["source"], *numbers)]
 
 
-def _rows(kind: str, parts: list[list[Ints]], width: int) -> pa.Table:
-    """Rows of columns, of which the first ``width`` are the key, each key once."""
-    columns = _folded([np.concatenate(column) for column in zip(*parts, strict=True)], width)
+def _rows(kind: str, parts: list[list[Ints]], rules: Sequence[str]) -> pa.Table:
+    """Rows of columns: some that are the key, each key once, then those that ``rules`` aggregate."""
+    columns = _folded([np.concatenate(column) for column in zip(*parts, strict=True)], rules)
     return whole_rows(kind, columns[0], columns)
 
 
-def _folded(columns: list[Ints], width: int) -> list[Ints]:
-    rules = [*(_HANDLE if width == 3 else _ADDS).values()]
+def _folded(columns: Sequence[Ints], rules: Sequence[str]) -> list[Ints]:
     names = [str(number) for number in range(len(columns))]
-    how = list(zip(names[width:], rules, strict=True))
-    rows = pa.table(columns, names=names).group_by(names[:width], use_threads=False).aggregate(how)
-    return [np.asarray(rows[name]) for name in (*names[:width], *(f"{name}_{rule}" for name, rule in how))]
+    keys, values = names[: -len(rules)], list(zip(names[-len(rules) :], rules, strict=True))
+    rows = pa.table([*columns], names=names).group_by(keys, use_threads=False).aggregate(values)
+    return [np.asarray(rows[name]) for name in (*keys, *(f"{name}_{rule}" for name, rule in values))]
 
 
 class Writers:
     """The writers by ledger, and until when their processes lived."""
 
     def __init__(self, found: Found, run: RunFacts) -> None:
-        numbers = run.clients
         self._ended = {
-            (numbers[event.server], event.boot): event.latest_ns
+            (run.clients[event.server], event.boot): event.latest_ns
             for event in run.events("exit")
-            if event.server in numbers
+            if event.server in run.clients
         }
-        self._hands: dict[int, list[tuple[int, WriterHandle]]] = {}
-        for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", 3):
+        self._handles: dict[int, list[WriterHandle]] = {}
+        for ledger, client, _, writes, top, ending_ns, deferred, boot in _of(found, "hand", _HANDLE):
             if writes:
-                hand = WriterHandle(top, ending_ns, bool(deferred), boot)
-                self._hands.setdefault(ledger, []).append((client, hand))
-        self._adds = {(ledger, source): (sent, good) for ledger, source, sent, good in _of(found, "adds", 2)}
+                handle = WriterHandle(client, top, ending_ns, bool(deferred), boot)
+                self._handles.setdefault(ledger, []).append(handle)
+        self._adds = {
+            (ledger, source): (sent, good) for ledger, source, sent, good in _of(found, "adds", _ADDS)
+        }
 
-    def may_have_closed(
-        self, ledger: int, last: int, *, after_ns: int, by_ns: int, write_quorum: int
-    ) -> bool:
-        """Whether a writer may have written CLOSED at ``last``, in force by ``by_ns``.
+    def may_have_closed(self, version: Version, after_ns: int) -> bool:
+        """Whether a writer may have written this CLOSED version.
 
-        It must have lived at ``after_ns``, when the version that it replaced had been written.
+        It must have lived at ``after_ns``, when the version that it replaced had been written. The LAC of a
+        deferred handle lies anywhere below its acknowledgements.
         """
+        ledger, last = version.ledger, version.last_entry
         return any(
-            hand.may_end_at(last)
-            and (hand.may_have_ended(by_ns) or self._troubled(ledger, client, hand, write_quorum))
-            and self._lived(client, hand, after_ns)
-            for client, hand in self._hands.get(ledger, ())
+            (last == one.top or (one.deferred and last < one.top))
+            and (
+                (one.ending_ns != NEVER and one.ending_ns <= version.latest_ns)
+                or not self.answered(ledger, one.client, version.shape[1] * (one.top + 1))
+            )
+            and self._ended.get((one.client, max(one.boot, 1)), NEVER) >= after_ns
+            for one in self._handles.get(ledger, ())
         )
-
-    def _troubled(self, ledger: int, client: int, hand: WriterHandle, write_quorum: int) -> bool:
-        """Whether an answer to an add of its is missing, late, or not EOK."""
-        return not self.answered(ledger, client, write_quorum * (hand.top + 1))
 
     def answered(self, ledger: int, source: int, due: int) -> bool:
         """Whether the source sent ``due`` adds or more, and each was answered as it should be."""
@@ -152,14 +143,11 @@ class Writers:
 
     def last_acknowledged(self, ledger: int) -> int:
         """The highest entry id acknowledged to a writer of the ledger, -1 for none."""
-        return max((hand.top for _, hand in self._hands.get(ledger, ())), default=-1)
-
-    def _lived(self, client: int, hand: WriterHandle, at_ns: int) -> bool:
-        return self._ended.get((client, max(hand.boot, 1)), NEVER) >= at_ns
+        return max((one.top for one in self._handles.get(ledger, ())), default=-1)
 
 
-def _of(found: Found, kind: str, width: int) -> Iterator[tuple[int, ...]]:
+def _of(found: Found, kind: str, rules: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """The rows of one kind in all batches, each key once, ascending."""
     columns = found.columns(kind)
     if columns:
-        yield from sorted(zip(*(column.tolist() for column in _folded([*columns], width)), strict=True))
+        yield from sorted(zip(*(column.tolist() for column in _folded(columns, rules)), strict=True))

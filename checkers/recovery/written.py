@@ -2,57 +2,51 @@
 
 An entry is written back because one bookie had it (``LedgerRecoveryOp#onEntryComplete``), and a recovery goes
 on when AQ bookies have acknowledged each entry that it had read; replication copies what a plain read
-returned (``LedgerFragmentReplicator``). All rows about an entry are in one block.
+returned (``LedgerFragmentReplicator``). All rows about an entry are in one block. Tables are those of
+:mod:`checkers.recovery.links`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import Batch
+from checkers.contract import Rows
 from checkers.facts.histories import Histories
 from checkers.found import BOOKIE_WORDS, Found, bookie_bits, first_rows
 from checkers.recovery.closes import Close
-from checkers.recovery.link_events import LinkEvent, copied, only, picked
+from checkers.recovery.links import ENTRY, READ, received, sent, unsure
 from checkers.sets.spans import Bools, Ints
-from evidence.codes import NEVER
+from evidence.codes import NEVER, Message
 from protocol.addresses import MAX_BOOKIES, name_of_id
 from protocol.quorums import Quorums
 
-_ENTRY = ["ledger", "source", "entry"]
 _WORDS = [f"word{number}" for number in range(BOOKIE_WORDS)]
+_OF_CLOSE = ["close", "source", "entry"]
 
 
-def unstored_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
-    """Entries that a recoverer had been given before a close and whose adds too few bookies had acknowledged.
+def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
+    """What recovery reads had given before each close, of entries up to its end; like close and source.
 
-    Proofs: the number of the close, the source, and the bookies that gave the first entry and stored it. An
-    answer of the source's own bookie crosses no link; that bookie counts as having stored the entry.
+    ``given`` are all such entries, ``unstored`` those whose adds too few bookies had acknowledged; the
+    proof of these are the bookies that gave the first entry and stored it. An answer of the source's own
+    bookie crosses no link; that bookie counts as having stored the entry.
     """
-    keys = ["close", "source", "entry"]
     given, stored = (
-        _bookies(_until(only(rows, what), closes), keys) for what in (LinkEvent.FOUND, LinkEvent.STORED)
+        _bookies(_until(received(frames, kind), closes), _OF_CLOSE) for kind in (READ, Message.RECOVERY_ADD)
     )
-    both = given.join(stored, keys, join_type="left outer", right_suffix=" stored", use_threads=False)
-    close, source, entry = (_numbers(both, name) for name in keys)
-    acks = np.array([one.version.shape[2] for one in closes], dtype=np.int64)
-    needed = acks[close] - (source <= MAX_BOOKIES)
+    both = given.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
+    close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
+    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close]
+    yield first_rows("given", ledger, entry, like=[close, source], proof=[])
+    needed = np.array([one.version.shape[2] for one in closes], dtype=np.int64)[close] - (
+        source <= MAX_BOOKIES
+    )
     short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
     proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
-    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close[short]]
-    return first_rows("unstored", ledger, entry[short], like=[close[short], source[short]], proof=proof)
-
-
-def given_rows(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
-    """Entries up to its end that recovery reads had given before a close; like close and source."""
-    keys = ["close", "source", "entry"]
-    given = _until(only(rows, LinkEvent.FOUND), closes).group_by(keys, use_threads=False).aggregate([])
-    close, source, entry = (_numbers(given, name) for name in keys)
-    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close]
-    return first_rows("given", ledger, entry, like=[close, source], proof=[])
+    yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)
 
 
 def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
@@ -81,63 +75,59 @@ def _numbers(rows: pa.Table, name: str, missing: int = 0) -> Ints:
     return np.asarray(rows[name].fill_null(missing))
 
 
-def written_rows(rows: pa.Table, batch: Batch, metadata: Histories, bookies: Mapping[str, int]) -> Found:
+def written_rows(frames: Rows, metadata: Histories, bookies: Mapping[str, int]) -> Found:
     """The entries written back that no bookie had given, and those recovered otherwise than BP-46 asks.
 
     ``unread``: no positive read of it had reached the source before its first recovery add; the proof is when
     that was sent. ``few`` and ``many``: a client recovered it on fewer positive answers than AQ (the proof
     is how many), beside QC other answers or more.
     """
-    wrote = only(rows, LinkEvent.WROTE)
+    wrote = sent(frames, Message.RECOVERY_ADD)
     if not wrote.num_rows:
         return Found()
-    found = only(rows, LinkEvent.FOUND)
-    read = pa.concat_tables([table.select([*_ENTRY, "at_ns"]) for table in (found, _copied(wrote, batch))])
+    given = received(frames, READ)
+    read = pa.concat_tables([given, _of_sources(wrote, received(frames, Message.READ))])
     first, before = (
-        table.group_by(_ENTRY, use_threads=False).aggregate([("at_ns", "min")]) for table in (wrote, read)
+        table.group_by(ENTRY, use_threads=False).aggregate([("at_ns", "min")]) for table in (wrote, read)
     )
-    both = first.join(before, _ENTRY, join_type="left outer", right_suffix=" read", use_threads=False)
-    for what, name in ((LinkEvent.FOUND, "found"), (LinkEvent.UNSURE, "unsure")):
-        answers = _bookies(only(rows, what), _ENTRY).select([*_ENTRY, "bookies"])
-        both = both.join(answers.rename_columns([*_ENTRY, name]), _ENTRY, use_threads=False)
-    ledger, source, entry = (_numbers(both, name) for name in _ENTRY)
-    sent_ns, number, unsure = (_numbers(both, name) for name in ("at_ns_min", "found", "unsure"))
+    both = first.join(before, ENTRY, join_type="left outer", right_suffix=" read", use_threads=False)
+    for answers, name in ((given, "found"), (received(frames, READ, unsure), "unsure")):
+        number = _bookies(answers, ENTRY).select([*ENTRY, "bookies"]).rename_columns([*ENTRY, name])
+        both = both.join(number, ENTRY, use_threads=False)
+    ledger, source, entry = (_numbers(both, name) for name in ENTRY)
+    sent_ns, number, others = (_numbers(both, name) for name in ("at_ns_min", "found", "unsure"))
     unread = (_numbers(both, "at_ns_min read", NEVER) > sent_ns) & ~_own(ledger, source, metadata, bookies)
     ack, coverage = _quorums(ledger, metadata)
     client = (source > MAX_BOOKIES) & (ack > 0) & (number > 0)
-    kinds: tuple[tuple[str, Bools, list[Ints]], ...] = (
-        ("unread", unread, [sent_ns]),
-        ("few", client & (number < ack), [number]),
-        ("many", client & (unsure >= coverage), []),
-    )
+
+    def rows(kind: str, mask: Bools, *proof: Ints) -> pa.Table:
+        columns = [column[mask] for column in proof]
+        return first_rows(kind, ledger[mask], entry[mask], like=[source[mask]], proof=columns)
+
     return Found.of(
-        *(
-            first_rows(
-                kind, ledger[mask], entry[mask], like=[source[mask]], proof=[one[mask] for one in proof]
-            )
-            for kind, mask, proof in kinds
-        ),
+        rows("unread", unread, sent_ns),
+        rows("few", client & (number < ack), number),
+        rows("many", client & (others >= coverage)),
         written_back=both.num_rows,
     )
 
 
-def _copied(wrote: pa.Table, batch: Batch) -> pa.Table:
-    """Plain reads by those who wrote."""
-    sources = np.unique(np.asarray(wrote["source"])).tolist()
-    rows = copied(batch.frames, sources)
-    return picked(rows, np.isin(rows["ledger"], np.asarray(wrote["ledger"])))
+def _of_sources(wrote: pa.Table, reads: pa.Table) -> pa.Table:
+    """Plain reads by those who wrote, the base of replication."""
+    mine = [np.isin(reads[name], np.unique(np.asarray(wrote[name]))) for name in ("ledger", "source")]
+    return reads.filter(pa.array(np.logical_and.reduce(mine)))
 
 
 def _own(ledger: Ints, source: Ints, metadata: Histories, bookies: Mapping[str, int]) -> Bools:
     """Which rows are of bookies that their ledger names, or may name: those read from themselves unseen."""
     own = np.zeros(len(ledger), dtype=np.bool_)
     for one in np.unique(ledger[source <= MAX_BOOKIES]).tolist():
-        named = None
+        mine = (ledger == one) & (source <= MAX_BOOKIES)
         if metadata.seen_whole(one):
             fragments = (names for version in metadata.of[one] for _, names in version.fragments)
             named = [bookies.get(name_of_id(name), -1) for names in fragments for name in names]
-        mine = (ledger == one) & (source <= MAX_BOOKIES)
-        own |= mine if named is None else mine & np.isin(source, named)
+            mine &= np.isin(source, named)
+        own |= mine
     return own
 
 
