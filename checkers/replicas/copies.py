@@ -13,7 +13,7 @@ out: there a writer or a recovery replaces a bookie that failed, and sends it on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -30,8 +30,6 @@ from checkers.sets.marks import Marks
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import Holding
 from protocol.addresses import name_of_id
-
-NOT_COPIED = "not_copied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,55 +65,52 @@ class Shown:
     ``asked`` are the entries with any answer, ``several`` those of which different copies were shown.
     """
 
-    copies: Mapping[int, Marks]
-    denied: Mapping[int, Spans]
-    asked: Spans
-    several: Spans
+    copies: Mapping[int, Marks] = field(default_factory=dict)
+    denied: Mapping[int, Spans] = field(default_factory=dict)
+    asked: Spans = field(default_factory=Spans.empty)
+    several: Spans = field(default_factory=Spans.empty)
 
     @classmethod
     def of(cls, rows: Rows) -> Shown:
         """Of the rows of one pass."""
-        copies, denied = {}, {}
-        for bookie in np.unique(rows["bookie"]).tolist():
-            mine = rows.of(bookie=bookie)
-            copies[bookie] = mine.of(holding=Holding.PRESENT).once(signed)
-            no = [mine.of(holding=holding).once(entries_of) for holding in (Holding.ABSENT, Holding.DAMAGED)]
-            denied[bookie] = no[0] | no[1]
-        together = reduce(or_, copies.values(), Marks.empty())
-        return cls(copies, denied, entries_of(rows), together.twice())
+        by_bookie = {bookie: rows.of(bookie=bookie) for bookie in np.unique(rows["bookie"]).tolist()}
+        copies = {who: mine.of(holding=Holding.PRESENT).once(signed) for who, mine in by_bookie.items()}
+        denied = {
+            who: mine.of(holding=Holding.ABSENT).once(entries_of)
+            | mine.of(holding=Holding.DAMAGED).once(entries_of)
+            for who, mine in by_bookie.items()
+        }
+        return cls(copies, denied, entries_of(rows), reduce(or_, copies.values(), Marks.empty()).twice())
 
 
 def copies(
     ledger: int, versions: tuple[Version, ...], entries: Ints, shown: Shown, known: Mapping[str, int]
 ) -> Found:
     """Hold some entries of a ledger against the answers of one pass."""
-    duties = lasting_duties(versions, entries, known)
     there = {bookie: marks.spans().holds(ledger, entries) for bookie, marks in shown.copies.items()}
     none = np.zeros(len(entries), dtype=np.bool_)
     have, lack, owe = {}, {}, {}
-    for bookie, duty in duties.items():
-        denied = shown.denied[bookie].holds(ledger, entries) if bookie in shown.denied else none
+    for bookie, duty in lasting_duties(versions, entries, known).items():
+        denied = shown.denied.get(bookie, Spans.empty()).holds(ledger, entries)
         have[bookie] = duty & there.get(bookie, none)
         lack[bookie] = duty & denied & ~have[bookie]
         owe[bookie] = duty & ~denied & ~have[bookie]
     short = reduce(or_, (*lack.values(), *owe.values()), none)
     elsewhere = reduce(or_, there.values(), none) & ~reduce(or_, have.values(), none)
-    columns = [word[short] for sets in (lack, owe, have) for word in _words(sets, none)]
+    proof = [word[short] for sets in (lack, owe, have) for word in _words(sets, none)]
     return Found.of(
-        span_rows(
-            "short", np.full(int(short.sum()), ledger), entries[short], proof=[*columns, elsewhere[short]]
-        ),
+        span_rows("short", np.full(short.sum(), ledger), entries[short], proof=[*proof, elsewhere[short]]),
         set_rows("differing", _differing(ledger, entries, shown, have)),
         copies=sum(int(mask.sum()) for mask in have.values()),
     )
 
 
-def _words(sets: Mapping[int, Bools], none: Bools) -> Iterator[Ints]:
+def _words(sets: Mapping[int, Bools], none: Bools) -> Ints:
     """The bookies that each entry is in the set of, as numbers."""
     found = np.zeros((BOOKIE_WORDS, len(none)), dtype=np.int64)
     for bookie, mask in sets.items():
         found |= np.stack(bookie_bits(bookie)) * mask
-    yield from found
+    return found
 
 
 def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
@@ -124,11 +119,11 @@ def shorts(found: Found) -> dict[int, tuple[Short, ...]]:
     for row in sorted(found.runs("short"), key=lambda row: (row.ledger, row.first)):
         grouped.setdefault((row.ledger, row.proof), []).append((row.first, row.last))
     by_ledger: dict[int, tuple[Short, ...]] = {}
-    for (ledger, proof), spans in grouped.items():
-        first, last = np.array(spans, dtype=np.int64).T
-        parts = (proof[at * BOOKIE_WORDS : (at + 1) * BOOKIE_WORDS] for at in range(3))
+    for (ledger, (*words, elsewhere)), spans in grouped.items():
+        parts = (words[at * BOOKIE_WORDS : (at + 1) * BOOKIE_WORDS] for at in range(3))
+        entries = Spans.of_ranges(ledger, *np.array(spans, dtype=np.int64).T)
         lacking, unsure, having = map(bookies_in, parts)
-        short = Short(Spans.of_ranges(ledger, first, last), lacking, unsure, having, bool(proof[-1]))
+        short = Short(entries, lacking, unsure, having, bool(elsewhere))
         by_ledger[ledger] = (*by_ledger.get(ledger, ()), short)
     return by_ledger
 
@@ -138,14 +133,10 @@ def _differing(ledger: int, entries: Ints, shown: Shown, have: Mapping[int, Bool
     found = []
     for at in np.flatnonzero(shown.several.holds(ledger, entries)).tolist():
         entry = int(entries[at])
-        seen = {
-            mark
-            for bookie, mine in have.items()
-            if mine[at]
-            for mark, _, _ in shown.copies[bookie].within(ledger, entry, entry)
-        }
-        found += [entry] if len(seen) > 1 else []
-    return Spans.of_entries(ledger, found) if found else Spans.empty()
+        owing = (shown.copies[bookie] for bookie, mine in have.items() if mine[at])
+        marks = {mark for copies in owing for mark, *_ in copies.within(ledger, entry, entry)}
+        found += [entry] if len(marks) > 1 else []
+    return Spans.of_entries(ledger, found)
 
 
 class Move(NamedTuple):
@@ -161,10 +152,10 @@ class Move(NamedTuple):
 
 def moves(chain: tuple[Version, ...], run: RunFacts) -> tuple[Move, ...]:
     """The first change to each bookie, of every fragment, between two consecutive versions of one ledger."""
-    every = (one for before, after in pairwise(chain) for one in _between(before, after, run))
     first: dict[tuple[int, int], Move] = {}
-    for one in every:
-        first.setdefault((one.bookie, one.first), one)
+    for before, after in pairwise(chain):
+        for one in _between(before, after, run):
+            first.setdefault((one.bookie, one.first), one)
     return tuple(first.values())
 
 
@@ -172,15 +163,11 @@ def _between(before: Version, after: Version, run: RunFacts) -> Iterator[Move]:
     """Moves from one version to the next; none where a version in between was not seen."""
     if after.version != before.version + 1:
         return
-    earlier = dict(before.fragments)
-    last_begins = before.fragments[-1][0]
-    ends = [first - 1 for first, _ in after.fragments[1:]] + [
-        after.last_entry if after.closed else LAST_ENTRY
-    ]
+    earlier = dict(before.fragments if before.closed else before.fragments[:-1])
+    end = after.last_entry if after.closed else LAST_ENTRY
+    ends = [*(first - 1 for first, _ in after.fragments[1:]), end]
     for (first, bookies), last in zip(after.fragments, ends, strict=True):
-        if first not in earlier or (first == last_begins and not before.closed):
-            continue
-        for old, new in zip(earlier[first], bookies, strict=False):
+        for old, new in zip(earlier.get(first, ()), bookies, strict=False):
             number = run.bookies.get(name_of_id(new))
             if new != old and number is not None and new not in earlier[first]:
                 yield Move(number, name_of_id(old), first, last, after.version, after.latest_ns)

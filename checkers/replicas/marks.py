@@ -16,9 +16,8 @@ too early while a bookie that it names is gone, and the metadata still name that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.contract import Event, RunFacts
@@ -32,70 +31,54 @@ from checkers.replicas.repair import Mark, Repair, in_order
 from protocol.addresses import name_of_id
 from protocol.faults import effects_of
 
-NOT_MARKED, UNMARKED = "not_marked", "unmarked_unrepaired"
 ENOUGH = 5
 """Failed tries in a row that are an anomaly: transient causes, such as a lost connection, end sooner."""
 _LIVES, _NODES = ("started", "exit"), ("znode_created", "znode_gone")
 _CHANGES = (*_LIVES, *_NODES, "repair_disabled", "repair_enabled")
 
 
-@dataclass(frozen=True, slots=True)
-class Tries:
-    """Tries to repair one ledger that failed in a row: how many, between which times (ns).
+class Tries(NamedTuple):
+    """Tries to repair a ledger that failed in a row: how many, between which times (ns).
 
     ``missing`` are the bookies that its mark named.
     """
 
-    ledger: int
     number: int
     began_ns: int
     ended_ns: int
     missing: tuple[str, ...]
 
 
-@dataclass
-class _Story:
-    """One ledger's mark and lock, transaction by transaction."""
-
-    ledger: int
-    changes: list[tuple[int, int]]
-    missing: tuple[str, ...] | None = None
-    locked_ns: int | None = None
-    failed: list[tuple[int, int]] = field(default_factory=list)
-
-    def take(self, event: Event) -> Iterator[Tries]:
-        """Read the next transaction; gives the tries that ended a row of failures, or made it longer."""
-        if event.name in ("ledger_marked", "ledger_unmarked"):
-            missing = tuple(event.detail.get("missing", ()))
-            self.missing = missing if event.name == "ledger_marked" else None
-            self.failed = []
-        elif event.name == "repair_locked":
-            self.locked_ns = event.earliest_ns
-        elif self.locked_ns is not None and self.missing is not None:
-            yield self._failed(self.locked_ns, event.latest_ns, self.missing)
-            self.locked_ns = None
-
-    def _failed(self, began_ns: int, ended_ns: int, missing: tuple[str, ...]) -> Tries:
-        since_ns = max((over for at, over in self.changes if at <= ended_ns), default=-1)
-        self.failed = [one for one in (*self.failed, (began_ns, ended_ns)) if one[0] > since_ns]
-        first_ns = self.failed[0][0] if self.failed else began_ns
-        return Tries(self.ledger, len(self.failed), first_ns, ended_ns, missing)
-
-
 def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int, Tries]:
     """Ledger -> the longest row of failed tries, of ledgers with :data:`ENOUGH` or more, before ``by_ns``."""
     changed, found = list(changes(run)), dict[int, Tries]()
-    stories: dict[int, _Story] = {}
-    told = (*("ledger_marked", "ledger_unmarked"), *("repair_locked", "repair_unlocked"))
-    for event in in_order(event for event in run.events(*told) if event.latest_ns < by_ns):
-        ledger = event.ledger
-        if ledger not in stories:
-            moves = [(version.earliest_ns, version.latest_ns) for version in histories.of.get(ledger, ())]
-            stories[ledger] = _Story(ledger, changed + moves)
-        for tries in stories[ledger].take(event):
+    told: dict[int, list[Event]] = {}
+    for event in in_order(run.events("ledger_marked", "ledger_unmarked", "repair_locked", "repair_unlocked")):
+        if event.latest_ns < by_ns:
+            told.setdefault(event.ledger, []).append(event)
+    for ledger, events in told.items():
+        moves = [(version.earliest_ns, version.latest_ns) for version in histories.of.get(ledger, ())]
+        for tries in _failures(events, changed + moves):
             if tries.number >= max(ENOUGH, found[ledger].number if ledger in found else 0):
                 found[ledger] = tries
     return found
+
+
+def _failures(events: Iterable[Event], changes: Sequence[tuple[int, int]]) -> Iterator[Tries]:
+    """The row of failures that each failed try of one ledger ended; events of its mark and lock in order."""
+    missing: tuple[str, ...] | None = None
+    locked_ns, failed = None, list[tuple[int, int]]()
+    for event in events:
+        if event.name in ("ledger_marked", "ledger_unmarked"):
+            marked = event.name == "ledger_marked"
+            missing, failed = tuple(event.detail.get("missing", ())) if marked else None, []
+        elif event.name == "repair_locked":
+            locked_ns = event.earliest_ns
+        elif locked_ns is not None and missing is not None:
+            since_ns = max((over for at, over in changes if at <= event.latest_ns), default=-1)
+            failed = [one for one in (*failed, (locked_ns, event.latest_ns)) if one[0] > since_ns]
+            yield Tries(len(failed), failed[0][0] if failed else locked_ns, event.latest_ns, missing)
+            locked_ns = None
 
 
 def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFacts) -> bool:
@@ -108,15 +91,16 @@ def promised(tries: Tries, version: Version, lacking: frozenset[int], run: RunFa
         return False
     health = Health(run, tries.began_ns, tries.ended_ns)
     gone = {run.bookies.get(name) for name in tries.missing} | lacking | health.lossy().keys()
-    whole = {bookie for bookie in run.bookies.values() if health.boot(bookie) and bookie not in gone}
-    if len(whole) < version.shape[0]:
+    whole = {name for name, number in run.bookies.items() if health.boot(number) and number not in gone}
+    ensemble, _, ack = version.shape
+    if len(whole) < ensemble:
         return False
-    positions = version.metadata().quorums.write_sets()
-    ensembles = ([run.bookies.get(name_of_id(one)) for one in names] for _, names in version.fragments)
-    write_sets = chain.from_iterable(
-        ([one[at] for at in places] for places in positions) for one in ensembles
+    write_sets = (
+        {name_of_id(bookies[at]) for at in places}
+        for places in version.metadata().quorums.write_sets()
+        for _, bookies in version.fragments
     )
-    return all(sum(bookie not in whole for bookie in duty) < version.shape[2] for duty in write_sets)
+    return all(len(names - whole) < ack for names in write_sets)
 
 
 def changes(run: RunFacts) -> Iterator[tuple[int, int]]:
@@ -166,14 +150,16 @@ def removed_early(
     """Each bookie that was gone and still named when a mark that wants its copies was first removed."""
     found: dict[str, Mark] = {}
     for mark, end in pairwise(marks):
-        if not mark.there or end.there:
-            continue
         versions = in_force(chain, Pass(end.earliest_ns, end.latest_ns))
-        for name in mark.missing:
-            away = name in _gone(run, mark.earliest_ns) and not _seen(
-                run, name, mark.earliest_ns, end.latest_ns
+        for name in mark.missing if mark.there and not end.there and versions else ():
+            away = name in _gone(run, mark.earliest_ns)
+            back = any(
+                event.server == name
+                and event.latest_ns >= mark.earliest_ns
+                and event.earliest_ns <= end.latest_ns
+                for event in run.events("started", "znode_created")
             )
-            if away and versions and all(_names(version, name, due) for version in versions):
+            if away and not back and all(_names(version, name, due) for version in versions):
                 found.setdefault(name, end)
     yield from found.items()
 
@@ -181,14 +167,6 @@ def removed_early(
 def _names(version: Version, name: str, due: int) -> bool:
     """Whether a fragment with entries up to ``due`` names the bookie."""
     return any(first <= due and name in map(name_of_id, names) for first, names in version.fragments)
-
-
-def _seen(run: RunFacts, name: str, since_ns: int, until_ns: int) -> bool:
-    """Whether the bookie may have started or registered between two times."""
-    return any(
-        event.server == name and event.latest_ns >= since_ns and event.earliest_ns <= until_ns
-        for event in run.events("started", "znode_created")
-    )
 
 
 def _calm(run: RunFacts, by_ns: int) -> Iterator[tuple[int, int]]:
