@@ -8,6 +8,7 @@ without one, every loss is ``undetermined``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -22,9 +23,7 @@ from checkers.durability.classes import (
     PUT_BACK,
     UNDETERMINED,
     classified,
-    counted_rows,
     forgery_proof,
-    had_rows,
     holder_proof,
     undetermined_because,
 )
@@ -43,12 +42,16 @@ from checkers.facts.promises import (
 )
 from checkers.facts.versions import DELETED, duties
 from checkers.facts.wording import counted, entries_text, listed
-from checkers.found import Found, kept, set_rows
-from checkers.sets.spans import Ints, Spans, ints
+from checkers.found import Found, kept, set_rows, span_rows
+from checkers.sets.spans import Spans, ints
 from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers")
+_HAD = ("had", "had_shown", "had_on_disk")
+"""The bad entries that lives had acknowledged; those that the last census and the life's disk showed."""
+_SAID = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
+"""The bad entries that bookies denied in the last census pass, or showed as other bytes."""
 
 
 class Durability:
@@ -78,8 +81,17 @@ class Durability:
         last = max(facts.once(passes), default=0)
         had = holders_of(bad, batch, last)
         classes = classified(fates.lost, had, knowledge(facts, run), facts)
-        for some in (*classes.values(), fates.corrupt | fates.corrupt_later):
-            tables += [had_rows(some, had), _denied_rows(some, batch, last)]
+        asked = inside(batch.census.of(pass_number=last), bad)
+        whose = {
+            "had": had.held,
+            "had_shown": {life: held & had.shown_by(life) for life, held in had.held.items()},
+            "had_on_disk": {life: held & had.disk_of(life) for life, held in had.held.items()},
+            "absent": by_bookie(asked.of(holding=Holding.ABSENT)),
+            "damaged": by_bookie(asked.of(holding=Holding.DAMAGED)),
+        }
+        tables += [
+            _rows_of(who, kind, entries) for kind, sets in whose.items() for who, entries in sets.items()
+        ]
         return Found.of(*tables, *fates.tables(classes), *promise_rows(batch, bad), **counts)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
@@ -107,42 +119,17 @@ class Durability:
 
 def _beyond_whole(promised: Spans, facts: LedgerFacts) -> Spans:
     """The entries beyond the LAC and the close up to which all of a ledger is promised."""
-    return promised.above(value_at(*promised_up_to(facts), promised.ledger, -1))
+    return promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
 
 
-def _denied_rows(spans: Spans, batch: Batch, last: int) -> pa.Table:
-    """How many entries of each span each bookie denied in the last census pass, and showed as other bytes."""
-    rows = inside(batch.census.of(pass_number=last), spans)
-    absent, damaged = (by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
-    none = Spans.empty()
-    said = {who: (absent.get(who, none), damaged.get(who, none)) for who in {*absent, *damaged}}
-    return counted_rows("denied", spans, said)
+def _rows_of(who: int, kind: str, entries: Spans) -> pa.Table:
+    """Entries of a life or a bookie, whose number is the mark."""
+    return span_rows(kind, *entries.columns, proof=[np.full(len(entries), who)])
 
 
 def _union(sets: Iterable[Spans]) -> Spans:
     """The union; one sweep over all."""
     return Spans.of_ranges(*map(np.concatenate, zip(*(some.columns for some in sets), strict=True)))
-
-
-class _Numbers:
-    """Rows of :func:`counted_rows`; a finding's span may be several of theirs."""
-
-    def __init__(self, columns: tuple[Ints, ...]) -> None:
-        order = np.argsort(columns[0], kind="stable") if columns else None
-        self._columns = [column[order] for column in columns]
-
-    def of(self, span: tuple[int, int, int]) -> dict[int, tuple[int, ...]]:
-        """Who -> the sums over the rows within a (ledger, first, last), ascending."""
-        if not self._columns:
-            return {}
-        ledger, first, last = span
-        mine = slice(*np.searchsorted(self._columns[0], [ledger, ledger + 1]).tolist())
-        _, begin, end, whose, *numbers = (column[mine] for column in self._columns)
-        within = (begin >= first) & (end <= last)
-        return {
-            who: tuple(int(number[within & (whose == who)].sum()) for number in numbers)
-            for who in np.unique(whose[within]).tolist()
-        }
 
 
 class _Conclusion:
@@ -152,9 +139,9 @@ class _Conclusion:
         self.found, self.facts, self.run = found, facts, run
         self.histories, self.known = facts.once(histories), knowledge(facts, run)
         self.promises = promises_found(found)
-        self.had, self.denied = (_Numbers(found.columns(kind)) for kind in ("had", "denied"))
+        self.whose = {kind: found.marks(kind) for kind in (*_HAD, *_SAID)}
         self.released = set(facts.columns(RELEASED)["ledger"].tolist())
-        ledgers, up_to = promised_up_to(facts)
+        ledgers, up_to = facts.once(promised_up_to)
         everything = Spans.of_ranges(ledgers, 0, up_to) | found.spans("promised")
         self.obliged = everything.without(self.released)
         self.obliged_in_all = everything.count()
@@ -270,18 +257,26 @@ class _Conclusion:
             yield f"{close.closed_text}, below entry {last}"
         yield from self._answers(span)
         if loss and self.known:
-            yield from holder_proof(span, self.had.of(span), self.known, self.run)
+            had, shown, on_disk = (self._numbers(kind, span) for kind in _HAD)
+            lives = {life: (had[life], shown[life], on_disk[life]) for life in sorted(had)}
+            yield from holder_proof(span, lives, self.known, self.run)
         if loss == FORGED:
             yield from forgery_proof(ledger, self.facts, self.run)
+
+    def _numbers(self, kind: str, span: tuple[int, int, int]) -> Counter[int]:
+        """By life or bookie how many entries of a span it had."""
+        found = Counter[int]()
+        for who, first, last in self.whose[kind].within(*span):
+            found[who] += last - first + 1
+        return found
 
     def _answers(self, span: tuple[int, int, int]) -> Iterator[str]:
         """What the bookies that were to store a span answered in the last pass, where it is one answer."""
         ledger, first, last = span
-        denied = self.denied.of(span)
         due = duties(self.histories.of.get(ledger, ()), ints([first, last]), self.run.bookies)
-        asked = sorted(due.keys() & denied.keys())
-        for which, said in enumerate(("answered no such entry for", "answered with other bytes for")):
-            agreed = [bookie for bookie in asked if denied[bookie][which] == last - first + 1]
+        for kind, said in _SAID.items():
+            numbers = self._numbers(kind, span)
+            agreed = [bookie for bookie in sorted(due) if numbers[bookie] == last - first + 1]
             if agreed:
                 names = listed(self.run.bookie_name(bookie) for bookie in agreed)
                 number = max(self.facts.once(passes))

@@ -16,13 +16,10 @@ Source: the rules in ``docs/verdicts.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-
-import numpy as np
-import pyarrow as pa
+from collections.abc import Iterator, Mapping
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.durability.holders import HolderFacts, Holders, why_not
+from checkers.durability.holders import Holders, Lives, why_not
 from checkers.durability.overlap import explained, never_lost
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
@@ -30,7 +27,6 @@ from checkers.facts.ledgers import histories
 from checkers.facts.versions import gathered
 from checkers.facts.wire import answers, denies, rule_text
 from checkers.facts.wording import counted, entries_text
-from checkers.found import whole_rows
 from checkers.sets.spans import Ints, Spans
 from evidence.codes import NEVER, FrameFlag, Message, Status
 from protocol.faults import Loses
@@ -84,9 +80,7 @@ def undetermined_because(run: RunFacts) -> str:
     return f"{kept}, and it is not proven that all of them lost it by recorded faults before a repair"
 
 
-def classified(
-    lost: Spans, holders: Holders, known: HolderFacts | None, facts: LedgerFacts
-) -> dict[str, Spans]:
+def classified(lost: Spans, holders: Holders, known: Lives | None, facts: LedgerFacts) -> dict[str, Spans]:
     """The lost entries by class; ``holders`` are the lives that had them."""
     put_back = lost - lost.without(set(facts.once(histories).put_back))
     rest = lost - put_back
@@ -114,37 +108,13 @@ def _forged(lost: Spans, facts: LedgerFacts) -> Spans:
     return lost & Spans.beyond(ends)
 
 
-def had_rows(spans: Spans, holders: Holders) -> pa.Table:
-    """For each span and life: the number of entries that the life had acknowledged, and how many of these
-    the last census and the life's disk showed.
-    """
-    none, had = Spans.empty(), {}
-    for life, held in holders.held.items():
-        shown, on_disk = holders.shown.get(bookie_of(life), none), holders.on_disk.get(life, none)
-        had[life] = held, held & shown, held & on_disk
-    return counted_rows("had", spans, had)
-
-
-def counted_rows(kind: str, spans: Spans, sets: Mapping[int, Sequence[Spans]]) -> pa.Table:
-    """For each span and each life or bookie with an entry of it in one of its sets: how many are in each set.
-
-    Columns: ledger, first, last, the life or bookie, and a number for each set.
-    """
-    found = []
-    for who, parts in sets.items():
-        numbers = [part.counted_in(spans) for part in parts]
-        rows = np.stack([*spans.columns, np.full(len(spans), who), *numbers])
-        found.append(rows[:, np.any(numbers, axis=0)])
-    columns = np.concatenate(found, axis=1) if sets else np.empty((1, 0), dtype=np.int64)
-    return whole_rows(kind, columns[0], [*columns])
-
-
 def holder_proof(
-    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: HolderFacts, run: RunFacts
+    span: tuple[int, int, int], lives: Mapping[int, tuple[int, ...]], known: Lives, run: RunFacts
 ) -> Iterator[str]:
     """Sentences that name the lives which had acknowledged entries of a span, and what became of them.
 
-    ``lives`` has the numbers of :func:`had_rows` for each life: had, shown, on disk.
+    ``lives`` are the numbers of entries that each life had, and how many of these the last census and the
+    life's disk showed.
     """
     _, first, last = span
     what, size = entries_text(first, last), last - first + 1
@@ -156,7 +126,7 @@ def holder_proof(
         yield from _afterwards(life, numbers, known, run)
 
 
-def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: RunFacts) -> Iterator[str]:
+def _afterwards(life: int, numbers: tuple[int, ...], known: Lives, run: RunFacts) -> Iterator[str]:
     """What became of the entries of a life; that it did not end is stated only if copies are missing."""
     had, shown, on_disk = numbers
     boot = known.boots.get(life)
@@ -177,7 +147,7 @@ def _afterwards(life: int, numbers: tuple[int, ...], known: HolderFacts, run: Ru
         yield f"{life_name(run, boot.life)} {ended}{disk}{wiped}"
 
 
-def _disk(life: int, had: int, on_disk: int, known: HolderFacts) -> str:
+def _disk(life: int, had: int, on_disk: int, known: Lives) -> str:
     """How many of a life's entries its disk held when the life ended uncleanly."""
     copied = known.copied.get(life)
     if copied is None:

@@ -73,10 +73,6 @@ class Fates:
 
 def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and up to where each is promised whole: its highest LAC or its last close."""
-    return facts.once(_promised_up_to)
-
-
-def _promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
     told, (closed, ends) = facts.columns(HIGHEST_LAC), facts.once(_last_ends)
     ledger, up_to = np.concatenate([told["ledger"], closed]), np.concatenate([told["lac"], ends])
     first = firsts(ledger, -up_to)
@@ -96,7 +92,7 @@ def beyond_end(entries: Spans, facts: LedgerFacts) -> Spans:
 def _promised_whole(entries: Spans, facts: LedgerFacts) -> Spans:
     """Those up to the highest LAC or the last close of their ledger, unless a client deleted that."""
     kept = entries.without(facts.columns(RELEASED)["ledger"].tolist())
-    return kept.up_to_each(value_at(*promised_up_to(facts), kept.ledger, -1))
+    return kept.up_to_each(value_at(*facts.once(promised_up_to), kept.ledger, -1))
 
 
 def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Fates:

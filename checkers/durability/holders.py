@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from checkers.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import Boot, boots_of
-from checkers.facts.disks import Copied, altered, copied_disks, fallen, outlasted
-from checkers.facts.histories import Histories
+from checkers.facts.boots import bookie_of, boots_of, life_of
+from checkers.facts.disks import altered, copied_disks, fallen, outlasted
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
 from checkers.facts.wire import ADDS, answers, is_sure, lives
@@ -28,7 +28,6 @@ from evidence.codes import NEVER, Holding, Status
 
 _LOG_READ = "log_read"
 _REPAIRED = ("full_check_complete", "ledger_check_and_copy_end")
-_EVERY_LEDGER = -1
 By = Mapping[int, Spans]
 """A life or a bookie, by its number -> entries."""
 
@@ -45,6 +44,14 @@ class Holders:
     doubtful: Spans = field(default_factory=Spans.empty)
     on_disk: By = field(default_factory=dict)
     shown: By = field(default_factory=dict)
+
+    def shown_by(self, life: int) -> Spans:
+        """What the last census showed on the bookie of a life."""
+        return self.shown.get(bookie_of(life), Spans.empty())
+
+    def disk_of(self, life: int) -> Spans:
+        """What the disk of a life held when it was copied."""
+        return self.on_disk.get(life, Spans.empty())
 
 
 def having(sets: By, ledger: int, entries: Ints) -> Iterator[tuple[int, Bools]]:
@@ -106,41 +113,13 @@ def outside(rows: Rows, entries: Spans) -> Rows:
     return rows.where(~entries.has(rows["ledger"], rows["entry"]))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Repair:
+class Repair(NamedTuple):
     """A check that a life completed, of one ledger or (-1) of all: from then on it has what it should."""
 
     life: int
     earliest_ns: int
     latest_ns: int
-    ledger: int = _EVERY_LEDGER
-
-    def concerns(self, ledger: int) -> bool:
-        """Whether it was of this ledger."""
-        return self.ledger in (_EVERY_LEDGER, ledger)
-
-
-@dataclass(frozen=True, slots=True)
-class HolderFacts:
-    """What is known of the lives of bookies, by their numbers.
-
-    ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
-    unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
-    ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
-    has taken all since, and when (ns). ``repairs`` are the checks that were completed, all of them unless
-    ``unlogged`` names lives whose log was not read.
-    """
-
-    boots: Mapping[int, Boot]
-    steady: frozenset[int]
-    copied: Mapping[int, Copied]
-    fallen: frozenset[int]
-    altered: frozenset[int]
-    emptied: Mapping[int, int]
-    repairs: tuple[Repair, ...]
-    unlogged: frozenset[int]
-    histories: Histories
-    bookies: Mapping[str, int]
+    ledger: int
 
 
 def why_not(run: RunFacts) -> str | None:
@@ -154,60 +133,51 @@ def why_not(run: RunFacts) -> str | None:
     return None
 
 
-def knowledge(facts: LedgerFacts, run: RunFacts) -> HolderFacts | None:
+class Lives:
+    """What is known of the lives of bookies, by their numbers, and of what became of what they had.
+
+    ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
+    unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
+    ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
+    has taken all since, and when (ns). ``repairs`` are the checks that were completed, all of them unless
+    ``unlogged`` names lives of guarded bookies, which repair themselves, whose log was not read.
+    """
+
+    def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
+        self.histories, self.bookies = facts.once(histories), run.bookies
+        self.boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
+        times = facts.once(passes)
+        until_ns = times[max(times)].ended_ns if times else NEVER  # who died later had lost nothing by then
+        spoiled, wipes = disturbed(run), emptied(run)
+        self.steady = {
+            life
+            for life, boot in self.boots.items()
+            if boot.bookie not in spoiled
+            and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
+        }
+        self.copied = copied_disks(run)
+        self.fallen, self.altered = fallen(run), altered(run, self.copied)
+        self.emptied = {
+            life: wipes[boot.bookie].done_ns
+            for life, boot in self.boots.items()
+            if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
+        }
+        self.repairs = sorted(
+            Repair(life, event.earliest_ns, event.latest_ns, event.ledger)
+            for event in run.events(*_REPAIRED)
+            if event.server in run.bookies
+            for life in [life_of(run.bookies[event.server], event.boot)]
+            if life in self.boots
+        )
+        read = {(event.server, event.boot) for event in run.events(_LOG_READ)}
+        names = {run.bookies[name]: name for name in run.guarded if name in run.bookies}
+        self.unlogged = {
+            life
+            for life, boot in self.boots.items()
+            if boot.bookie in names and (names[boot.bookie], boot.number) not in read
+        }
+
+
+def knowledge(facts: LedgerFacts, run: RunFacts) -> Lives | None:
     """What a run's whole wire log and its bookies' boots tell; None without either."""
-    if why_not(run):
-        return None
-    times = facts.once(passes)
-    until_ns = times[max(times)].ended_ns if times else NEVER  # who died later had lost nothing by then
-    boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
-    spoiled = disturbed(run)
-    steady = frozenset(
-        life
-        for life, boot in boots.items()
-        if boot.bookie not in spoiled
-        and (not (boot.unclean and boot.dying_ns <= until_ns) or outlasted(boot, run))
-    )
-    copied = copied_disks(run)
-    return HolderFacts(
-        boots=boots,
-        steady=steady,
-        copied=copied,
-        fallen=fallen(run),
-        altered=altered(run, copied),
-        emptied=_emptied(boots, run),
-        repairs=_repairs(boots, run),
-        unlogged=_unlogged(boots, run),
-        histories=facts.once(histories),
-        bookies=run.bookies,
-    )
-
-
-def _emptied(boots: Mapping[int, Boot], run: RunFacts) -> dict[int, int]:
-    wipes = emptied(run)
-    return {
-        life: wipes[boot.bookie].done_ns
-        for life, boot in boots.items()
-        if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
-    }
-
-
-def _repairs(boots: Mapping[int, Boot], run: RunFacts) -> tuple[Repair, ...]:
-    found = []
-    lives = {(boot.bookie, boot.number): life for life, boot in boots.items()}
-    for event in run.events(*_REPAIRED):
-        life = lives.get((run.bookies.get(event.server, -1), event.boot))
-        if life is not None:
-            found.append(Repair(life, event.earliest_ns, event.latest_ns, event.ledger))
-    return tuple(sorted(found))
-
-
-def _unlogged(boots: Mapping[int, Boot], run: RunFacts) -> frozenset[int]:
-    """Lives of guarded bookies, which repair themselves, without a log that shows whether they did."""
-    read = {(event.server, event.boot) for event in run.events(_LOG_READ)}
-    names = {number: name for name, number in run.bookies.items() if name in run.guarded}
-    return frozenset(
-        life
-        for life, boot in boots.items()
-        if boot.bookie in names and (names[boot.bookie], boot.number) not in read
-    )
+    return None if why_not(run) else Lives(facts, run)

@@ -10,36 +10,54 @@ What the last census shows was not lost. Source: the rules in ``docs/verdicts.md
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
 
-from checkers.durability.holders import HolderFacts, Holders, Repair, having
+from checkers.durability.holders import Holders, Lives, Repair, having
 from checkers.facts.boots import bookie_of
 from checkers.facts.versions import Version, duties
-from checkers.sets.spans import Bools, Ints, Spans
+from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER
 from protocol.addresses import name_of_id
 
 
-def explained(ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> Bools:
+def explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
     """Mask of the entries of one ledger that are proven to have been lost so."""
     if not known.histories.seen_whole(ledger):
         return np.zeros(len(entries), dtype=np.bool_)
-    overlap = _Overlap(ledger, entries, holders, known)
-    for life, had in having(holders.held, ledger, entries):
+    chain = known.histories.of[ledger]
+    due = duties(chain, entries, known.bookies)
+    overlap = _Overlap(entries, dict(having(holders.on_disk, ledger, entries)), known)
+    for life, had in (*having(holders.held, ledger, entries), *overlap.on_disk.items()):
         overlap.lost_with(life, had)
-    for life, held in overlap.on_disk.items():
-        overlap.lost_with(life, held)
-    spared = (holders.doubtful, *holders.shown.values())
-    overlap.spare(those.holds(ledger, entries) for those in spared)
-    overlap.repaired()
-    overlap.replicated()
-    return overlap.proven & (overlap.first < NEVER)
+    for spared in (holders.doubtful, *holders.shown.values()):
+        overlap.proven &= ~spared.holds(ledger, entries)
+    repairs, died_ns = list(_repairs(ledger, chain[0].earliest_ns, due, known)), overlap.first_ns.copy()
+    for repair, duty in repairs:  # before the first death it makes a holder, in between it undoes the loss
+        overlap.lost_with(repair.life, duty & (repair.latest_ns < died_ns))
+    for repair, duty in repairs:
+        between = (repair.latest_ns >= overlap.first_ns) & (repair.earliest_ns <= overlap.last_ns)
+        overlap.proven &= ~(duty & between)
+    # Who repaired without a log, or replicated, may have made copies on bookies that were not asked.
+    unseen = [known.boots[life].started_ns for life in known.unlogged]
+    moves = [new.earliest_ns for old, new in pairwise(chain) if _moved(old, new)]
+    overlap.proven &= overlap.last_ns < min([*unseen, *moves], default=NEVER)
+    return overlap.proven & (overlap.first_ns < NEVER)
 
 
-def never_lost(ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> Bools:
+def _repairs(
+    ledger: int, since_ns: int, due: Mapping[int, Bools], known: Lives
+) -> Iterator[tuple[Repair, Bools]]:
+    """Each check of this ledger that can have found it, and the entries that it was due to bring."""
+    for repair in known.repairs:
+        duty = due.get(bookie_of(repair.life))
+        if repair.ledger in (-1, ledger) and repair.latest_ns >= since_ns and duty is not None:
+            yield repair, duty
+
+
+def never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
     """Mask of the entries that a holder, responsible to the end, never lost, or that it shows still.
 
     Nothing that befell it may take what it had, or its disk held it at its death and nothing can have changed
@@ -49,7 +67,7 @@ def never_lost(ledger: int, entries: Ints, holders: Holders, known: HolderFacts)
     on_disk = dict(having(holders.on_disk, ledger, entries))
     due = _to_the_end(ledger, entries, known)
     for life, had in having(holders.held, ledger, entries):
-        kept |= had & holders.shown.get(bookie_of(life), Spans.empty()).holds(ledger, entries)
+        kept |= had & holders.shown_by(life).holds(ledger, entries)
         if bookie_of(life) in due:
             duty = had & due[bookie_of(life)]
             if life in known.steady:
@@ -59,7 +77,7 @@ def never_lost(ledger: int, entries: Ints, holders: Holders, known: HolderFacts)
     return kept
 
 
-def _to_the_end(ledger: int, entries: Ints, known: HolderFacts) -> dict[int, Bools]:
+def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
     """Bookie -> the entries that are its duty in the end, if no version ceased to name it before."""
     if not known.histories.seen_whole(ledger):
         return {}
@@ -71,18 +89,17 @@ def _to_the_end(ledger: int, entries: Ints, known: HolderFacts) -> dict[int, Boo
 
 
 class _Overlap:
-    """The entries of one ledger: which are still proven, and from when to when their holders lost them.
+    """Some entries of one ledger: which are still proven, and from when to when their holders lost them.
 
     ``on_disk`` is what lives' disks held of them at their deaths.
     """
 
-    def __init__(self, ledger: int, entries: Ints, holders: Holders, known: HolderFacts) -> None:
-        self._ledger, self._entries, self._known = ledger, entries, known
-        self._chain = known.histories.of[ledger]
-        self.on_disk = dict(having(holders.on_disk, ledger, entries))
-        self.proven = np.ones(len(entries), dtype=np.bool_)
-        self.first = np.full(len(entries), NEVER, dtype=np.int64)
-        self.last = np.full(len(entries), -1, dtype=np.int64)
+    def __init__(self, entries: Ints, on_disk: Mapping[int, Bools], known: Lives) -> None:
+        self.on_disk, self._known = on_disk, known
+        self._none = np.zeros(len(entries), dtype=np.bool_)
+        self.proven = ~self._none
+        self.first_ns = np.full(len(entries), NEVER, dtype=np.int64)
+        self.last_ns = np.full(len(entries), -1, dtype=np.int64)
 
     def lost_with(self, life: int, had: Bools) -> None:
         """A life had these; they were lost at its death, where its disk is known, or by a wipe after it."""
@@ -94,49 +111,15 @@ class _Overlap:
         lost_ns = np.where(self._lacking(life), died_ns, self._known.emptied.get(life, NEVER))
         gone = had & (lost_ns < NEVER)
         self.proven &= ~had | gone
-        self.first[gone] = np.minimum(self.first[gone], boot.dying_ns)
-        self.last[gone] = np.maximum(self.last[gone], lost_ns[gone])
+        self.first_ns[gone] = np.minimum(self.first_ns[gone], boot.dying_ns)
+        self.last_ns[gone] = np.maximum(self.last_ns[gone], lost_ns[gone])
 
     def _lacking(self, life: int) -> Bools:
         """What a disk provably lacked when its life had ended."""
-        none = np.zeros(len(self._entries), dtype=np.bool_)
         copied = self._known.copied.get(life)
         if copied is None or copied.why_not:
-            return none
-        return ~self.on_disk.get(life, none)
-
-    def spare(self, masks: Iterator[Bools]) -> None:
-        """These are not proven to be lost."""
-        for mask in masks:
-            self.proven &= ~mask
-
-    def repaired(self) -> None:
-        """Take checks into account: those before the first death make holders, those in between undo it."""
-        first = self.first.copy()
-        concerning = [(repair, due) for repair, due in self._repairs() if due.any()]
-        for repair, due in concerning:
-            self.lost_with(repair.life, due & (repair.latest_ns < first))
-        self.spare(
-            due & (repair.latest_ns >= self.first) & (repair.earliest_ns <= self.last)
-            for repair, due in concerning
-        )
-        self.spare(iter([self._began_by_then(life) for life in self._known.unlogged]))
-
-    def replicated(self) -> None:
-        """Copies that replication made before the last death may be on bookies that were not asked."""
-        moves = [new.earliest_ns for old, new in pairwise(self._chain) if _moved(old, new)]
-        self.spare(move <= self.last for move in moves)
-
-    def _repairs(self) -> Iterator[tuple[Repair, Bools]]:
-        """Each check of this ledger that can have found it, and the entries that it was due to bring."""
-        due = duties(self._chain, self._entries, self._known.bookies)
-        for repair in self._known.repairs:
-            young = repair.latest_ns < self._chain[0].earliest_ns
-            if repair.concerns(self._ledger) and not young and bookie_of(repair.life) in due:
-                yield repair, due[bookie_of(repair.life)]
-
-    def _began_by_then(self, life: int) -> Bools:
-        return np.asarray(self._known.boots[life].started_ns <= self.last)
+            return self._none
+        return ~self.on_disk.get(life, self._none)
 
 
 def _moved(old: Version, new: Version) -> bool:
