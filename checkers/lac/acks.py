@@ -18,7 +18,6 @@ LAC up to the add that returned it (``acked_too_soon`` has that).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +40,8 @@ from protocol.metadata import LedgerState
 TABLES = ("operations", "ledgers", "frames")
 TOO_SOON, UNACKED = "acked_too_soon", "covers_unacked"
 _REFUSALS = tuple(sorted(set(Status) - {Status.EOK, Status.NONE}))
-_TELLING = ("ledger", "lac", "completed_ns", "client", "seq")
-_UNACKED = ("lac", "due_ns", "client", "seq")
+_WHO = ("client", "seq")
+_UNACKED = ("lac", "due_ns", *_WHO)
 """What proves that an entry was not acknowledged: the LAC that covered it first."""
 _NOBODY_KNOWS = 2**62
 """More bookies than there are."""
@@ -75,7 +74,7 @@ FIRST_TOLD = LedgerFact(
     _received_lacs,
     key=("ledger", "lac"),
     first_by=(("completed_ns", "ascending"),),
-    also=("client", "seq"),
+    also=_WHO,
 )
 """Who received each LAC first, and when."""
 FACTS = (WRITERS, LOGGED, FIRST_TOLD)
@@ -93,21 +92,21 @@ def check_acks(batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         return Found()
     votes = _votes(batch.frames, run)
     told_ok = _last_told_ok(batch.operations.once(acked))
-    in_time = _voters(told_ok, votes) >= _enough(facts, _ledgers(told_ok), run.most_acks)
-    early = told_ok.filter(pa.array(~in_time & _known(facts, _ledgers(told_ok))))
+    in_time = _voters(told_ok, votes) >= _enough(facts, told_ok, run.most_acks)
+    early = told_ok.filter(pa.array(~in_time & _known(facts, *_columns(told_ok, "ledger"))))
     covered = _covered(batch.operations.once(tried), facts)
-    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _enough(facts, _ledgers(covered), 0)
+    late = _voters(covered, _first(votes, "ledger", "entry", "bookie")) < _enough(facts, covered, 0)
     ledger, entry, client, *proof = _columns(early, "ledger", "entry", "client", "due_ns", "seq")
     too_soon = first_rows(TOO_SOON, ledger, entry, like=[client], proof=proof)
-    ledger, entry, *proof = _columns(covered.filter(pa.array(late)), "ledger", "entry", *_UNACKED)
-    unacked = span_rows(UNACKED, ledger, entry, proof=proof)
+    unacked = _spans(UNACKED, covered.filter(pa.array(late)), *_UNACKED)
     rows = pa.concat_tables([too_soon, unacked])
     shown = Spans.of_entries(rows["ledger"], rows["first"]).has(*_columns(votes, "ledger", "entry"))
-    ledger, entry, *proof = _columns(
-        votes.filter(pa.array(shown)), "ledger", "entry", "at_ns", "bookie", "client"
-    )
-    vote = span_rows("vote", ledger, entry, proof=proof)
+    vote = _spans("vote", votes.filter(pa.array(shown)), "at_ns", "bookie", "client")
     return Found.of(too_soon, unacked, vote, acked_in_time=int(in_time.sum()))
+
+
+def _spans(kind: str, rows: pa.Table, *proof: str) -> pa.Table:
+    return span_rows(kind, *_columns(rows, "ledger", "entry"), proof=_columns(rows, *proof))
 
 
 def _columns(rows: pa.Table, *names: str) -> list[Ints]:
@@ -155,77 +154,45 @@ def _voters(due: pa.Table, votes: pa.Table) -> Ints:
 
 def _covered(adds: Rows, facts: LedgerFacts) -> pa.Table:
     """The entries of adds that a LAC covers, each once, with the LAC that was received first and when."""
-    ledger, entry = adds["ledger"], adds["entry"]
-    once = changes(ledger, entry)
-    ledger, entry = ledger[once], entry[once]
-    told = facts.once(_tellings)
-    at = told.covering(ledger, entry)
-    ledger, entry, at = ledger[at >= 0], entry[at >= 0], at[at >= 0]
-    _, lac, due_ns, client, seq = (column[at] for column in told.columns)
-    return _table(ledger=ledger, entry=entry, lac=lac, due_ns=due_ns, client=client, seq=seq)
+    once = adds.where(changes(adds["ledger"], adds["entry"]))
+    covered, told = facts.once(_tellings)
+    at = covered.place(once["ledger"], once["entry"])
+    there = at >= 0
+    names = ("ledger", "entry", *_UNACKED)
+    columns = [once["ledger"][there], once["entry"][there], *(column[at[there]] for column in told)]
+    return _table(**dict(zip(names, columns, strict=True)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Tellings:
-    """LACs that were received, sorted by ledger and LAC, as columns of ``_TELLING``.
+def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
+    """For each LAC the entries that no lower one covers, and who first received it or a higher one.
 
-    ``first`` is for each row the row that was received first of those with its LAC or a higher one.
+    The columns are LAC, when, client and seq. Only LACs received before any recovery began, of ledgers whose
+    metadata was seen whole and all whose writers are in the wire log.
     """
-
-    columns: tuple[Ints, ...]
-    first: Ints
-    ledgers: Ints
-    lacs: Ints
-    places: Ints
-
-    @classmethod
-    def of(cls, *columns: Ints) -> _Tellings:
-        ledger, lac, at_ns, *_ = columns
-        order = np.lexsort((-lac, at_ns, ledger))
-        rank = np.empty(len(order), dtype=np.int64)
-        rank[order] = np.arange(len(order))
-        first = order[np.minimum.accumulate(rank[::-1])[::-1]]  # ranks of lower ledgers are lower
-        ledgers, lacs = np.unique(ledger), np.unique(lac)
-        places = np.searchsorted(ledgers, ledger) * (len(lacs) + 1) + np.searchsorted(lacs, lac)
-        return cls(columns, first, ledgers, lacs, places)
-
-    def covering(self, ledger: Ints, entry: Ints) -> Ints:
-        """For each entry the row of the LAC that covered it first; -1 where none does."""
-        if not len(self.places):
-            return np.full(len(ledger), -1, dtype=np.int64)
-        place = np.searchsorted(self.ledgers, ledger) * (len(self.lacs) + 1)
-        place += np.searchsorted(self.lacs, entry)
-        at = np.minimum(np.searchsorted(self.places, place), len(self.places) - 1)
-        covered = (self.columns[0][at] == ledger) & (self.columns[1][at] >= entry)
-        return np.where(covered, self.first[at], -1)
-
-
-def _tellings(facts: LedgerFacts) -> _Tellings:
-    """The LACs that acknowledgements are held against.
-
-    They are those received before any recovery began, of ledgers whose metadata was seen whole and all whose
-    writers are in the wire log.
-    """
-    columns = [facts.columns(FIRST_TOLD)[name] for name in _TELLING]
-    ledger, writers = columns[0], facts.columns(WRITERS)
+    ledger, *columns = (facts.columns(FIRST_TOLD)[name] for name in ("ledger", "lac", "completed_ns", *_WHO))
+    writers = facts.columns(WRITERS)
     unlogged = writers["ledger"][~np.isin(writers["client"], facts.columns(LOGGED)["source"])]
-    held = columns[2] < value_at(*facts.once(_recovery_began), ledger, missing=-1)
+    held = columns[1] < value_at(*facts.once(_recovery_began), ledger, missing=-1)
     held &= _known(facts, ledger) & ~np.isin(ledger, unlogged)
-    return _Tellings.of(*(column[held] for column in columns))
+    ledger, columns = ledger[held], [column[held] for column in columns]
+    lac, at_ns, *_ = columns
+    first = np.where(changes(ledger), 0, np.concatenate([[0], lac[:-1] + 1])[: len(lac)])
+    order = np.lexsort((-lac, at_ns, ledger))
+    rank = np.argsort(order)
+    earliest = order[np.minimum.accumulate(rank[::-1])[::-1]]  # ranks of lower ledgers are lower
+    return Spans(ledger, first, lac), [column[earliest] for column in columns]
 
 
 def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
     metadata = facts.once(histories)
-    plain = metadata.plain
-    state = plain.columns["state"]
-    since_ns = np.where(state == LedgerState.IN_RECOVERY, plain.columns["earliest_ns"], NEVER)
-    rows = [(plain.columns["ledger"], since_ns)]
+    plain = metadata.plain.columns
     odd = [one for ledger, chain in metadata.odd_of.items() if metadata.seen_whole(ledger) for one in chain]
-    odd_ns = [one.earliest_ns if one.state == LedgerState.IN_RECOVERY else NEVER for one in odd]
-    rows.append((ints([one.ledger for one in odd]), ints(odd_ns)))
-    ledger, at_ns = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return _least(ledger, at_ns)
+    ledger, state, at_ns = (
+        np.append(plain[name], ints([getattr(one, name) for one in odd]))
+        for name in ("ledger", "state", "earliest_ns")
+    )
+    return _least(ledger, np.where(state == LedgerState.IN_RECOVERY, at_ns, NEVER))
 
 
 def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
@@ -248,120 +215,102 @@ def _known(facts: LedgerFacts, ledger: Ints) -> Bools:
     return known
 
 
-def _enough(facts: LedgerFacts, ledger: Ints, otherwise: int) -> Ints:
-    """The ack quorum of each ledger; ``otherwise`` where it is not known (0: never enough)."""
+def _enough(facts: LedgerFacts, rows: pa.Table, otherwise: int) -> Ints:
+    """The ack quorum of each row's ledger; ``otherwise`` where it is not known (0: never enough)."""
+    [ledger] = _columns(rows, "ledger")
     return value_at(*facts.once(_quorums), ledger, missing=otherwise or _NOBODY_KNOWS)
-
-
-def _ledgers(rows: pa.Table) -> Ints:
-    return np.asarray(rows.column("ledger"))
 
 
 def _table(**columns: Ints) -> pa.Table:
     return pa.table({name: pa.array(column.astype(np.int64, copy=False)) for name, column in columns.items()})
 
 
-class AcksJudged(NamedTuple):
-    """Findings, the exact number of entries of each kind, how many adds were in time, and notes."""
+class AckRows(NamedTuple):
+    """Adds acknowledged too soon, LACs that cover what was not acknowledged, and writers that have no frames.
 
-    findings: tuple[Finding, ...]
-    counts: dict[str, int]
-    in_time: int
-    notes: tuple[str, ...]
+    Rows with the proofs that :func:`check_acks` gives them.
+    """
+
+    early: list[Row]
+    unacked: list[Row]
+    unlogged: list[int]
 
 
-def conclude_acks(found: Found, facts: LedgerFacts, run: RunFacts) -> AcksJudged:
-    """The anomalies; none where the rule cannot be judged, and none of writers whose links the log lacks."""
+def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
+    """None where the rule cannot be judged, and none of writers whose links the log lacks."""
     if unjudged(run):
-        return AcksJudged((), {TOO_SOON: 0, UNACKED: 0}, 0, ())
+        return AckRows([], [], [])
     logged = set(facts.columns(LOGGED)["source"].tolist())
     early = sorted(found.firsts(TOO_SOON, 1), key=lambda row: (row.proof[0], row))
-    unacked = found.runs(UNACKED)
-    unlogged = sorted({row.proof[0] for row in early} - logged)
-    early = [row for row in early if row.proof[0] in logged]
-    said = _Acknowledgements(found, facts, run)
-    return AcksJudged(
-        findings=(*map(said.too_soon, kept(early)), *map(said.unacked, kept(unacked))),
-        counts={TOO_SOON: sum(row.number for row in early), UNACKED: sum(row.number for row in unacked)},
-        in_time=found.count("acked_in_time"),
-        notes=tuple(
-            f"{run.client_name(client)}: no frame of its links is in the wire log, so whether AQ bookies "
-            "had acknowledged what it got ok for was not judged"
-            for client in unlogged
-        ),
+    unlogged = {row.proof[0] for row in early} - logged
+    return AckRows([row for row in early if row.proof[0] in logged], found.runs(UNACKED), sorted(unlogged))
+
+
+def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    """The proof is of the first entry of each row."""
+    votes: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for row in found.runs("vote"):
+        for entry in range(row.first, row.last + 1):
+            votes.setdefault((row.ledger, entry), []).append(row.proof)
+    for row in kept(rows.early):
+        yield _too_soon(row, votes.get(row[:2], []), facts, run)
+    for row in kept(rows.unacked):
+        yield _not_acked(row, votes.get(row[:2], []), facts, run)
+
+
+def _too_soon(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
+    client, due_ns, seq = row.proof
+    who, number = run.client_name(client), _quorum(facts, row.ledger)
+    return run.finding(
+        f"lac/{TOO_SOON}",
+        row,
+        f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
+        f"had acknowledged {'it' if row.first == row.last else 'them'}",
+        f"metadata: the ack quorum is {number}",
+        f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
+        *_answers([vote for vote in votes if vote[2] == client], due_ns, run),
     )
 
 
-class _Acknowledgements:
-    """Makes findings of rows; the proof is of the first entry of each."""
-
-    def __init__(self, found: Found, facts: LedgerFacts, run: RunFacts) -> None:
-        self._facts, self._run = facts, run
-        self._votes: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-        for row in found.runs("vote"):
-            for entry in range(row.first, row.last + 1):
-                self._votes.setdefault((row.ledger, entry), []).append(row.proof)
-
-    def too_soon(self, row: Row) -> Finding:
-        (client, due_ns, seq), run = row.proof, self._run
-        who, number = run.client_name(client), self._quorum(row.ledger)
-        return self._finding(
-            TOO_SOON,
-            row,
-            f"{who} got ok for {entries_text(row.first, row.last)} before {counted(number, 'bookie')} "
-            f"had acknowledged {'it' if row.first == row.last else 'them'}",
-            f"{who} got ok for entry {row.first} at {run.time_text(due_ns)} ({operation_text(seq)})",
-            *self._answers(row.ledger, row.first, client, due_ns),
+def _answers(votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterator[str]:
+    """When bookies' acknowledgements were passed on to the writer, by time."""
+    if not votes:
+        yield "no bookie's acknowledgement was ever passed on to it"
+    elif min(votes)[0] > due_ns:
+        yield "until then no acknowledgement had been passed on to it"
+    for at_ns, bookie, _ in sorted(votes):
+        when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
+        yield (
+            f"{run.bookie_name(bookie)}'s acknowledgement was passed on to it {when} "
+            f"{run.time_text(at_ns)}{late}"
         )
 
-    def _answers(self, ledger: int, entry: int, client: int, due_ns: int) -> Iterator[str]:
-        """When bookies' acknowledgements were passed on to the writer, by time."""
-        votes = sorted(vote[:2] for vote in self._votes.get((ledger, entry), ()) if vote[2] == client)
-        if not votes:
-            yield "no bookie's acknowledgement was ever passed on to it"
-        elif votes[0][0] > due_ns:
-            yield "until then no acknowledgement had been passed on to it"
-        for at_ns, bookie in votes:
-            when, late = ("not before", ", too late") if at_ns > due_ns else ("at", "")
-            yield (
-                f"{self._run.bookie_name(bookie)}'s acknowledgement was passed on to it {when} "
-                f"{self._run.time_text(at_ns)}{late}"
-            )
 
-    def unacked(self, row: Row) -> Finding:
-        (lac, due_ns, client, seq), run = row.proof, self._run
-        what = f"{run.client_name(client)} received LAC {lac}"
-        return self._finding(
-            UNACKED,
-            row,
-            f"{what} before {counted(self._quorum(row.ledger), 'bookie')} had acknowledged "
-            f"{entries_text(row.first, row.last)}",
-            f"{what} by {run.time_text(due_ns)} ({operation_text(seq)})",
-            *self._acknowledged(row.ledger, row.first, due_ns),
+def _not_acked(row: Row, votes: list[tuple[int, ...]], facts: LedgerFacts, run: RunFacts) -> Finding:
+    lac, due_ns, client, seq = row.proof
+    what, number = f"{run.client_name(client)} received LAC {lac}", _quorum(facts, row.ledger)
+    return run.finding(
+        f"lac/{UNACKED}",
+        row,
+        f"{what} before {counted(number, 'bookie')} had acknowledged {entries_text(row.first, row.last)}",
+        f"metadata: the ack quorum is {number}",
+        f"{what} by {run.time_text(due_ns)} ({operation_text(seq)})",
+        *_acknowledged(row.first, votes, due_ns, run),
+    )
+
+
+def _acknowledged(entry: int, votes: list[tuple[int, ...]], due_ns: int, run: RunFacts) -> Iterator[str]:
+    """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
+    first = {bookie: at_ns for at_ns, bookie, _ in sorted(votes, reverse=True)}
+    for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
+        late = ", too late" if at_ns > due_ns else ""
+        yield (
+            f"{run.bookie_name(bookie)}'s acknowledgement of entry {entry} was passed on not "
+            f"before {run.time_text(at_ns)}{late}"
         )
+    if not first:
+        yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
 
-    def _acknowledged(self, ledger: int, entry: int, due_ns: int) -> Iterator[str]:
-        """When bookies' acknowledgements of an entry were first passed on to a client, by time."""
-        first: dict[int, int] = {}
-        for at_ns, bookie, _ in sorted(self._votes.get((ledger, entry), ())):
-            first.setdefault(bookie, at_ns)
-        for at_ns, bookie in sorted((at_ns, bookie) for bookie, at_ns in first.items()):
-            late = ", too late" if at_ns > due_ns else ""
-            yield (
-                f"{self._run.bookie_name(bookie)}'s acknowledgement of entry {entry} was passed on not "
-                f"before {self._run.time_text(at_ns)}{late}"
-            )
-        if not first:
-            yield f"no bookie's acknowledgement of entry {entry} was ever passed on"
 
-    def _quorum(self, ledger: int) -> int:
-        return int(value_at(*self._facts.once(_quorums), ints(ledger), missing=0)[0])
-
-    def _finding(self, kind: str, row: Row, text: str, *proof: str) -> Finding:
-        return self._run.finding(
-            f"lac/{kind}",
-            row,
-            text,
-            f"metadata: the ack quorum is {self._quorum(row.ledger)}",
-            *proof,
-        )
+def _quorum(facts: LedgerFacts, ledger: int) -> int:
+    return int(value_at(*facts.once(_quorums), ints(ledger), missing=0)[0])

@@ -28,7 +28,17 @@ from checkers.facts.parts import acked, entries_of, identified, told_lac
 from checkers.facts.wire import UNPROVEN, requests
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, capped, ledger_rows, set_rows
-from checkers.lac.acks import FACTS, TABLES, TOO_SOON, UNACKED, check_acks, conclude_acks, tried, unjudged
+from checkers.lac.acks import (
+    FACTS,
+    TABLES,
+    TOO_SOON,
+    UNACKED,
+    ack_findings,
+    ack_rows,
+    check_acks,
+    tried,
+    unjudged,
+)
 from checkers.lac.strays import OUTSIDE, check_strays, stray_findings
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Ints, Spans
@@ -99,35 +109,53 @@ class Lac:
         back = list(_back_findings(found, run))
         beyond = list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
-        acks = conclude_acks(found, facts, run)
-        stray, strays = ([], 0) if unjudged(run) else stray_findings(found, facts, run)
-        findings = [*back, *beyond, *unsent, *acks.findings, *stray]
+        acks = ack_rows(found, facts, run)
+        strays = [] if unjudged(run) else found.firsts(OUTSIDE, 1)
+        findings = [
+            *(*back, *beyond, *unsent),
+            *ack_findings(acks, found, facts, run),
+            *stray_findings(strays, facts, run),
+        ]
         told, low_answers = found.count("told"), found.count("low_answers")
-        notes = [*lacking]
-        missing = [why for why in unjudged(run) if why not in lacking]
-        if missing and told:
-            notes.append(f"{'; '.join(missing)}: whether adds were acknowledged too soon was not judged")
-        notes += acks.notes
-        if low_answers:
-            notes.append(
-                f"{counted(low_answers, 'LAC read')} answered below what the handle had received, "
-                "which a best-effort read of a quorum may do"
-            )
         enough = told > 0 and not lacking
         return Judgement(
             property=self.name,
             verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, and at least one LAC that a client received",
-            seen={"told": told, "low_answers": low_answers, "acked_in_time": acks.in_time},
+            seen={
+                "told": told,
+                "low_answers": low_answers,
+                "acked_in_time": 0 if unjudged(run) else found.count("acked_in_time"),
+            },
             findings=capped(findings),
             counts={
                 "went_back": sum(finding.count for finding in back),
                 "beyond_close": len(beyond),
                 "covers_unsent": sum(finding.count for finding in unsent),
-                **acks.counts,
-                OUTSIDE: strays,
+                TOO_SOON: sum(row.number for row in acks.early),
+                UNACKED: sum(row.number for row in acks.unacked),
+                OUTSIDE: sum(row.number for row in strays),
             },
-            notes=tuple(notes),
+            notes=tuple(_notes(told, low_answers, acks.unlogged, run)),
+        )
+
+
+def _notes(told: int, low_answers: int, unlogged: list[int], run: RunFacts) -> Iterator[str]:
+    """What was not judged, and LAC reads that fell behind."""
+    lacking = run.shortcomings(_TOLD)
+    yield from lacking
+    missing = [why for why in unjudged(run) if why not in lacking]
+    if missing and told:
+        yield f"{'; '.join(missing)}: whether adds were acknowledged too soon was not judged"
+    for client in unlogged:
+        yield (
+            f"{run.client_name(client)}: no frame of its links is in the wire log, so whether AQ bookies "
+            "had acknowledged what it got ok for was not judged"
+        )
+    if low_answers:
+        yield (
+            f"{counted(low_answers, 'LAC read')} answered below what the handle had received, "
+            "which a best-effort read of a quorum may do"
         )
 
 

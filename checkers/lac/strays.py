@@ -59,32 +59,20 @@ def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tupl
         yield alike, metadata.of[alike[0]]
 
 
-def stray_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[list[Finding], int]:
-    """The anomalies that are shown, and the number of such acknowledgements."""
-    rows = found.firsts(OUTSIDE, 1)
-    return [_finding(row, facts, run) for row in kept(rows)], sum(row.number for row in rows)
-
-
-def _finding(row: Row, facts: LedgerFacts, run: RunFacts) -> Finding:
-    bookie, received_ns, seq, source = row.proof
-    name = run.bookie_name(bookie)
-    chain = facts.once(histories).of[row.ledger]
-    return run.finding(
-        f"lac/{OUTSIDE}",
-        row,
-        f"{name} acknowledged {entries_text(row.first, row.last)}, which "
-        "no version of the metadata gives to it",
-        f"{name} answered EOK to the add of entry {row.first} by {run.client_name(source)} at "
-        f"{run.time_text(received_ns)} (frame {seq})",
-        *_ensembles(chain),
-    )
-
-
-def _ensembles(chain: tuple[Version, ...]) -> Iterator[str]:
-    """The fragments of the last version."""
-    version = chain[-1]
-    for first, bookies in version.fragments:
-        yield (
-            f"metadata version {version.version}: from entry {first} on "
-            f"{listed(name_of_id(bookie) for bookie in bookies)}"
+def stray_findings(rows: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    """The anomalies that are shown, with the fragments of the last version."""
+    for row in kept(rows):
+        bookie, received_ns, seq, source = row.proof
+        name, version = run.bookie_name(bookie), facts.once(histories).of[row.ledger][-1]
+        yield run.finding(
+            f"lac/{OUTSIDE}",
+            row,
+            f"{name} acknowledged {entries_text(row.first, row.last)}, which "
+            "no version of the metadata gives to it",
+            f"{name} answered EOK to the add of entry {row.first} by {run.client_name(source)} at "
+            f"{run.time_text(received_ns)} (frame {seq})",
+            *(
+                f"metadata version {version.version}: from entry {first} on {listed(map(name_of_id, names))}"
+                for first, names in version.fragments
+            ),
         )
