@@ -16,6 +16,7 @@ Mechanism"; ``DataIntegrityCheckImpl#processPreBoot``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -28,14 +29,12 @@ from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
 from checkers.facts.disks import altered, copied_disks
 from checkers.facts.ledgers import RELEASED, histories
-from checkers.facts.versions import Version
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
 from checkers.facts.wording import entries_text
 from checkers.found import Found, Row, first_rows, kept
 from checkers.sets.spans import Spans, ints
 from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
-from protocol.addresses import name_of_id
 
 _OWN, _HELD, _LIMBO = "denied_own_ack", "denied_held", "limbo_not_shown"
 _READS = (Message.READ, Message.RECOVERY_READ)
@@ -117,22 +116,23 @@ def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
 
 def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Iterator[pa.Table]:
     """What each rule finds among the denials of a batch, with what it needs for its proof."""
-
-    def remembered(ledger: int, life: int) -> tuple[int, ...]:
-        return (_forgotten_ns(ledger, bookie_of(life), facts, run),)
-
-    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.holdings, run)
-    yield _rows(_OWN, _in_time(own, remembered, "until_ns"), "added", "acked_ns")
-    yield _rows(_HELD, _in_time(held, remembered, "until_ns"), "died")
     owing = _owing(facts, run)
 
+    @cache
+    def known(ledger: int, life: int) -> tuple[int, ...]:
+        return (_forgotten_ns(ledger, bookie_of(life), facts, run),)
+
+    @cache
     def marked(ledger: int, life: int) -> tuple[int, ...]:
         return max(
             (_marked_until_ns(ledger, boot, facts, run), boot.number, crashed.number)
             for boot, crashed in owing[life]
         )
 
+    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.holdings, run)
     after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
+    yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
+    yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
     yield _rows(_LIMBO, _in_time(after, marked, "until_ns", "marking", "crashed"), "marking", "crashed")
 
 
@@ -150,13 +150,13 @@ def _on_disk(denied: pa.Table, holdings: Rows, run: RunFacts) -> pa.Table:
     serves. A disk that a fault may have changed since, or that lost power again, proves nothing any more.
     """
     whose, parts = lives(holdings), [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
+    ledger, entry, life = (np.asarray(denied[name]) for name in ("ledger", "entry", "life"))
     for died in np.unique(whose).tolist():
-        after = life_of(bookie_of(died) + 1, 0)
-        later = denied.filter(pc.and_(pc.greater(denied["life"], died), pc.less(denied["life"], after)))
-        if later.num_rows and died not in run.once(_altered):
-            mine = holdings.where(whose == died)
-            held = Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
-            both = later.filter(pa.array(held.has(*map(np.asarray, (later["ledger"], later["entry"])))))
+        mine = holdings.where(whose == died)
+        held = Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
+        later = (life > died) & (life < life_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
+        if died not in run.once(_altered):
+            both = denied.filter(pa.array(later))
             parts.append(both.append_column("died", pa.array(np.full(both.num_rows, died))))
     return pa.concat_tables(parts)
 
@@ -167,12 +167,10 @@ def _altered(run: RunFacts) -> frozenset[int]:
 
 def _in_time(denied: pa.Table, due: Callable[[int, int], tuple[int, ...]], *names: str) -> pa.Table:
     """The denials received before ``until_ns``; ``due`` gives columns ``names`` of a ledger and a life."""
-    who = denied.group_by(["ledger", "life"], use_threads=False).aggregate([])
-    dues = [due(*one) for one in zip(*(who[name].to_pylist() for name in ("ledger", "life")), strict=True)]
+    dues = [due(*one) for one in zip(*(denied[name].to_pylist() for name in ("ledger", "life")), strict=True)]
     for name, column in zip(names, np.array(dues, dtype=np.int64).reshape(-1, len(names)).T, strict=True):
-        who = who.append_column(name, pa.array(column))
-    both = denied.join(who, ["ledger", "life"], join_type="inner", use_threads=False)
-    return both.filter(pc.less(both["received_ns"], both["until_ns"]))
+        denied = denied.append_column(name, pa.array(column))
+    return denied.filter(pc.less(denied["received_ns"], denied["until_ns"]))
 
 
 def _rows(kind: str, wrong: pa.Table, *why: str) -> pa.Table:
@@ -187,14 +185,13 @@ def _forgotten_ns(ledger: int, bookie: int, facts: LedgerFacts, run: RunFacts) -
     metadata, name = facts.once(histories), run.bookie_name(bookie)
     if metadata.gaps(ledger) or ledger in metadata.put_back:
         return 0
-    dropped = [
-        version.earliest_ns
-        for version in metadata.of.get(ledger, ())
-        if version.closed and not any(_names(bookies, name) for _, bookies in version.fragments)
-    ]
-    gone = [metadata.deleted[ledger].earliest_ns] if ledger in metadata.deleted else []
-    released = [at_ns for _, at_ns in facts.of(RELEASED, ledger)]
-    return min([*dropped, *gone, *released], default=NEVER)
+    ends = [NEVER, *(at_ns for _, at_ns in facts.of(RELEASED, ledger))]
+    if ledger in metadata.deleted:
+        ends.append(metadata.deleted[ledger].earliest_ns)
+    for version in metadata.of.get(ledger, ()):
+        if version.closed and name not in version.bookies:
+            ends.append(version.earliest_ns)
+    return min(ends)
 
 
 def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts) -> int:
@@ -205,17 +202,9 @@ def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts)
     ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
     for version, after in zip_longest(chain, chain[1:]):
         in_force = after is None or after.latest_ns >= boot.started_ns
-        if in_force and (version.closed or not _in_last_ensemble(version, name)):
+        if in_force and (version.closed or name not in version.last_ensemble):
             ends.append(version.earliest_ns)
     return min(ends)
-
-
-def _in_last_ensemble(version: Version, name: str) -> bool:
-    return bool(version.fragments) and _names(version.fragments[-1][1], name)
-
-
-def _names(bookies: tuple[str, ...], name: str) -> bool:
-    return any(name_of_id(bookie) == name for bookie in bookies)
 
 
 def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, Boot]]]:

@@ -8,7 +8,7 @@ put back in time is no anomaly; such ledgers are named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -31,8 +31,7 @@ from checkers.facts.promises import (
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, capped, ledger_rows, set_rows
-from checkers.sets.ordering import firsts
-from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from checkers.sets.spans import LAST_ENTRY, Ints, Spans
 from evidence.codes import NEVER, Flag, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
@@ -57,9 +56,6 @@ RECOVERED = operations_fact("recovered", _recovering, key=("ledger", "client", "
 """By client and last entry: the first open with recovery that ended ok."""
 
 
-_CLOSED, _RECOVERED = "got ok for its close at", "recovered it and received its end"
-
-
 class Report(NamedTuple):
     """A client received a ledger's last entry: its number, the first operation, the first answer (ns)."""
 
@@ -70,32 +66,23 @@ class Report(NamedTuple):
     completed_ns: int
     how: str
 
-
-class Reports:
-    """What clients received of the ends of ledgers: the closes of writers, then recoveries."""
-
-    def __init__(self, facts: LedgerFacts) -> None:
-        closed, recovered = facts.columns(CLOSED), facts.columns(RECOVERED)
-        written = _among(closed, facts.columns(CREATED))
-        self._closes = int(written.sum())
-        names = ("ledger", "client", "result", "seq", "completed_ns")
-        self._columns = [np.concatenate([closed[name][written], recovered[name]]) for name in names]
-        self.ledger, _, self.end, _, self.completed_ns = self._columns
-
-    def of(self, ledgers: Iterable[int]) -> Iterator[Report]:
-        """Those of some ledgers, in their order."""
-        wanted = np.isin(self.ledger, np.array(sorted(ledgers), dtype=np.int64))
-        for row in np.flatnonzero(wanted).tolist():
-            ledger, client, end, seq, at_ns = (int(column[row]) for column in self._columns)
-            yield Report(ledger, client, end, seq, at_ns, _CLOSED if row < self._closes else _RECOVERED)
+    def text(self, run: RunFacts) -> str:
+        """``writer got ok for its close at 7``."""
+        return f"{run.client_name(self.client)} {self.how} {self.end}"
 
 
-def _among(rows: Mapping[str, Ints], keys: Mapping[str, Ints]) -> Bools:
-    """Which rows have a handle that is among the keys."""
-    both = np.concatenate([np.stack([columns[name] for name in _HANDLE], axis=1) for columns in (rows, keys)])
-    numbers = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
-    number = len(rows["ledger"])
-    return np.isin(numbers[:number], numbers[number:])
+def reports(facts: LedgerFacts) -> Mapping[int, Sequence[Report]]:
+    """By ledger what clients received of its end: closes of its writers, then recoveries."""
+    created = set(facts.of(CREATED))
+    found: dict[int, list[Report]] = {}
+    for ledger, client, handle, end, seq, at_ns in facts.of(CLOSED):
+        if (ledger, client, handle) in created:
+            report = Report(ledger, client, end, seq, at_ns, "got ok for its close at")
+            found.setdefault(ledger, []).append(report)
+    for ledger, client, end, seq, at_ns in facts.of(RECOVERED):
+        report = Report(ledger, client, end, seq, at_ns, "recovered it and received its end")
+        found.setdefault(ledger, []).append(report)
+    return found
 
 
 class Closing:
@@ -120,15 +107,15 @@ class Closing:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a CLOSED version of every ledger that has a promised entry."""
-        metadata, reports = facts.once(histories), facts.once(Reports)
+        metadata, received = facts.once(histories), facts.once(reports)
         by_lac, beyond_lac = promised_by_lac(facts), found.by_ledger("promised")
         ledgers = sorted({*by_lac.ledgers(), *(row.ledger for row in beyond_lac)})
         still_open = [ledger for ledger in ledgers if _is_open(ledger, metadata, facts)]
         entries = found.spans("closed_below") | by_lac.above(lowest_ends(facts, by_lac.ledger))
         below = list(_closed_below(entries, promises_found(found), facts, run))
-        two = list(_two_ends(reports, metadata, run))
+        two = list(_two_ends(received, metadata, run))
         lacking = run.shortcomings(self.tables)
-        unwritten = [] if lacking else list(_unwritten(reports, metadata, run))
+        unwritten = [] if lacking else list(_unwritten(received, metadata, run))
         verdict = Verdict.VALID if metadata.closes and not still_open and not lacking else Verdict.UNKNOWN
         notes = [*lacking]
         if still_open:
@@ -166,38 +153,38 @@ def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
 
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and the last entries of their lowest closes."""
-    metadata = facts.once(histories)
-    columns, closed = metadata.plain.columns, metadata.plain.closed
-    ledger, end = columns["ledger"][closed], columns["last_entry"][closed]
-    closes = facts.once(_lowest_closes)
-    plain = ~np.isin(ledger, np.array([*closes], dtype=np.int64))
-    ledger = np.append(ledger[plain], [ledger for ledger, version in closes.items() if version])
-    end = np.append(end[plain], [version.last_entry for version in closes.values() if version])
-    first = firsts(ledger, end)
-    return ledger[first].astype(np.int64), end[first].astype(np.int64)
+    special = facts.once(_lowest_closes)
+    ends = {ledger: version.last_entry for ledger, version in special.items() if version}
+    for ledger, end, _ in _all_closes(facts.once(histories)):
+        if ledger not in special:
+            ends[ledger] = min(end, ends.get(ledger, LAST_ENTRY))
+    ledgers, lowest = np.array(sorted(ends.items()), dtype=np.int64).reshape(-1, 2).T
+    return ledgers, lowest
+
+
+def _all_closes(metadata: Histories) -> Iterator[tuple[int, int, int]]:
+    """Ledger, last entry and earliest time (ns) of every CLOSED version."""
+    names = ("ledger", "last_entry", "earliest_ns")
+    return zip(*(metadata.all_closes[name].tolist() for name in names), strict=True)
 
 
 def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version | None]:
     """The lowest close of each ledger that was released, or whose metadata is odd."""
-    metadata, released_ns = facts.once(histories), facts.columns(RELEASED)
-    released = dict(zip(released_ns["ledger"].tolist(), released_ns["invoked_ns"].tolist(), strict=True))
-    reported = {
-        (report.ledger, report.end)
-        for report in facts.once(Reports).of(released)
-        if report.completed_ns < released[report.ledger]
-    }
-    ledgers = sorted({*metadata.odd_of, *released})
-    return {
-        ledger: _lowest_close(ledger, _of_bookkeeper(ledger, metadata), released.get(ledger), reported)
-        for ledger in ledgers
-    }
+    metadata, received = facts.once(histories), facts.once(reports)
+    released = {row[0]: row[1] for row in facts.of(RELEASED)}
+    found = {}
+    for ledger in {*metadata.odd_of, *released}:
+        chain, released_ns = _of_bookkeeper(ledger, metadata), released.get(ledger, NEVER)
+        reported = {one.end for one in received.get(ledger, ()) if one.completed_ns < released_ns}
+        found[ledger] = _lowest_close(chain, released.get(ledger), reported)
+    return found
 
 
 def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Promised entries above the lowest CLOSED version that was in force before any delete was invoked."""
     metadata, special = facts.once(histories), facts.once(_lowest_closes)
     for ledger, first, last in entries:
-        version = special.get(ledger) or _lowest_close(ledger, metadata.of[ledger], None, ())
+        version = special.get(ledger) or _lowest_close(metadata.of[ledger])
         assert version is not None  # noqa: S101  # entries are above its last entry
         yield run.finding(
             "closing/closed_below",
@@ -218,19 +205,18 @@ def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
 
 
 def _lowest_close(
-    ledger: int,
-    chain: tuple[Version, ...],
-    released_ns: int | None,
-    reported: Collection[tuple[int, int]],
+    chain: tuple[Version, ...], released_ns: int | None = None, reported: Collection[int] = ()
 ) -> Version | None:
-    """The metadata store keeps whole milliseconds; a client that received an end knows its time better."""
-    closes = [version for version in chain if version.closed]
-    if released_ns is not None:
-        closes = [
-            version
-            for version in closes
-            if version.latest_ns < released_ns or (ledger, version.last_entry) in reported
-        ]
+    """The lowest close, of a ledger that was released only one that was in force before.
+
+    The metadata store keeps whole milliseconds; a client that received an end knows its time better.
+    """
+    closes = [
+        version
+        for version in chain
+        if version.closed
+        and (released_ns is None or version.latest_ns < released_ns or version.last_entry in reported)
+    ]
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
 
@@ -240,32 +226,23 @@ def _highest(facts: LedgerFacts, ledger: int, run: RunFacts) -> Iterator[str]:
         yield f"the highest entry acknowledged is {entry}, to {to}"
 
 
-def _at_odds(reports: Reports, metadata: Histories) -> Iterator[int]:
-    """Ledgers that are not odd, for which metadata and clients have more than one last entry."""
-    closes = metadata.all_closes
-    ledger = np.concatenate([closes["ledger"], reports.ledger])
-    end = np.concatenate([closes["last_entry"], reports.end])
-    numbers, counts = np.unique(np.unique(np.stack([ledger, end], axis=1), axis=0)[:, 0], return_counts=True)
-    yield from (number for number in numbers[counts > 1].tolist() if number not in metadata.odd_of)
-
-
-def _two_ends(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[Finding]:
+def _two_ends(
+    received: Mapping[int, Sequence[Report]], metadata: Histories, run: RunFacts
+) -> Iterator[Finding]:
     """Ledgers for which metadata and clients have more than one last entry."""
-    sources: dict[int, dict[int, str]] = {}
-    suspects = sorted((*metadata.odd_of, *_at_odds(reports, metadata)))
-    for ledger in suspects:
+    every = {ledger: {one.end for one in reports} for ledger, reports in received.items()}
+    for ledger, end, _ in _all_closes(metadata):
+        every.setdefault(ledger, set()).add(end)
+    for ledger in sorted({*metadata.odd_of, *(one for one, ends in every.items() if len(ends) > 1)}):
+        ends: dict[int, str] = {}
         for version in _of_bookkeeper(ledger, metadata):
             if version.closed:
-                said = version.closed_text
-                sources.setdefault(ledger, {}).setdefault(version.last_entry, said)
-    for report in reports.of(suspects):
-        if report.ledger in metadata.put_back:
-            continue  # Which of its chains the client received the end of is not known.
-        said = f"{_received(report, run)} ({operation_text(report.seq)})"
-        sources.setdefault(report.ledger, {}).setdefault(report.end, said)
-    for ledger, ends in sorted(sources.items()):
+                ends.setdefault(version.last_entry, version.closed_text)
+        # Where the metadata was put back it is not known which end a client received.
+        for report in received.get(ledger, ()) if ledger not in metadata.put_back else ():
+            ends.setdefault(report.end, f"{report.text(run)} ({operation_text(report.seq)})")
+        where = sorted(ends)
         if len(ends) > 1:
-            where = sorted(ends)
             yield run.finding(
                 "closing/two_ends",
                 (ledger, where[0] + 1, where[-1], 1),
@@ -274,40 +251,26 @@ def _two_ends(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[
             )
 
 
-def _received(report: Report, run: RunFacts) -> str:
-    return f"{run.client_name(report.client)} {report.how} {report.end}"
-
-
-def _perhaps_unwritten(reports: Reports, metadata: Histories) -> set[int]:
-    """Odd ledgers, and those of which a client's ok came before any CLOSED version can have been in force."""
-    plain = metadata.plain
-    since_ns = np.full(len(plain.ledgers), NEVER, dtype=np.int64)
-    place = np.searchsorted(plain.ledgers, plain.columns["ledger"][plain.closed])
-    np.minimum.at(since_ns, place, plain.columns["earliest_ns"][plain.closed])
-    known = np.isin(reports.ledger, plain.ledgers)
-    ledger, at_ns = reports.ledger[known], reports.completed_ns[known]
-    early = at_ns < since_ns[np.searchsorted(plain.ledgers, ledger)]
-    return {*ledger[early].tolist(), *metadata.odd_of}
-
-
-def _unwritten(reports: Reports, metadata: Histories, run: RunFacts) -> Iterator[Finding]:
+def _unwritten(
+    received: Mapping[int, Sequence[Report]], metadata: Histories, run: RunFacts
+) -> Iterator[Finding]:
     """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
-    for ledger in sorted(_perhaps_unwritten(reports, metadata)):
-        if not metadata.seen_whole(ledger):
+    since_ns: dict[int, int] = {}
+    for ledger, _, at_ns in _all_closes(metadata):
+        since_ns[ledger] = min(at_ns, since_ns.get(ledger, NEVER))
+    for ledger, every in sorted(received.items()):
+        report = min(every, key=lambda one: (one.completed_ns, one.seq))
+        if report.completed_ns >= since_ns.get(ledger, NEVER) or not metadata.seen_whole(ledger):
             continue
         closes = [version for version in metadata.of[ledger] if version.closed]
         first = min(closes, key=lambda version: version.earliest_ns, default=None)
-        since_ns = first.earliest_ns if first else NEVER
-        early = [report for report in reports.of([ledger]) if report.completed_ns < since_ns]
-        if early:
-            report = min(early, key=lambda one: (one.completed_ns, one.seq))
-            said = _received(report, run)
-            yield run.finding(
-                "closing/closed_unwritten",
-                (ledger,),
-                f"{said} before CLOSED was written",
-                f"{said} by {run.time_text(report.completed_ns)} ({operation_text(report.seq)})",
-                f"{first.closed_text}, not in force before {run.time_text(first.earliest_ns)}"
-                if first
-                else "no version of the metadata is CLOSED",
-            )
+        said = report.text(run)
+        yield run.finding(
+            "closing/closed_unwritten",
+            (ledger,),
+            f"{said} before CLOSED was written",
+            f"{said} by {run.time_text(report.completed_ns)} ({operation_text(report.seq)})",
+            f"{first.closed_text}, not in force before {run.time_text(first.earliest_ns)}"
+            if first
+            else "no version of the metadata is CLOSED",
+        )

@@ -1,32 +1,68 @@
 """Availability: progress is made where the protocol promises it.
 
 Two promises can be held against the record once everything is healed. A recovery ends if
-fewer than AQ bookies of every write set have lost state; where more have, it may be stalled, and that
-is as promised. And an entry that a bookie of its write set serves before and after can be read in
-between. How long an operation may take is promised nowhere, so slowness is no anomaly. Sources: *Closing
-Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
+fewer than AQ bookies of every write set have lost state (:mod:`checkers.availability.stuck`); where more
+have, it may be stalled, and that is as promised. And an entry that a bookie of its write set serves before
+and after can be read in between. One census pass alone proves nothing of that: the bookie may have fetched
+the entry since. So it must have shown the entry in a pass before the final read and in the last one after
+it, in one and the same boot. How long an operation may take is promised nowhere, so slowness is no anomaly.
+Sources: *Closing Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.availability.stuck import Refused, refusals_of, refused
-from checkers.availability.unreadable import READING, Reading, findings, is_denied, served, unsuccessful
+from checkers.availability.stuck import Refused, refused
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.facts.boots import life_of
-from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, histories, passes
+from checkers.facts.boots import Health, life_of
+from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
-from checkers.facts.wording import entries_text, some_notes
+from checkers.facts.versions import lasting_duties
+from checkers.facts.wording import entries_text, listed, some_notes
 from checkers.found import Found, capped, set_rows, span_rows
-from checkers.sets.spans import Spans, ints
-from evidence.codes import Holding
+from checkers.sets.marks import Marks
+from checkers.sets.spans import Bools, Ints, Spans, ints
+from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
+_DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
+"""How a read ends when every bookie asked said no: any other answer would have come before these."""
+
+
+def _unsuccessful(rows: Rows) -> Rows:
+    """The final reads of single entries that did not succeed, among rows of ``operations``.
+
+    The observer repeats a read of many entries one by one, so that it is known of each why it failed.
+    """
+    reads = rows.of(kind=Kind.READ).once(final)
+    single = (reads["entry"] == reads["last"]) & (reads["entry"] >= 0)
+    return reads.where((reads["outcome"] != Outcome.OK) & single)
+
+
+def _is_denied(reads: Rows) -> Bools:
+    """Which reads ended with an explicit negative."""
+    return np.asarray(np.isin(reads["error"], _DENIED) & (reads["completed_ns"] != NEVER))
+
+
+def _denied(batch: Batch) -> Rows:
+    reads = batch.operations.once(_unsuccessful)
+    return reads.where(_is_denied(reads))
+
+
+READING = LedgerFact(
+    "denied_at_the_end",
+    "operations",
+    _denied,
+    values={"invoked_ns": "min", "completed_ns": "max"},
+)
+"""When the final reads that were denied were first invoked, and when the last of them ended."""
 
 
 class Availability:
@@ -40,8 +76,8 @@ class Availability:
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """Entries that final reads did not get, and the copies that bookies showed of those denied."""
         rows = batch.operations
-        got, reads = rows.once(delivered).once(final).once(entries_of), rows.once(unsuccessful)
-        no = is_denied(reads)
+        got, reads = rows.once(delivered).once(final).once(entries_of), rows.once(_unsuccessful)
+        no = _is_denied(reads)
         denied = entries_of(reads.where(no)) - got
         return Found.of(
             set_rows("denied", denied),
@@ -57,9 +93,7 @@ class Availability:
         stalled = [one.text for one in told.values() if one.stalled]
         doubtful = [(ledger, one.text) for ledger, one in told.items() if not one.stalled and not one.finding]
         stuck = [one.finding for one in told.values() if one.finding]
-        unreadable: list[Finding] = []
-        if not lacking:
-            unreadable = list(_reads(found, facts, doubtful, run))
+        unreadable = [] if lacking else list(_reads(found, facts, doubtful, run))
         opened = facts.columns(OPENED)["ledger"]
         refusing = np.unique(facts.columns(REFUSED)["ledger"])
         enough = not lacking and not doubtful and len(opened) + len(refusing) > 0
@@ -98,7 +132,7 @@ def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, Refuse
     known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
     for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
         if ledger not in known:
-            one = refused(ledger, refusals_of(facts, ledger), facts.once(histories), run)
+            one = refused(ledger, facts, run)
             if one is not None:
                 yield ledger, one
 
@@ -107,18 +141,78 @@ def _reads(
     found: Found, facts: LedgerFacts, doubtful: list[tuple[int, str]], run: RunFacts
 ) -> Iterator[Finding]:
     """The entries that were there and not read; what cannot be decided goes to ``doubtful``."""
-    metadata, shown = facts.once(histories), found.marks("shown")
-    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *metadata.deleted}
-    denied = found.spans("denied").without(gone)
+    gone = {*facts.columns(RELEASED)["ledger"].tolist(), *facts.once(histories).deleted}
+    denied, shown = found.spans("denied").without(gone), found.marks("shown")
     for ledger in denied.ledgers():
-        ((_, *times),) = facts.of(READING, ledger)
-        reading, chain = Reading(*times), metadata.of.get(ledger, ())
-        case = served(denied.of(ledger), reading, chain, shown, facts.once(passes), run)
-        yield from findings(ledger, case, reading, run)
-        unproven = Spans.of_entries(ledger, case.entries[case.at_the_end & ~case.proven()])
+        entries = denied.of(ledger).entries()
+        [(_, *times)] = facts.of(READING, ledger)
+        reading = Pass(*times)
+        around = _around(reading, facts)
+        throughout, at_the_end = _served(ledger, entries, around, shown, facts, run)
+        proven = reduce(or_, throughout.values(), np.zeros(len(entries), dtype=np.bool_))
+        for _, first, last in Spans.of_entries(ledger, entries[proven]):
+            inside = (entries >= first) & (entries <= last)
+            whole = [bookie for bookie, mask in throughout.items() if mask[inside].all()]
+            some = [bookie for bookie, mask in throughout.items() if mask[inside].any()]
+            names = listed(map(run.bookie_name, sorted(whole or some)))
+            yield _unreadable((ledger, first, last), names, reading, around, run)
+        unproven = Spans.of_entries(ledger, entries[at_the_end & ~proven])
         doubtful += _each(unproven, "denied at the end; a bookie shows it later, perhaps fetched since", run)
     unread = found.spans("unread").without(gone)
     doubtful += _each(unread, "not read at the end, for a reason that is no answer of every bookie", run)
+
+
+def _around(reading: Pass, facts: LedgerFacts) -> tuple[int, int]:
+    """The last census pass before some reads (0: none), and the last pass of all."""
+    times = facts.once(passes)
+    before = (number for number, one in times.items() if one.ended_ns < reading.began_ns)
+    after = max(times, default=0)
+    return max(before, default=0) if after and times[after].began_ns > reading.ended_ns else 0, after
+
+
+def _served(
+    ledger: int, entries: Ints, around: tuple[int, int], shown: Marks, facts: LedgerFacts, run: RunFacts
+) -> tuple[dict[int, Bools], Bools]:
+    """Which entries of one ledger each bookie served before and after, and which any served at the end.
+
+    By the write sets since its close; ``shown`` has copies of denied entries, marked with bookie and pass.
+    """
+    (before, after), times = around, facts.once(passes)
+    chain = facts.once(histories).of.get(ledger, ())
+    since = next((at for at, version in enumerate(chain) if version.closed), len(chain))
+    throughout, at_the_end = {}, np.zeros(len(entries), dtype=np.bool_)
+    for bookie, duty in lasting_duties(chain[since:], entries, run.bookies).items():
+        late = duty & _showed(shown, ledger, bookie, after, entries)
+        both = late & _showed(shown, ledger, bookie, before, entries)
+        at_the_end |= late
+        if before and both.any() and Health(run, times[before].began_ns, times[after].ended_ns).boot(bookie):
+            throughout[bookie] = both
+    return throughout, at_the_end
+
+
+def _unreadable(
+    span: tuple[int, int, int], names: str, reading: Pass, around: tuple[int, int], run: RunFacts
+) -> Finding:
+    _, first, last = span
+    (before, after), which = around, entries_text(first, last)
+    return run.finding(
+        "availability/unreadable",
+        span,
+        f"{which} denied to the final read, yet there on {names}",
+        f"final reads between {run.time_text(reading.began_ns)} and "
+        f"{run.time_text(reading.ended_ns)}: each ended with an explicit negative, so every bookie "
+        "asked gave one",
+        f"census pass {before} before them and {after} after them: {names} showed {which}",
+        f"{names} lived from the one pass to the other and had that duty ever since the close",
+    )
+
+
+def _showed(shown: Marks, ledger: int, bookie: int, number: int, entries: Ints) -> Bools:
+    """Which entries of a ledger a bookie showed in a pass; ``shown`` is sorted by ledger."""
+    mine = slice(*np.searchsorted(shown.ledger, [ledger, ledger + 1]).tolist())
+    its = shown.mark[mine] == life_of(bookie, number)
+    copies = Spans(*(column[mine][its] for column in (shown.ledger, shown.first, shown.last)))
+    return copies.holds(ledger, entries)
 
 
 def _each(entries: Spans, what: str, run: RunFacts) -> list[tuple[int, str]]:

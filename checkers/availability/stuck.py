@@ -6,20 +6,16 @@ as fewer than AQ bookies of a write set are unknown, and a bookie that kept its 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from checkers.contract import LedgerFacts, RunFacts
-from checkers.facts.boots import Health
-from checkers.facts.histories import Histories
-from checkers.facts.ledgers import REFUSED
+from checkers.facts.boots import Health, life_of
+from checkers.facts.ledgers import REFUSED, histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted, listed
 from evidence.codes import NEVER, ErrorCode
 from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding
-from protocol.addresses import name_of_id
 
 NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
 """Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
@@ -33,15 +29,12 @@ class Refusals(NamedTuple):
     number: int
     errors: frozenset[int]
 
-
-def refusals_of(facts: LedgerFacts, ledger: int) -> Refusals:
-    """Those of one ledger, which has some."""
-    _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
-    return Refusals(min(began_ns), max(ended_ns), sum(numbers), frozenset(errors))
+    def __str__(self) -> str:
+        errors = listed(map(str, sorted(self.errors)))
+        return f"({counted(self.number, 'attempt')}, error {errors})"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """What is to be said of one ledger; ``finding`` when it is stuck, else why it is not."""
 
     text: str
@@ -49,31 +42,45 @@ class Refused:
     finding: Finding | None = None
 
 
-def refused(ledger: int, refusals: Refusals, histories: Histories, run: RunFacts) -> Refused | None:
+def refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> Refused | None:
     """Judge a ledger that no final open could recover; None when there is no ledger any more."""
-    if ledger in histories.gone or ErrorCode.NO_SUCH_LEDGER_ON_METADATA in refusals.errors:
+    metadata, name = facts.once(histories), run.ledger_text(ledger)
+    _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
+    refusals = Refusals(min(began_ns), max(ended_ns), sum(numbers), frozenset(errors))
+    if ledger in metadata.gone or ErrorCode.NO_SUCH_LEDGER_ON_METADATA in refusals.errors:
         return None
-    name = run.ledger_text(ledger)
     health = Health(run, refusals.began_ns, refusals.ended_ns)
-    version = histories.of.get(ledger, (None,))[-1]
+    version = metadata.of.get(ledger, (None,))[-1]
     doubt = _doubt(refusals, version, health)
-    if ledger in histories.put_back:
+    if ledger in metadata.put_back:
         doubt = "a fault of the run put its metadata back"
     if doubt or version is None:
-        return Refused(f"{name}: could not be opened at the end {_errors(refusals)}: {doubt}")
-    lossy = health.lossy()
-    worst = max(_write_sets(version, run), key=lambda bookies: len(lossy.keys() & set(bookies)))
-    lost = [lossy[bookie] for bookie in worst if bookie in lossy]
-    duty = f"write set {listed(run.bookie_name(bookie) for bookie in worst)}, AQ {version.shape[2]}"
-    if len(lost) >= version.shape[2]:
-        text = f"{name}: stalled as promised {_errors(refusals)}: {'; '.join(lost)} ({duty})"
-        return Refused(text, stalled=True)
+        return Refused(f"{name}: could not be opened at the end {refusals}: {doubt}")
+    lossy, ack = health.lossy(), version.shape[2]
+    ensemble = [run.bookies[name] for name in version.last_ensemble]
+    write_sets = [[ensemble[at] for at in places] for places in version.metadata().quorums.write_sets()]
+    worst = max(write_sets, key=lambda bookies: len(lossy.keys() & set(bookies)))
+    lost = "; ".join(lossy[bookie] for bookie in worst if bookie in lossy)
+    duty = f"write set {listed(map(run.bookie_name, worst))}, AQ {ack}"
+    if sum(bookie in lossy for bookie in worst) >= ack:
+        return Refused(f"{name}: stalled as promised {refusals}: {lost} ({duty})", stalled=True)
     keyless = [
-        bookie
-        for bookie in sorted(set().union(*_write_sets(version, run)))
-        if (ledger, bookie, _boot_number(health, bookie)) in run.once(_keys_refused)
+        run.bookie_name(bookie)
+        for bookie in sorted(set(ensemble))
+        if (boot := health.boot(bookie)) and (ledger, boot.life) in run.once(_keys_refused)
     ]
-    return Refused("", finding=_stuck(ledger, refusals, version, (lost, duty, keyless), run))
+    stuck = run.finding(
+        "availability/key_lost" if keyless else "availability/stuck",
+        (ledger,),
+        "recovery is stuck with every bookie up and no fault in force",
+        f"metadata version {version.version}: {version.metadata().state.name}",
+        f"opens with recovery between {run.time_text(refusals.began_ns)} and "
+        f"{run.time_text(refusals.ended_ns)} were refused {refusals}",
+        f"every bookie was up all the while; of {duty}, "
+        f"{f'only these had lost state: {lost}' if lost else 'none had lost state'}",
+        *([f"{listed(keyless)} refused the ledger's key, by its log"] if keyless else []),
+    )
+    return Refused("", finding=stuck)
 
 
 def _doubt(refusals: Refusals, version: Version | None, health: Health) -> str:
@@ -91,51 +98,12 @@ def _doubt(refusals: Refusals, version: Version | None, health: Health) -> str:
     except ValueError as error:
         return str(error)
     ensemble = version.fragments[-1][1] if version.fragments else ()
-    unknown = [one for one in ensemble if name_of_id(one) not in health.run.bookies]
-    if unknown or len(ensemble) != version.shape[0]:
+    if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
         return f"its last ensemble is {listed(ensemble) or 'empty'}"
     return "; ".join(health.ailing())
 
 
-def _write_sets(version: Version, run: RunFacts) -> Iterator[list[int]]:
-    """The write sets that recovery asks: those of the last ensemble."""
-    bookies = [run.bookies[name_of_id(one)] for one in version.fragments[-1][1]]
-    return ([bookies[at] for at in positions] for positions in version.metadata().quorums.write_sets())
-
-
-def _boot_number(health: Health, bookie: int) -> int:
-    boot = health.boot(bookie)
-    return boot.number if boot else 0
-
-
-def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int, int]]:
-    """Ledger, bookie and boot wherever a bookie reported that it keeps another key than the ledger's."""
+def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:
+    """Ledger and life wherever a bookie reported that it keeps another key than the ledger's."""
     told = (event for event in run.events(KEY_REFUSED) if event.server in run.bookies)
-    return frozenset((event.ledger, run.bookies[event.server], event.boot) for event in told)
-
-
-def _errors(refusals: Refusals) -> str:
-    return f"({counted(refusals.number, 'attempt')}, error {listed(map(str, sorted(refusals.errors)))})"
-
-
-def _stuck(
-    ledger: int,
-    refusals: Refusals,
-    version: Version,
-    why: tuple[Collection[str], str, Collection[int]],
-    run: RunFacts,
-) -> Finding:
-    lost, duty, keyless = why
-    names = listed(run.bookie_name(bookie) for bookie in keyless)
-    state = version.metadata().state.name
-    return run.finding(
-        "availability/key_lost" if keyless else "availability/stuck",
-        (ledger,),
-        "recovery is stuck with every bookie up and no fault in force",
-        f"metadata version {version.version}: {state}",
-        f"opens with recovery between {run.time_text(refusals.began_ns)} and "
-        f"{run.time_text(refusals.ended_ns)} were refused {_errors(refusals)}",
-        f"every bookie was up all the while; of {duty}, "
-        f"{'none had lost state' if not lost else 'only these had lost state: ' + '; '.join(lost)}",
-        *([f"{names} refused the ledger's key, by its log"] if keyless else []),
-    )
+    return frozenset((event.ledger, life_of(run.bookies[event.server], event.boot)) for event in told)

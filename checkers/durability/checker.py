@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from checkers.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, RunFacts, value_at
+from checkers.contract import EVERY_LEDGER, Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.durability.classes import (
     CLASSES,
     EXPLAINED,
@@ -49,9 +49,9 @@ from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers")
 _HAD = ("had", "had_shown", "had_on_disk")
-"""The bad entries that lives had acknowledged; those that the last census and the life's disk showed."""
+"""What lives had acknowledged of the bad entries; what the last census and the life's disk showed of it."""
 _SAID = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
-"""The bad entries that bookies denied in the last census pass, or showed as other bytes."""
+"""What bookies denied of the bad entries in the last census pass, or showed as other bytes."""
 
 
 class Durability:
@@ -82,17 +82,8 @@ class Durability:
         had = holders_of(bad, batch, last)
         classes = classified(fates.lost, had, knowledge(facts, run), facts)
         asked = inside(batch.census.of(pass_number=last), bad)
-        whose = {
-            "had": had.held,
-            "had_shown": {life: held & had.shown_by(life) for life, held in had.held.items()},
-            "had_on_disk": {life: held & had.disk_of(life) for life, held in had.held.items()},
-            "absent": by_bookie(asked.of(holding=Holding.ABSENT)),
-            "damaged": by_bookie(asked.of(holding=Holding.DAMAGED)),
-        }
-        tables += [
-            _rows_of(who, kind, entries) for kind, sets in whose.items() for who, entries in sets.items()
-        ]
-        return Found.of(*tables, *fates.tables(classes), *promise_rows(batch, bad), **counts)
+        tables += [*_whose_rows(had, asked), *promise_rows(batch, bad)]
+        return Found.of(*tables, *fates.tables(classes), **counts)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
@@ -122,9 +113,19 @@ def _beyond_whole(promised: Spans, facts: LedgerFacts) -> Spans:
     return promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
 
 
-def _rows_of(who: int, kind: str, entries: Spans) -> pa.Table:
-    """Entries of a life or a bookie, whose number is the mark."""
-    return span_rows(kind, *entries.columns, proof=[np.full(len(entries), who)])
+def _whose_rows(holders: Holders, asked: Rows) -> Iterator[pa.Table]:
+    """For proofs: the entries that lives had and that bookies denied; the life or bookie is their mark."""
+    had = holders.held
+    whose = {
+        "had": had,
+        "had_shown": {life: held & holders.shown_by(life) for life, held in had.items()},
+        "had_on_disk": {life: held & holders.disk_of(life) for life, held in had.items()},
+        "absent": by_bookie(asked.of(holding=Holding.ABSENT)),
+        "damaged": by_bookie(asked.of(holding=Holding.DAMAGED)),
+    }
+    for kind, sets in whose.items():
+        for who, entries in sets.items():
+            yield span_rows(kind, *entries.columns, proof=[np.full(len(entries), who)])
 
 
 def _union(sets: Iterable[Spans]) -> Spans:

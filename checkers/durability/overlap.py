@@ -20,7 +20,6 @@ from checkers.facts.boots import bookie_of
 from checkers.facts.versions import Version, duties
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER
-from protocol.addresses import name_of_id
 
 
 def explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:
@@ -82,8 +81,7 @@ def _to_the_end(ledger: int, entries: Ints, known: Lives) -> dict[int, Bools]:
     if not known.histories.seen_whole(ledger):
         return {}
     chain = known.histories.of[ledger]
-    named = [{name_of_id(name) for _, bookies in one.fragments for name in bookies} for one in chain]
-    ceased = {known.bookies.get(name) for old, new in pairwise(named) for name in old - new}
+    ceased = {known.bookies.get(name) for old, new in pairwise(chain) for name in old.bookies - new.bookies}
     due = duties(chain[-1:], entries, known.bookies)
     return {bookie: mask for bookie, mask in due.items() if bookie not in ceased}
 

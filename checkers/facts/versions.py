@@ -56,6 +56,16 @@ class Version:
         return f"metadata version {self.version}: CLOSED at {self.last_entry}"
 
     @property
+    def bookies(self) -> frozenset[str]:
+        """The names of all bookies in its fragments."""
+        return frozenset(name_of_id(one) for _, bookies in self.fragments for one in bookies)
+
+    @property
+    def last_ensemble(self) -> tuple[str, ...]:
+        """The names of the bookies in its last fragment."""
+        return tuple(name_of_id(one) for _, bookies in self.fragments[-1:] for one in bookies)
+
+    @property
     def what(self) -> tuple[Any, ...]:
         """What the version says, without when it was seen."""
         return self.state, self.last_entry, self.length_bytes, self.shape, self.fragments

@@ -23,14 +23,13 @@ from checkers.facts.wording import counted, entries_text, operation_text, some_n
 from checkers.fencing.fences import (
     ANSWERED,
     RECOVERED,
-    answered_with,
     answers_of,
     closes_of,
     dated_closes,
     status_name,
     story,
 )
-from checkers.found import Found, Row, first_rows, kept, span_rows
+from checkers.found import Found, first_rows, kept, span_rows
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
@@ -119,11 +118,12 @@ def _closes_in_turn(facts: LedgerFacts) -> list[tuple[Ints, Ints, Ints]]:
 
 def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
     """The adds that lives took which were asked after these had answered so to fencing."""
-    answered, life = answered_with(facts, status), lives(taken)
+    said, life = facts.columns(ANSWERED), lives(taken)
     since_ns = np.full(taken.number, NEVER, dtype=np.int64)
-    for one, (ledger, at_ns) in answered.items():
-        mine = np.flatnonzero(life == one)
-        since_ns[mine] = value_at(ledger, at_ns, taken["ledger"][mine], missing=NEVER)
+    for one in np.unique(said["life"][said["status"] == status]).tolist():
+        such, mine = (said["status"] == status) & (said["life"] == one), life == one
+        fences = said["ledger"][such], said["received_ns"][such]
+        since_ns[mine] = value_at(*fences, taken["ledger"][mine], missing=NEVER)
     return taken.where((taken["asked_ns"] > since_ns) & (taken["entry"] >= 0))
 
 
@@ -155,11 +155,10 @@ def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Itera
             f"{run.client_name(client)} invoked the add of entry {entry} at {run.time_text(invoked_ns)} "
             f"and got ok at {run.time_text(completed_ns)} ({operation_text(seq)})"
         )
-        yield _finding(
-            _AFTER,
+        yield run.finding(
+            f"fencing/{_AFTER}",
             span,
             f"{entries_text(entry, span.last)} acknowledged after the close",
-            run,
             *(close.text for close in closes if close.at_ns < invoked_ns and close.last_entry < entry),
             added,
             *story(took.get((ledger, entry), ()), ledger, entry, facts, run),
@@ -176,25 +175,19 @@ def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> It
             f"{run.time_text(asked_ns)} at the earliest and answered at {run.time_text(received_ns)} "
             f"(frame {seq})"
         )
-        yield _finding(
-            _TAKEN,
+        deletes = (
+            f"a delete of the ledger was invoked at {run.time_text(at_ns)}, "
+            f"{'before' if at_ns < answer.received_ns else 'after'} that answer"
+            for _, at_ns in facts.of(RELEASED, span.ledger)
+        )
+        yield run.finding(
+            f"fencing/{_TAKEN}",
             span,
             f"{name} took {entries_text(span.first, span.last)} after it had been fenced",
-            run,
             answer.text(run),
-            *_released(span.ledger, answer.received_ns, facts, run),
+            *deletes,
             taken,
         )
-
-
-def _released(ledger: int, by_ns: int, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
-    for _, at_ns in facts.of(RELEASED, ledger):
-        order = "before" if at_ns < by_ns else "after"
-        yield f"a delete of the ledger was invoked at {run.time_text(at_ns)}, {order} that answer"
-
-
-def _finding(kind: str, span: Row, what: str, run: RunFacts, *proof: str) -> Finding:
-    return run.finding(f"fencing/{kind}", span, what, *proof)
 
 
 def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:

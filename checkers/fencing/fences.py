@@ -8,7 +8,7 @@ done, an explicit negative without waiting for it).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -72,14 +72,10 @@ def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
     A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
     metadata, told = facts.once(histories), facts.columns(RECOVERED)
-    closes = metadata.all_closes
-    parts = [
-        [rows[name] for name in names]
-        for rows, names in (
-            (closes, ("ledger", "last_entry", "latest_ns")),
-            (told, ("ledger", "result", "completed_ns")),
-        )
-    ]
+    parts = (
+        [metadata.all_closes[name] for name in ("ledger", "last_entry", "latest_ns")],
+        [told[name] for name in ("ledger", "result", "completed_ns")],
+    )
     rows = np.concatenate(parts, axis=1)
     rows = rows[:, (rows[2] != NEVER) & ~np.isin(rows[0], [*metadata.put_back])]
     rows = rows[:, np.lexsort(rows[::-1])]
@@ -128,17 +124,6 @@ class Answer(NamedTuple):
 def answers_of(facts: LedgerFacts, *key: int) -> list[Answer]:
     """The first answers to fencing, of (ledger, life, status), or of all whose key begins so."""
     return [Answer(*row) for row in facts.of(ANSWERED, *key)]
-
-
-def answered_with(facts: LedgerFacts, status: int) -> Mapping[int, tuple[Ints, Ints]]:
-    """Life -> the ledgers, ascending, to whose fencing it answered so, and when first."""
-    columns = facts.columns(ANSWERED)
-    such = columns["status"] == status
-    return {
-        life: (columns["ledger"][mine], columns["received_ns"][mine])
-        for life in np.unique(columns["life"][such]).tolist()
-        for mine in [such & (columns["life"] == life)]
-    }
 
 
 def status_name(status: int) -> str:

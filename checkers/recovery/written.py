@@ -20,7 +20,7 @@ from checkers.recovery.closes import Close
 from checkers.recovery.links import ENTRY, READ, received, sent, unsure
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER, Message
-from protocol.addresses import MAX_BOOKIES, name_of_id
+from protocol.addresses import MAX_BOOKIES
 from protocol.quorums import Quorums
 
 _WORDS = [f"word{number}" for number in range(BOOKIE_WORDS)]
@@ -124,9 +124,8 @@ def _own(ledger: Ints, source: Ints, metadata: Histories, bookies: Mapping[str, 
     for one in np.unique(ledger[source <= MAX_BOOKIES]).tolist():
         mine = (ledger == one) & (source <= MAX_BOOKIES)
         if metadata.seen_whole(one):
-            fragments = (names for version in metadata.of[one] for _, names in version.fragments)
-            named = [bookies.get(name_of_id(name), -1) for names in fragments for name in names]
-            mine &= np.isin(source, named)
+            named = frozenset[str]().union(*(version.bookies for version in metadata.of[one]))
+            mine &= np.isin(source, [bookies.get(name, -1) for name in named])
         own |= mine
     return own
 

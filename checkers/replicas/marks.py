@@ -21,15 +21,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.contract import Event, RunFacts
-from checkers.facts.alterations import by_commands, injected
 from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import Pass
 from checkers.facts.versions import Version
 from checkers.replicas.copies import in_force
-from checkers.replicas.repair import Mark, Repair, in_order
+from checkers.replicas.repair import Mark, Repair, in_order, meddling
 from protocol.addresses import name_of_id
-from protocol.faults import effects_of
 
 ENOUGH = 5
 """Failed tries in a row that are an anomaly: transient causes, such as a lost connection, end sooner."""
@@ -107,11 +105,7 @@ def changes(run: RunFacts) -> Iterator[tuple[int, int]]:
     """When something changed or was active that may make a try fail or succeed (ns, from and until)."""
     for event in run.events(*_CHANGES):
         yield event.earliest_ns, event.latest_ns
-    for fault in injected(run):
-        over = "confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"
-        yield int(fault["injected_ns"]), int(fault[over])
-    for change in by_commands(run):
-        yield change.began_ns, change.over_ns
+    yield from ((began_ns, over_ns) for began_ns, over_ns, _ in meddling(run))
 
 
 class Absence(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.contract import Event, RunFacts
-from checkers.facts.alterations import by_commands
+from checkers.facts.alterations import by_commands, injected
 from checkers.facts.wording import fault_text, listed
 from evidence.codes import NEVER
 from protocol.faults import effects_of
@@ -107,12 +107,7 @@ class Repair:
             for event in self._events("exit", "znode_gone")
             if event.server in self.run.bookies
         ]
-        for fault in self.run.faults:
-            if fault["injected_ns"] < self.by_ns:
-                over_ns = fault["confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"]
-                changes.append((int(over_ns), fault_text(fault)))
-        commands = (change for change in by_commands(self.run) if change.began_ns < self.by_ns)
-        changes += [(change.over_ns, change.by) for change in commands]
+        changes += [(over_ns, by) for began_ns, over_ns, by in meddling(self.run) if began_ns < self.by_ns]
         return max(changes, default=(-1, ""))
 
     def _death_before(self, mark: Mark, ends: Sequence[Event]) -> int | None:
@@ -135,6 +130,15 @@ def repair_by(run: RunFacts, by_ns: int) -> Repair:
         marks.setdefault(event.ledger, []).append(mark)
     elected = tuple(event.server for event in before if event.name == "auditor_elected")
     return Repair(run, by_ns, elected, {ledger: tuple(found) for ledger, found in marks.items()})
+
+
+def meddling(run: RunFacts) -> Iterator[tuple[int, int, str]]:
+    """Faults and operators' commands: when each began and was over (ns), and the words for it."""
+    for fault in injected(run):
+        over = "confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"
+        yield int(fault["injected_ns"]), int(fault[over]), fault_text(fault)
+    for change in by_commands(run):
+        yield change.began_ns, change.over_ns, change.by
 
 
 def in_order(events: Iterable[Event]) -> list[Event]:

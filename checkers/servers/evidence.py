@@ -25,7 +25,6 @@ from checkers.facts.wire import denies, lives, proven_answers_about_entries
 from checkers.found import Found, ledger_rows
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import NEVER, Message, Status
-from protocol.addresses import name_of_id
 
 LOG_READ = "log_read"
 DIRTY = ("dirty_created", "dirty_kept")
@@ -255,10 +254,9 @@ class Ledgers:
         kept = self._deleted_ns(ledger) > until_ns
         return there and kept and not any(one.closed for one in self._then(ledger, since_ns, until_ns))
 
-    def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[list[str]]:
+    def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[tuple[str, ...]]:
         """The bookies in the last ensemble of every version of then."""
-        lasts = (version.fragments[-1:] for version in self._then(ledger, since_ns, until_ns))
-        return [[name_of_id(bookie) for _, bookies in last for bookie in bookies] for last in lasts]
+        return [version.last_ensemble for version in self._then(ledger, since_ns, until_ns)]
 
     def surely_open_at(self, ledger: int, at_ns: int) -> bool:
         """Whether no close and no delete of it can have been in force by then."""

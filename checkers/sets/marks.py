@@ -75,10 +75,8 @@ class Marks(Ranges):
 
     def within(self, ledger: int, first: int, last: int) -> list[tuple[int, int, int]]:
         """(mark, first, last) of what one range of one ledger carries, cut to the range."""
-        hit = (self.ledger == ledger) & (self.first <= last) & (self.last >= first)
-        return [
-            (mark, max(begin, first), min(end, last))
-            for mark, begin, end in zip(
-                self.mark[hit].tolist(), self.first[hit].tolist(), self.last[hit].tolist(), strict=True
-            )
-        ]
+        mine = slice(*np.searchsorted(self.ledger, [ledger, ledger + 1]).tolist())
+        marks, begins, ends = (column[mine] for column in (self.mark, self.first, self.last))
+        hit = (begins <= last) & (ends >= first)
+        cut = marks[hit], np.maximum(begins[hit], first), np.minimum(ends[hit], last)
+        return list(zip(*(column.tolist() for column in cut), strict=True))

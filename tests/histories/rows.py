@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from evidence.codes import Flag, Kind, Outcome
+from checkers.contract import RunFacts
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
 from tests.histories.story import Fact
 
 Row = dict[str, Any]
+DENIALS = (Status.ENOENTRY, Status.ENOLEDGER)
+UNPROVEN = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
 
 
 def rows(history: Iterable[Fact], table: str) -> list[Row]:
@@ -45,3 +48,39 @@ def end_of(history: list[Fact], ledger: int) -> int | None:
 def last_pass(history: list[Fact]) -> list[Row]:
     census = rows(history, "census")
     return [row for row in census if row["pass_number"] == max(row["pass_number"] for row in census)]
+
+
+def complete_chain(history: list[Fact], ledger: int) -> bool:
+    numbers = [row["version"] for row in chain(history, ledger)]
+    return bool(numbers) and numbers == list(range(len(numbers)))
+
+
+def write_set(version: Row, entry: int) -> set[str]:
+    """The bookies that a version of the metadata gives the entry to."""
+    names = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
+    places = [(entry + copy) % version["ensemble"] for copy in range(version["write_quorum"])]
+    return {names[place].rpartition(":")[0] for place in places}
+
+
+def sure(row: Row) -> bool:
+    """Whether a known boot gave an answer to a known request."""
+    return bool(
+        row["way"] == Direction.ANSWER
+        and row["boot"] > 0
+        and row["asked_ns"] != NEVER
+        and not row["flags"] & UNPROVEN
+    )
+
+
+def proven(history: list[Fact]) -> list[Row]:
+    """Answers that a known boot gave to a known request."""
+    return [row for row in rows(history, "frames") if sure(row)]
+
+
+def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
+    """Boot -> its events by name; of boots whose start was recorded."""
+    found: dict[int, dict[str, Row]] = {}
+    for row in run.servers:
+        if run.bookies.get(row["server"]) == bookie:
+            found.setdefault(row["boot"], {})[row["event"]] = row
+    return {number: events for number, events in found.items() if "started" in events}

@@ -12,7 +12,19 @@ from itertools import pairwise
 from typing import Any
 
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome, Proof
-from tests.histories.rows import Row, chain, end_of, has, last_pass, ledgers_of, ok, operations, rows
+from tests.histories.rows import (
+    Row,
+    chain,
+    complete_chain,
+    end_of,
+    has,
+    last_pass,
+    ledgers_of,
+    ok,
+    operations,
+    rows,
+    write_set,
+)
 from tests.histories.story import BOOKIES, Fact
 
 Thing = tuple[Any, ...]
@@ -101,18 +113,7 @@ def is_kept(history: list[Fact], ledger: int, entry: int) -> bool:
 
 def duty(history: list[Fact], ledger: int, entry: int) -> set[int]:
     """Bookies whose duty the entry was in any version."""
-    bookies = set()
-    for version in chain(history, ledger):
-        fragment = [part for part in version["fragments"] if part["first_entry"] <= entry][-1]
-        for offset in range(version["write_quorum"]):
-            name = fragment["bookies"][(entry + offset) % version["ensemble"]]
-            bookies.add(BOOKIES[name.split(":")[0]])
-    return bookies
-
-
-def complete_chain(history: list[Fact], ledger: int) -> bool:
-    numbers = [row["version"] for row in chain(history, ledger)]
-    return bool(numbers) and numbers == list(range(len(numbers)))
+    return {BOOKIES[name] for version in chain(history, ledger) for name in write_set(version, entry)}
 
 
 def fate(history: list[Fact], ledger: int, entry: int) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Direction, FrameFlag, Kind, Message, Outcome, Status
-from tests.histories.rows import rows
+from evidence.codes import NEVER, Direction, Kind, Message, Outcome, Status
+from tests.histories.rows import complete_chain, proven, rows, write_set
 from tests.histories.story import Fact
-from tests.histories.twins import complete_chain, tells
+from tests.histories.twins import tells
 
 Added = tuple[int, int, int]
 """(ledger, entry, client)."""
@@ -119,34 +118,19 @@ def acked_outside(history: list[Fact], run: RunFacts) -> Counter[tuple[int, int]
     if not judges(run):
         return Counter()
     found = Counter[tuple[int, int]]()
-    for row in rows(history, "frames"):
+    for row in proven(history):
         ledger, entry = row["ledger"], row["entry"]
-        odd = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
         took = (
-            row["way"] == Direction.ANSWER
-            and row["kind"] == Message.ADD
+            row["kind"] == Message.ADD
             and row["status"] == Status.EOK
             and row["source"] in run.clients.values()
             and min(ledger, entry) >= 0
-            and not row["flags"] & odd
-            and row["boot"] > 0
-            and row["asked_ns"] != NEVER
         )
         versions = [version for version in rows(history, "ledgers") if version["ledger"] == ledger]
         removed = any(version["state"] == 0 for version in versions)
         if not took or removed or not complete_chain(history, ledger):
             continue
-        if not any(row["bookie"] in write_set(version, entry, run) for version in versions):
+        given = {run.bookies.get(name) for version in versions for name in write_set(version, entry)}
+        if row["bookie"] not in given:
             found[ledger, entry] += 1
-    return found
-
-
-def write_set(version: dict[str, Any], entry: int, run: RunFacts) -> set[int | None]:
-    """The bookies that a version of the metadata gives the entry to."""
-    places = {(entry + copy) % version["ensemble"] for copy in range(version["write_quorum"])}
-    found: set[int | None] = set()
-    for part in version["fragments"]:
-        if part["first_entry"] <= entry:
-            names = (bookie.rpartition(":")[0] for bookie in part["bookies"])
-            found = {run.bookies.get(name) for place, name in enumerate(names) if place in places}
     return found

@@ -9,41 +9,29 @@ import json
 from collections import Counter
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message, Status
-from tests.histories.story import Fact
-from tests.histories.twins import (
+from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message
+from tests.histories.rows import (
+    DENIALS,
     Row,
+    boots,
     chain,
-    fate,
     has,
     ledgers_of,
-    obliged_entries,
     ok,
     operations,
+    proven,
     rows,
-    was_released,
+    write_set,
 )
+from tests.histories.story import Fact
+from tests.histories.twins import fate, obliged_entries, was_released
 from tests.histories.twins_holdings import to_the_end
 
 Things = Counter[tuple[str, int, int]]
-DENIALS = (Status.ENOENTRY, Status.ENOLEDGER)
-UNPROVEN = (FrameFlag.FORGED, FrameFlag.AMBIGUOUS, FrameFlag.UNCORRELATED, FrameFlag.UNPARSED)
 OF_LINKS = ("cut", "hold", "slow", "isolate", "drop", "delay", "duplicate", "forge")
 
 
 # fencing
-
-
-def proven(history: list[Fact]) -> list[Row]:
-    """Answers that a known boot gave to a known request."""
-    return [
-        row
-        for row in rows(history, "frames")
-        if row["way"] == Direction.ANSWER
-        and row["boot"] > 0
-        and row["asked_ns"] != NEVER
-        and not any(row["flags"] & flag for flag in UNPROVEN)
-    ]
 
 
 def seen_closed(history: list[Fact], ledger: int) -> list[tuple[int, int]]:
@@ -81,15 +69,6 @@ def same_boot(one: Row, other: Row) -> bool:
 
 
 # the lives of bookies
-
-
-def boots(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
-    """Boot -> its events by name; of boots whose start was recorded."""
-    found: dict[int, dict[str, Row]] = {}
-    for row in run.servers:
-        if run.bookies.get(row["server"]) == bookie:
-            found.setdefault(row["boot"], {})[row["event"]] = row
-    return {number: events for number, events in found.items() if "started" in events}
 
 
 def unclean(events: dict[str, Row], by_ns: int) -> bool:
@@ -309,8 +288,6 @@ def duty_since_close(history: list[Fact], run: RunFacts, ledger: int, entry: int
     for version in chain(history, ledger):
         if found is None and version["state"] != 3:
             continue
-        bookies = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
-        places = [(entry + step) % version["ensemble"] for step in range(version["write_quorum"])]
-        duty = {run.bookies[bookies[place].split(":")[0]] for place in places}
+        duty = {run.bookies[name] for name in write_set(version, entry)}
         found = duty if found is None else found & duty
     return found or set()

@@ -8,34 +8,28 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Any
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
+from evidence.codes import NEVER, Direction, Holding, Message, Status
+from tests.histories.rows import DENIALS, Row, chain, complete_chain, proven, rows, sure, write_set
 from tests.histories.story import Fact
 
-Row = dict[str, Any]
 Life = tuple[int, int]
-UNSURE = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
 CHANGES_DISKS = ("wipe", "corrupt")
 ENDS = ("kill", "power_loss")
 TAKES = {"kill": 1, "unplanned": 1, "power_loss": 2, "wipe": 3, "corrupt": 3}
 """What was in memory, what was not synced, anything."""
 
 
-def table(history: list[Fact], name: str) -> list[Row]:
-    return [row for table_name, row in history if table_name == name]
-
-
 def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
     """Of an entry that is lost in a run without forged answers."""
-    acks = [row for row in table(history, "frames") if is_ack(row, ledger, entry)]
+    acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
     lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
     if any(life[0] in shown(history, ledger, entry) for life in lives):
         return "unexplained"
     if any(never_lost(history, run, life, ledger, entry) for life in lives):
         return "unexplained"
-    if not lives or not all(sure(row) for row in acks) or not all_versions(history, ledger):
+    if not lives or not all(sure(row) for row in acks) or not complete_chain(history, ledger):
         return "undetermined"
     if shown(history, ledger, entry):
         return "undetermined"
@@ -59,10 +53,6 @@ def is_ack(row: Row, ledger: int, entry: int) -> bool:
     adds = (Message.ADD, Message.RECOVERY_ADD)
     said = row["way"] == Direction.ANSWER and row["kind"] in adds and row["status"] == Status.EOK
     return bool(said and (row["ledger"], row["entry"]) == (ledger, entry))
-
-
-def sure(row: Row) -> bool:
-    return not row["flags"] & UNSURE and row["boot"] > 0 and row["asked_ns"] != NEVER
 
 
 def events(run: RunFacts, life: Life, event: str) -> list[Row]:
@@ -137,13 +127,13 @@ def held_on_disk(history: list[Fact], life: Life, ledger: int, entry: int) -> bo
 
 
 def on_disks(history: list[Fact], ledger: int, entry: int) -> set[Life]:
-    rows = [row for row in table(history, "holdings") if row["ledger"] == ledger]
-    return {(row["bookie"], row["boot"]) for row in rows if row["entry"] <= entry <= row["last"]}
+    held = [row for row in rows(history, "holdings") if row["ledger"] == ledger]
+    return {(row["bookie"], row["boot"]) for row in held if row["entry"] <= entry <= row["last"]}
 
 
 def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
     """Bookies that showed a copy in the last pass."""
-    census = table(history, "census")
+    census = rows(history, "census")
     last = max((row["pass_number"] for row in census), default=0)
     return {
         row["bookie"]
@@ -155,7 +145,7 @@ def shown(history: list[Fact], ledger: int, entry: int) -> set[int]:
 
 
 def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
-    census = table(history, "census")
+    census = rows(history, "census")
     number = max((row["pass_number"] for row in census), default=0)
     until = max((row["answered_ns"] for row in census if row["pass_number"] == number), default=NEVER)
     faults = [fault["kind"] for fault in run.faults if life[0] in hit(run, fault)]
@@ -168,7 +158,7 @@ def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entr
 
 def to_the_end(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> bool:
     """Whether the last version wants the entry on the bookie, and none ceased to name it before."""
-    if not all_versions(history, ledger):
+    if not complete_chain(history, ledger):
         return False
     versions = chain(history, ledger)
     named = [
@@ -176,7 +166,7 @@ def to_the_end(history: list[Fact], run: RunFacts, life: Life, ledger: int, entr
         for one in versions
     ]
     ceased = any(before and not after for before, after in pairwise(named))
-    return not ceased and life[0] in write_set(versions[-1], entry, run)
+    return not ceased and life[0] in {run.bookies[name] for name in write_set(versions[-1], entry)}
 
 
 def changed_since(run: RunFacts, life: Life) -> bool:
@@ -186,28 +176,12 @@ def changed_since(run: RunFacts, life: Life) -> bool:
     return any(fault["healed_ns"] >= read_ns for fault in changes)
 
 
-def chain(history: list[Fact], ledger: int) -> list[Row]:
-    rows = [row for row in table(history, "ledgers") if row["ledger"] == ledger and row["state"] != 0]
-    return sorted(rows, key=lambda row: row["version"])
-
-
-def all_versions(history: list[Fact], ledger: int) -> bool:
-    numbers = [row["version"] for row in chain(history, ledger)]
-    return bool(numbers) and numbers == list(range(len(numbers)))
-
-
-def write_set(version: Row, entry: int, run: RunFacts) -> list[int]:
-    names = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
-    places = [(entry + offset) % version["ensemble"] for offset in range(version["write_quorum"])]
-    return [run.bookies[names[place].split(":")[0]] for place in places]
-
-
 def brings(history: list[Fact], run: RunFacts, row: Row, ledger: int, entry: int) -> bool:
     """Whether an event of a server is a completed check that may have brought this entry."""
     if row["event"] != "full_check_complete":
         return False
     versions = chain(history, ledger)
-    due = any(run.bookies[row["server"]] in write_set(version, entry, run) for version in versions)
+    due = any(row["server"] in write_set(version, entry) for version in versions)
     return due and row["latest_ns"] >= versions[0]["earliest_ns"]
 
 
@@ -238,10 +212,9 @@ def denied_though_held(
 ) -> set[tuple[int, ...]]:
     """(bookie, boot, ledger, entry) of denials of what a disk held; ``released_ns`` by ledger, of deletes."""
     found = set()
-    for row in table(history, "frames"):
-        negative = row["status"] in (Status.ENOENTRY, Status.ENOLEDGER)
+    for row in proven(history):
         reads = row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["entry"] >= 0
-        if row["way"] != Direction.ANSWER or not (negative and reads and sure(row)):
+        if row["status"] not in DENIALS or not reads:
             continue
         held = on_disks(history, row["ledger"], row["entry"])
         earlier = any(bookie == row["bookie"] and boot < row["boot"] for bookie, boot in held)
@@ -251,11 +224,10 @@ def denied_though_held(
 
 
 def may_forget_ns(history: list[Fact], run: RunFacts, row: Row, released_ns: dict[int, int]) -> int:
-    versions = chain(history, row["ledger"])
-    if [version["version"] for version in versions] != list(range(len(versions))):
+    if chain(history, row["ledger"]) and not complete_chain(history, row["ledger"]):
         return 0
     ends = [released_ns.get(row["ledger"], NEVER)]
-    for version in [one for one in table(history, "ledgers") if one["ledger"] == row["ledger"]]:
+    for version in [one for one in rows(history, "ledgers") if one["ledger"] == row["ledger"]]:
         named = {name.split(":")[0] for part in version["fragments"] for name in part["bookies"]}
         numbers = {run.bookies[name] for name in named}
         if version["state"] == 0 or (version["state"] == 3 and row["bookie"] not in numbers):

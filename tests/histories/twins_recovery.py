@@ -12,10 +12,9 @@ from itertools import pairwise
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
-from tests.histories.rows import Row, chain, operations, rows
+from tests.histories.rows import DENIALS, Row, boots, chain, complete_chain, operations, proven, rows
 from tests.histories.story import Fact
 
-NEGATIVE = (Status.ENOLEDGER, Status.ENOENTRY)
 OPEN, IN_RECOVERY, CLOSED = 1, 2, 3
 PLAIN = {Message.RECOVERY_READ: Message.READ, Message.FENCING_LAC_READ: Message.LAC_READ}
 Things = Counter[tuple[str, int, int]]
@@ -148,7 +147,7 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
     for source in recoverers(history, ledger):
         own = {source} if source < 100 else set()
         read = reached(history, ledger, source, Message.RECOVERY_READ, entry)
-        denied = {r["bookie"] for r in read if r["delivered"] in NEGATIVE and r["forwarded_ns"] <= by_ns}
+        denied = {r["bookie"] for r in read if r["delivered"] in DENIALS and r["forwarded_ns"] <= by_ns}
         asks = [
             row["received_ns"]
             for row in requests(history, ledger, Message.RECOVERY_READ)
@@ -158,7 +157,7 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
         known = {
             row["bookie"]
             for row in reached(history, ledger, source, Message.FENCING_LAC_READ, -1)
-            if row["delivered"] in (Status.EOK, *NEGATIVE) and row["forwarded_ns"] <= went_on_ns
+            if row["delivered"] in (Status.EOK, *DENIALS) and row["forwarded_ns"] <= went_on_ns
         }
         ended = any(has_ended(version, denied | own, run) for version in named)
         ended_at_all |= ended
@@ -221,7 +220,7 @@ def skipped(history: list[Fact], close: Row, before: list[Row], source: int) -> 
 def unread(history: list[Fact], ledger: int, run: RunFacts) -> Iterator[int]:
     """Entries that a source wrote back and had not read, once for each source."""
     versions = chain(history, ledger)
-    whole = bool(versions) and [row["version"] for row in versions] == list(range(len(versions)))
+    whole = complete_chain(history, ledger)
     named = {number(run, name) for v in versions for part in v["fragments"] for name in part["bookies"]}
     writes = requests(history, ledger, Message.RECOVERY_ADD)
     for source, entry in {(row["source"], row["entry"]) for row in writes}:
@@ -259,16 +258,7 @@ def recovery(history: list[Fact], run: RunFacts) -> tuple[Things, Counter[str]]:
 
 def said(history: list[Fact]) -> list[Row]:
     """Answers about entries that one known boot gave."""
-    unproven = FrameFlag.FORGED | FrameFlag.UNCORRELATED | FrameFlag.UNPARSED | FrameFlag.AMBIGUOUS
-    return [
-        row
-        for row in answers(history)
-        if not row["flags"] & unproven
-        and row["boot"] > 0
-        and row["asked_ns"] != NEVER
-        and row["ledger"] >= 0
-        and row["entry"] >= 0
-    ]
+    return [row for row in proven(history) if row["ledger"] >= 0 and row["entry"] >= 0]
 
 
 def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
@@ -288,36 +278,26 @@ def excused_ns(history: list[Fact], row: Row, run: RunFacts) -> int:
     return min(ends)
 
 
-def boot_rows(run: RunFacts, bookie: int) -> dict[int, dict[str, Row]]:
-    """Boot -> event -> row."""
-    boots: dict[int, dict[str, Row]] = {}
-    for row in run.servers:
-        if run.bookies.get(row["server"]) == bookie:
-            boots.setdefault(row["boot"], {})[row["event"]] = row
-    return {boot: events for boot, events in boots.items() if "started" in events}
-
-
 def owed_limbo(history: list[Fact], row: Row, run: RunFacts) -> bool:
-    boots, versions = boot_rows(run, row["bookie"]), chain(history, row["ledger"])
-    guarded = {run.bookies[name] for name in run.guarded}
-    if row["bookie"] not in guarded or row["boot"] not in boots or not versions:
+    lives, guarded = boots(run, row["bookie"]), {run.bookies[name] for name in run.guarded}
+    if row["bookie"] not in guarded or row["boot"] not in lives:
         return False
-    if [v["version"] for v in versions] != list(range(len(versions))):
+    if not complete_chain(history, row["ledger"]):
         return False
     return any(
         marked(history, row, run, boot)
-        for boot in boots
+        for boot in lives
         if boot == row["boot"] or (boot < row["boot"] and has_served(history, row["bookie"], boot, run))
     )
 
 
 def has_served(history: list[Fact], bookie: int, boot: int, run: RunFacts) -> bool:
     mine = [r for r in said(history) if (r["bookie"], r["boot"]) == (bookie, boot)]
-    return "answering" in boot_rows(run, bookie)[boot] or any(says(r) for r in mine)
+    return "answering" in boots(run, bookie)[boot] or any(says(r) for r in mine)
 
 
 def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
-    exit_ns = boot_rows(run, row["bookie"])[row["boot"]].get("exit", {}).get("latest_ns", NEVER)
+    exit_ns = boots(run, row["bookie"])[row["boot"]].get("exit", {}).get("latest_ns", NEVER)
     return any(
         fault["kind"] in ("wipe", "corrupt")
         and run.bookies[fault["target"]] == row["bookie"]
@@ -329,15 +309,15 @@ def wiped_since(since_ns: int, row: Row, run: RunFacts) -> bool:
 
 def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
     """Whether a mark that this boot set, or had to set, still stood when the answer came."""
-    boots, versions = boot_rows(run, row["bookie"]), chain(history, row["ledger"])
-    started_ns = boots[boot]["started"]["earliest_ns"]
+    lives, versions = boots(run, row["bookie"]), chain(history, row["ledger"])
+    started_ns = lives[boot]["started"]["earliest_ns"]
     crashed = False
-    for earlier in sorted((other for other in boots if other < boot), reverse=True):
-        detail = json.loads(boots[earlier]["exit"]["detail"]) if "exit" in boots[earlier] else {}
+    for earlier in sorted((other for other in lives if other < boot), reverse=True):
+        detail = json.loads(lives[earlier]["exit"]["detail"]) if "exit" in lives[earlier] else {}
         if detail.get("signal") in (None, 15) and detail.get("code") in (None, 0, 143):
             break
         if has_served(history, row["bookie"], earlier, run):
-            crashed = not wiped_since(boots[earlier]["started"]["earliest_ns"], row, run)
+            crashed = not wiped_since(lives[earlier]["started"]["earliest_ns"], row, run)
             break
     if not crashed or versions[0]["latest_ns"] >= started_ns:
         return False
@@ -351,7 +331,7 @@ def marked(history: list[Fact], row: Row, run: RunFacts, boot: int) -> bool:
 
 
 def denies(row: Row) -> bool:
-    return row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["status"] in NEGATIVE
+    return row["kind"] in (Message.READ, Message.RECOVERY_READ) and row["status"] in DENIALS
 
 
 def took(row: Row) -> bool:

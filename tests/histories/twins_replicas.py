@@ -8,6 +8,7 @@ from typing import Any
 
 from checkers.facts.boots import Health
 from evidence.codes import Flag, Holding, Kind, Outcome
+from tests.histories.rows import write_set
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
@@ -39,7 +40,7 @@ def replicas(history: list[Any], run: Any) -> tuple[Things, str]:
         without: set[str] = set()
         for entry in range(last + 1):
             entries += 1
-            owing = set.intersection(*(_write_set(version, entry) for version in possible))
+            owing = set.intersection(*(write_set(version, entry) for version in possible))
             answers = {bookie: _answers(mine, ledger, entry, run.bookies.get(bookie, -1)) for bookie in owing}
             having = {bookie for bookie, rows in answers.items() if _says(rows, Holding.PRESENT)}
             negative = {
@@ -121,12 +122,6 @@ def _lac(history: list[Any], ledger: int) -> int:
     return max(told, default=-1)
 
 
-def _write_set(version: Any, entry: int) -> set[str]:
-    fragment = _fragment(version, entry)
-    names = [name.split(":")[0] for name in fragment["bookies"]]
-    return {names[(entry + at) % version["ensemble"]] for at in range(version["write_quorum"])}
-
-
 def _answers(rows: list[Any], ledger: int, entry: int, bookie: int) -> list[Any]:
     return [row for row in rows if (row["ledger"], row["entry"], row["bookie"]) == (ledger, entry, bookie)]
 
@@ -166,7 +161,7 @@ def _not_copied(
     lossy = Health(run, *during).lossy()
     last = possible[-1]["last_entry"] if possible[-1]["state"] == 3 else 9
     for entry in range(last + 1):
-        owing = set.intersection(*(_write_set(version, entry) for version in possible))
+        owing = set.intersection(*(write_set(version, entry) for version in possible))
         answers = {name: _answers(census, chain[0]["ledger"], entry, run.bookies[name]) for name in owing}
         having = {name for name, rows in answers.items() if _says(rows, Holding.PRESENT)}
         for before, after in pairwise(chain):
@@ -318,7 +313,7 @@ def _never_repaired(chain: list[Any], run: Any, began: int, version: Any, withou
         if health.boot(number) and number not in health.lossy() and name not in gone | without
     }
     write_sets = [
-        _write_set(version, one["first_entry"] + at) for one in version["fragments"] for at in range(9)
+        write_set(version, one["first_entry"] + at) for one in version["fragments"] for at in range(9)
     ]
     return (
         version["latest_ns"] < longest[0][0]
