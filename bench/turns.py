@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cluster.commands import Result, within
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
@@ -57,7 +57,7 @@ def opened(wanted: RunSpec, scratch: Path | None = None) -> Iterator[Cluster]:
     """The cluster, in a temporary folder below ``scratch``."""
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=scratch) as place:
         folder = RunFolder.create(Path(place), wanted.mode.name)
-        with LocalBackend(replace(wanted, folder=folder)).open() as cluster:
+        with open_cluster(replace(wanted, folder=folder)) as cluster:
             yield cluster
 
 

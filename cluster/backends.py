@@ -16,7 +16,7 @@ NAMES = ("local", "docker")
 
 
 class Backend(Protocol):
-    """One way to run a cluster on this machine."""
+    """One way to run a cluster on this machine; a module ``cluster/<name>/backend.py``."""
 
     network: str
     """First number of all its addresses, as ``run.json`` tells them before one is leased."""
@@ -28,7 +28,7 @@ class Backend(Protocol):
         """
         ...
 
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
+    def open_cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
         """A context manager with a new cluster, which is ready inside and removed at the end."""
         ...
 
@@ -38,5 +38,5 @@ def backend(name: str) -> Backend:
     if name not in NAMES:
         there = " and ".join(f"`{one}`" for one in NAMES)
         raise UsageError(f"backend {name!r} does not exist; there are {there}", remedy="leave --backend out")
-    found: Backend = import_module(f"cluster.{name}.backend").BACKEND
+    found: Backend = import_module(f"cluster.{name}.backend")
     return found

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from cluster import artifacts
-from cluster.docker.command import compose_command
-from cluster.docker.programs import images_of
+from cluster.docker.programs import compose_command, images_of
 from cluster.docker.sweep import EngineSocket, socket_path
 from cluster.servers import disks
 from cluster.versions import DEFAULT_VERSION

@@ -13,7 +13,6 @@ import re
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import Any
 
 from kazoo.client import KazooClient
@@ -75,9 +74,7 @@ class Metadata:
     def __enter__(self) -> Metadata:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exc: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -119,32 +116,22 @@ class Metadata:
 
     def forget_registration(self, bookie: str) -> None:
         """Delete what a killed bookie left registered; its next boot would wait for it to expire."""
-        with self._translated(f"delete the registration of {bookie}"):
-            for folder in (AVAILABLE, READONLY):
-                with contextlib.suppress(NoNodeError):
-                    self._ask("delete", f"{folder}/{bookie_id(bookie)}")
+        for folder in (AVAILABLE, READONLY):
+            self._delete(f"delete the registration of {bookie}", f"{folder}/{bookie_id(bookie)}")
 
     def cookie(self, bookie: str) -> bytes | None:
         """The cookie of a bookie (``ZKRegistrationManager#readCookie``), None without a cookie."""
-        with self._translated(f"read the cookie of {bookie}"):
-            try:
-                return bytes(self._ask("get", f"{COOKIES}/{bookie_id(bookie)}")[0])
-            except NoNodeError:
-                return None
+        found = self._get(f"read the cookie of {bookie}", f"{COOKIES}/{bookie_id(bookie)}")
+        return None if found is None else found[0]
 
     def forget_cookie(self, bookie: str) -> None:
         """Delete the cookie of a bookie, if there is one."""
-        with self._translated(f"delete the cookie of {bookie}"), contextlib.suppress(NoNodeError):
-            self._ask("delete", f"{COOKIES}/{bookie_id(bookie)}")
+        self._delete(f"delete the cookie of {bookie}", f"{COOKIES}/{bookie_id(bookie)}")
 
     def ledger(self, ledger: int) -> tuple[LedgerMetadata, int] | None:
         """A ledger's metadata and its version, or None when the ledger does not exist."""
-        with self._translated(f"read the metadata of ledger {ledger}"):
-            try:
-                data, stat = self._ask("get", ROOT + ledger_path(ledger))
-            except NoNodeError:
-                return None
-        return decode_metadata(data), int(stat.version)
+        found = self._get(f"read the metadata of ledger {ledger}", ROOT + ledger_path(ledger))
+        return None if found is None else (decode_metadata(found[0]), found[1])
 
     def touch(self, ledger: int) -> int:
         """Rewrite a ledger's metadata unchanged; returns its new version.
@@ -167,8 +154,7 @@ class Metadata:
 
     def ledgers(self) -> list[int]:
         """The ids of all ledgers, ascending."""
-        with self._translated("list the ledgers"):
-            return sorted(self._below(ROOT))
+        return sorted(self._below(ROOT))
 
     def children(self, path: str) -> tuple[str, ...]:
         """The names below a path, none where there is no such path."""
@@ -180,23 +166,28 @@ class Metadata:
 
     def text(self, path: str) -> str | None:
         """The text at a path, None where there is no such path."""
-        with self._translated(f"read {path}"):
-            try:
-                return str(self._ask("get", path)[0].decode(errors="replace"))
-            except NoNodeError:
-                return None
+        found = self._get(f"read {path}", path)
+        return None if found is None else found[0].decode(errors="replace")
 
     def remove(self, path: str) -> None:
         """Remove a path, if there is one."""
-        with self._translated(f"remove {path}"), contextlib.suppress(NoNodeError):
+        self._delete(f"remove {path}", path)
+
+    def _get(self, what: str, path: str) -> tuple[bytes, int] | None:
+        """What is at a path, and its version; None where there is no such path."""
+        with self._translated(what):
+            try:
+                data, stat = self._ask("get", path)
+            except NoNodeError:
+                return None
+        return bytes(data), int(stat.version)
+
+    def _delete(self, what: str, path: str) -> None:
+        with self._translated(what), contextlib.suppress(NoNodeError):
             self._ask("delete", path)
 
     def _below(self, path: str) -> Iterator[int]:
-        try:
-            children = self._ask("get_children", path)
-        except NoNodeError:  # deleted meanwhile
-            return
-        for child in children:
+        for child in self.children(path):  # none where it was deleted meanwhile
             below = f"{path}/{child}"
             ledger = ledger_of_path(below)
             if ledger is not None:

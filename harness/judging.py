@@ -37,7 +37,7 @@ class Judge:
 
     def collect(self, folder: RunFolder) -> RunFolder:
         """Make tables of the raw evidence; the folder as Spark's workers find it."""
-        from cluster.offline import transactions
+        from cluster.servers.offline import transactions
         from pipeline.collect import collect
 
         folder = RunFolder(folder.path.resolve())  # workers run elsewhere

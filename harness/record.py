@@ -16,7 +16,7 @@ from typing import Any
 from cluster.backends import backend
 from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
 from cluster.interface import Cluster, Exit
-from cluster.offline import transactions
+from cluster.servers.offline import transactions
 from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
 from evidence.folder import DEFAULT_BACKEND, RunFolder
@@ -62,7 +62,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)
         narrator.event(_starting(spec))
-        with backend(prepared.request.backend).cluster(spec) as cluster:
+        with backend(prepared.request.backend).open_cluster(spec) as cluster:
             narrator.event("all processes are ready")
             if judge is not None:
                 judge.wait_warm()

@@ -91,6 +91,9 @@ EFFECTS: Mapping[str, Effects] = {
 }
 """By the kind's name in plans and in the fault log."""
 
+_ORDERLY_SIGNALS = (None, 15)
+_ORDERLY_CODES = (None, 0, 143)  # a JVM that was asked to end by SIGTERM exits with 143
+
 PUTS_BACK = frozenset({"wipe_metadata", "restore_metadata"})
 """Kinds that give the metadata store other content: ids of ledgers may come again."""
 
@@ -98,3 +101,12 @@ PUTS_BACK = frozenset({"wipe_metadata", "restore_metadata"})
 def effects_of(kind: str) -> Effects:
     """The effects of a kind; an unknown kind, from another version's record, may take anything stored."""
     return EFFECTS.get(kind, _UNKNOWN)
+
+
+def unclean(*, signal: int | None, code: int | None) -> bool:
+    """Whether a server ended without a graceful shutdown: SIGKILL, a crash, an unrequested exit.
+
+    A bookie that ended so may have lost what it kept only in memory. Whether its disk is copied at its end,
+    and whether its end is judged as a death, follow from the same answer.
+    """
+    return signal not in _ORDERLY_SIGNALS or code not in _ORDERLY_CODES

@@ -16,8 +16,7 @@ from checkers.facts.alterations import alterations
 from checkers.facts.wording import fault_text
 from evidence.codes import NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
-from protocol.exits import unclean
-from protocol.faults import UNPLANNED, Loses
+from protocol.faults import UNPLANNED, Loses, unclean
 from protocol.modes import least_loss
 
 _BOOT_BITS = 16

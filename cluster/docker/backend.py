@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
@@ -22,8 +22,7 @@ from cluster.docker.composing import Composition
 from cluster.docker.containers import Containers, Prelude
 from cluster.docker.engine import Engine
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
-from cluster.docker.machine import require
-from cluster.docker.networks import taken_octets
+from cluster.docker.machine import require, taken_octets
 from cluster.docker.programs import ImagePrograms
 from cluster.docker.project import Project
 from cluster.servers.cluster import Cluster
@@ -36,53 +35,35 @@ from cluster.servers.site import Site
 from protocol.addresses import PROXY, BridgedPlan
 from protocol.errors import UsageError
 
-
-class _Docker:
-    network = "10"
-
-    def prepare(self, versions: Sequence[str], results: Path) -> None:
-        """The engine must be this machine's and have the images."""
-        require(versions, results)
-
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
-        return DockerBackend(spec).open()
+network = "10"
+prepare = require
 
 
-BACKEND = _Docker()
-
-
-class DockerBackend:
-    """Makes clusters after one specification; each ``open`` is a fresh one."""
-
-    def __init__(self, spec: RunSpec) -> None:
-        if not spec.linked:
-            raise UsageError("containers reach each other only through links, and this run is without links")
-        self._spec = spec
-
-    @contextmanager
-    def open(self) -> Iterator[Cluster]:
-        """Start everything, and end everything in reverse whatever happens; see ``LocalBackend.open``."""
-        spec = self._spec
-        with Scopes() as scopes:
-            opening = Opening(spec, scopes)
-            keeper = opening.keeper
-            engine = Engine()
-            scopes.on_end("the connections to the engine", engine.close)
-            addresses = BridgedPlan(keeper.lease(besides=taken_octets()))
-            name = f"fencepost-{secrets.token_hex(6)}"
-            labels = {RUN_LABEL: name, KEEPER_LABEL: identity(keeper.pid)}
-            composition = Composition(spec, addresses, labels, f"{os.geteuid()}:{os.getegid()}")
-            _make_folders(composition)
-            project = Project(engine, composition, spec.folder.servers)
-            undo = keeper.undo(_sweeping(f"{RUN_LABEL}={name}"))
-            scopes.on_end("the containers", lambda: _down(project, keeper, undo))
-            project.up()
-            preludes = {PROXY: _proxy_prelude(composition), **_disk_preludes(spec)}
-            containers = Containers(engine, project, spec.folder.events, preludes=preludes)
-            scopes.on_end("the watch over the containers", containers.close)
-            containers.watch(f"{RUN_LABEL}={name}")
-            site = Site(spec, keeper, containers, addresses, opening.events, ImagePrograms())
-            yield opening.cluster(site)
+@contextmanager
+def open_cluster(spec: RunSpec) -> Iterator[Cluster]:
+    """Start everything, and end everything in reverse whatever happens; raises as the local backend does."""
+    if not spec.linked:
+        raise UsageError("containers reach each other only through links, and this run is without links")
+    with Scopes() as scopes:
+        opening = Opening(spec, scopes)
+        keeper = opening.keeper
+        engine = Engine()
+        scopes.on_end("the connections to the engine", engine.close)
+        addresses = BridgedPlan(keeper.lease(besides=taken_octets()))
+        name = f"fencepost-{secrets.token_hex(6)}"
+        labels = {RUN_LABEL: name, KEEPER_LABEL: identity(keeper.pid)}
+        composition = Composition(spec, addresses, labels, f"{os.geteuid()}:{os.getegid()}")
+        _make_folders(composition)
+        project = Project(engine, composition, spec.folder.servers)
+        undo = keeper.undo(_sweeping(f"{RUN_LABEL}={name}"))
+        scopes.on_end("the containers", lambda: _down(project, keeper, undo))
+        project.up()
+        preludes = {PROXY: _proxy_prelude(composition), **_disk_preludes(spec)}
+        containers = Containers(engine, project, spec.folder.events, preludes=preludes)
+        scopes.on_end("the watch over the containers", containers.close)
+        containers.watch(f"{RUN_LABEL}={name}")
+        site = Site(spec, keeper, containers, addresses, opening.events, ImagePrograms())
+        yield opening.cluster(site)
 
 
 def _make_folders(composition: Composition) -> None:

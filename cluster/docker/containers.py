@@ -110,36 +110,38 @@ class Containers:
         self._record(life, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=pid)
         return Started(pid, ends)
 
-    def signal(self, name: str, number: signal.Signals) -> None:
+    def signal(self, name: str, number: signal.Signals) -> int:
         """Send a signal to the program of a running container; ``ServerError`` when none runs."""
         life = self._running(name)
         if number in _ENDS and not life.signalled_ns:
             life.signalled_ns = time.monotonic_ns()
         self._engine.kill(life.container, int(number))
+        return life.pid
 
     def pause(self, name: str) -> None:
         """SIGSTOP; returns when the kernel reports every thread stopped.
 
         Not the engine's own pause: where cgroups are of version 1 it gives up on a busy machine.
         """
-        self._let(name, stand=True)
+        await_threads(name, self.signal(name, signal.SIGSTOP), stopped=True)
 
     def resume(self, name: str) -> None:
         """SIGCONT; returns when no thread is stopped any more."""
-        self._let(name, stand=False)
+        await_threads(name, self.signal(name, signal.SIGCONT), stopped=False)
 
     def disconnect(self, name: str) -> None:
         """Take it off its network: nothing reaches it or leaves it, and no connection is closed."""
-        self._project.disconnect(name)
+        self._engine.disconnect(*self._project.place(name))
 
     def connect(self, name: str) -> None:
         """Bring it back with its address; nothing when it is there."""
-        if not self._project.connected(name):
-            self._project.connect(name)
+        if not self.connected(name):
+            self._engine.connect(*self._project.place(name), self._project.address(name))
 
     def connected(self, name: str) -> bool:
         """Whether it is on its network."""
-        return self._project.connected(name)
+        container, network = self._project.place(name)
+        return network in self._engine.networking(container)["Networks"]
 
     def lacks_for_dropping(self) -> str | None:
         """Why no packets can be dropped on this machine, None when they can."""
@@ -147,23 +149,22 @@ class Containers:
 
     def drop_packets(self, name: str, ways: Collection[Direction]) -> None:
         """Drop in silence what goes these ways, and nothing else."""
-        stack = self._project.network_stack(name)
-        if stack:
+        if stack := self._network_stack(name):
             packets.drop(stack, ways)
         elif ways:
             raise ServerError(f"{name} is down and has no network")
 
     def dropped_packets(self, name: str) -> Mapping[Direction, int]:
         """Number of packets dropped up to now, for each closed direction."""
-        stack = self._project.network_stack(name)
+        stack = self._network_stack(name)
         return packets.dropped(stack) if stack else {}
 
     # inside ---------------------------------------------------------------------------------
 
-    def _let(self, name: str, *, stand: bool) -> None:
-        life = self._running(name)
-        self._engine.kill(life.container, int(signal.SIGSTOP if stand else signal.SIGCONT))
-        await_threads(name, life.pid, stopped=stand)
+    def _network_stack(self, name: str) -> str:
+        """The file by which the machine knows its network stack; empty for a client that is down."""
+        container, _ = self._project.place(name)
+        return str(self._engine.networking(container)["SandboxKey"])
 
     def _running(self, name: str) -> _Life:
         with self._lock:

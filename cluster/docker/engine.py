@@ -90,15 +90,11 @@ class Engine:
         with _translated("connect a container"):
             self._api.connect_container_to_network(container, network, ipv4_address=address)
 
-    def is_connected(self, container: str, network: str) -> bool:
-        """Whether a container is on a network."""
+    def networking(self, container: str) -> Mapping[str, Any]:
+        """What the engine says of a container's networks (``NetworkSettings``)."""
         with _translated("inspect a container"):
-            return network in self._api.inspect_container(container)["NetworkSettings"]["Networks"]
-
-    def network_stack(self, container: str) -> str:
-        """The machine's file for a container's network stack; empty when the container has no stack now."""
-        with _translated("inspect a container"):
-            return str(self._api.inspect_container(container)["NetworkSettings"]["SandboxKey"])
+            found: Mapping[str, Any] = self._api.inspect_container(container)["NetworkSettings"]
+        return found
 
     def deaths(self, label: str) -> Deaths:
         """A stream of the deaths of containers with a label, from now on."""

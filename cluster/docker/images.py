@@ -80,7 +80,7 @@ def digest(context: Path) -> str:
 
 def _prepare_proxy(context: Path) -> None:
     program = artifacts.proxy_binary()
-    _empty(context)
+    shutil.rmtree(context, ignore_errors=True)
     _copy_tree(SOURCES / "proxy", context)
     _copy(program, context / program.name)
     _copy(SOURCES / "bookkeeper" / _OWN / "health", context / _OWN / "health")
@@ -89,25 +89,14 @@ def _prepare_proxy(context: Path) -> None:
 def _prepare_bookkeeper(version: str, context: Path) -> None:
     servers = artifacts.class_path(version)
     client = artifacts.client_jar()
-    _empty(context)
+    shutil.rmtree(context, ignore_errors=True)
     _copy_tree(SOURCES / "bookkeeper", context)
-    _folder(context / _LIB)
     for jar in servers.jars:
         _link(jar, context / _LIB / jar.name)
     sums = context / _SUMS
     checksums.write_lock(sums, checksums.read_lock(servers.lock))
     sums.chmod(0o644)
     _copy(client, context / client.name)
-
-
-def _empty(context: Path) -> None:
-    shutil.rmtree(context, ignore_errors=True)
-    _folder(context)
-
-
-def _folder(path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True)
-    path.chmod(0o755)
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -121,14 +110,14 @@ def _copy_tree(source: Path, target: Path) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file so that every user of a container can read it, whatever this user's umask is."""
-    if not target.parent.is_dir():
-        _folder(target.parent)
+    _make_folder(target.parent)
     shutil.copyfile(source, target)
     target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
 
 
 def _link(source: Path, target: Path) -> None:
     """A second name for the file where that is possible and all may read it, else a copy."""
+    _make_folder(target.parent)
     if source.stat().st_mode & 0o444 == 0o444:
         try:
             os.link(source, target)
@@ -137,3 +126,9 @@ def _link(source: Path, target: Path) -> None:
         else:
             return
     _copy(source, target)
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)

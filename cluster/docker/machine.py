@@ -1,4 +1,4 @@
-"""Whether this machine's engine can run an experiment: images, Compose, and containers that are really here.
+"""Whether this machine's engine can run an experiment: images, Compose, containers that are here, addresses.
 
 Times of all processes are compared by CLOCK_MONOTONIC, and files are shared at the same paths. So
 containers must run on the kernel of the harness, in its time namespace, and see its folders; an engine in a
@@ -7,21 +7,25 @@ virtual machine does not offer that.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import secrets
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cluster.docker.command import compose_command
 from cluster.docker.engine import Engine
 from cluster.docker.images import bookkeeper_image
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
-from cluster.docker.programs import images_of
+from cluster.docker.programs import compose_command, images_of
 from cluster.docker.sweep import socket_path
 from protocol.errors import IncapableError, PrerequisiteError
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _TIME = Path("/proc/self/ns/time")
+_ROUTES = Path("/proc/net/route")
+_LEAST_PREFIX = 9
+"""A route that covers more than half of 10/8 says nothing of any one block; more exact ones win over it."""
 _REMEDY = "use an engine that runs on this machine itself, or the local backend"
 
 
@@ -77,3 +81,25 @@ def difference(theirs: Sequence[str], ours: Sequence[str], results: Path) -> str
     if theirs[1] != ours[1]:
         return f"containers have a separate clock (time namespace {theirs[1]}, ours is {ours[1]})"
     return "" if theirs[2] == ours[2] else f"containers do not see this machine's folder {results}"
+
+
+def taken_octets(routes: Path = _ROUTES) -> list[int]:
+    """Every L for which some route of this machine leads into 10.L/16."""
+    taken: set[int] = set()
+    for network in _networks(routes.read_text().splitlines()[1:]):
+        if network.prefixlen >= _LEAST_PREFIX and network.subnet_of(ipaddress.IPv4Network("10.0.0.0/8")):
+            first, last = network.network_address.packed[1], network.broadcast_address.packed[1]
+            taken.update(range(first, last + 1))
+    return sorted(taken)
+
+
+def _networks(lines: Iterable[str]) -> Iterator[ipaddress.IPv4Network]:
+    for line in lines:
+        words = line.split()
+        destination, mask = (_address(words[column]) for column in (1, 7))
+        yield ipaddress.IPv4Network(f"{destination}/{mask}")
+
+
+def _address(word: str) -> ipaddress.IPv4Address:
+    """An address as the kernel prints it: the bytes in memory read as a number of this machine."""
+    return ipaddress.IPv4Address(struct.pack("=I", int(word, 16)))

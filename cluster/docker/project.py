@@ -15,10 +15,10 @@ from typing import Any
 from ruamel.yaml import YAML
 from testcontainers.compose import DockerCompose
 
-from cluster.docker.command import compose_command
 from cluster.docker.composing import Composition, network_owner
 from cluster.docker.engine import Engine
 from cluster.docker.labels import RUN_LABEL, SERVICE_LABEL
+from cluster.docker.programs import compose_command
 from protocol.errors import ServerError
 
 FILE = "compose.yaml"
@@ -63,29 +63,14 @@ class Project:
             self._make(name)
         return self._ids[name]
 
-    def disconnect(self, name: str) -> None:
-        """Take a server or client off its network."""
-        self._engine.disconnect(self._in_network(name), self._network(name))
+    def place(self, name: str) -> tuple[str, str]:
+        """The container that is in the network of a server or client, and the network's name."""
+        service = network_owner(name) if name in self._composition.servers() else name
+        return self._ids[service], f"{self._compose.project}_{name}"
 
-    def connect(self, name: str) -> None:
-        """Bring it back with its address."""
-        address = self._composition.addresses.own(self._composition.numbers()[name])
-        self._engine.connect(self._in_network(name), self._network(name), address)
-
-    def connected(self, name: str) -> bool:
-        """Whether it is on its network."""
-        return self._engine.is_connected(self._in_network(name), self._network(name))
-
-    def network_stack(self, name: str) -> str:
-        """The file by which the machine knows its network stack; empty for a client that is down."""
-        return self._engine.network_stack(self._in_network(name))
-
-    def _in_network(self, name: str) -> str:
-        """The container that is in the network of a server or client."""
-        return self._ids[network_owner(name) if name in self._composition.servers() else name]
-
-    def _network(self, name: str) -> str:
-        return f"{self._compose.project}_{name}"
+    def address(self, name: str) -> str:
+        """The address of a server or client in its network."""
+        return self._composition.addresses.own(self._composition.numbers()[name])
 
     def _make(self, *names: str) -> None:
         words = [*self._compose.docker_compose_command(), "up", "--no-start", *names]

@@ -1,64 +1,65 @@
 """Class-data archives: what lets a JVM start in half the time, made once per JVM, release and role.
 
-An archive is a cache file that a JVM silently does without when it does not fit. It is written by
-a JVM at its ordered end (``-XX:ArchiveClassesAtExit``) and put in place in one step. Knows file
-names and options; the training that fills them is ``cluster.local.training``.
+An archive is a cache file that a JVM silently does without when it does not fit. It is written by a JVM at
+its ordered end (``-XX:ArchiveClassesAtExit``), in one short cluster whose JVMs write what they loaded, and
+put in place in one step. A cluster starts without archives too, only slower: so no failure here fails a run.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
 import os
+import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from cluster import artifacts
+from cluster.commands import within
+from cluster.servers.client import Client
+from cluster.servers.cluster import Cluster
 from cluster.servers.runner import BOOKIE, CLIENT, ZOOKEEPER
-from protocol.errors import PrerequisiteError
+from cluster.servers.settings import RunSpec
+from evidence.folder import RunFolder
+from plans.steps import LedgerShape
+from protocol.errors import FencepostError, PrerequisiteError
+from protocol.java import write_base_archive
+from protocol.modes import MODES
 
 _FORMER_S = 7 * 86400
 """How long an archive of another build of the client is kept; each takes 20 MB."""
-
-
-class Archives(Protocol):
-    """Which options about archives a JVM is started with."""
-
-    def options(self, version: str, role: str) -> list[str]:
-        """JVM options for a program of ``role`` (bookie, zookeeper, client) of a release."""
-        ...
-
-
-class CachedArchives:
-    """Use what the cache has."""
-
-    def options(self, version: str, role: str) -> list[str]:
-        """Name the archive if it is there."""
-        path = archive_path(version, role)
-        return [f"-XX:SharedArchiveFile={path}"] if path is not None and path.is_file() else []
+_LOG = logging.getLogger("fencepost.archives")
+_FAILED: set[tuple[str, frozenset[str]]] = set()
+"""Releases for which this process failed: a machine that is busy now will be busy for the next scenario."""
 
 
 @dataclass(frozen=True, slots=True)
-class TrainedArchives:
-    """JVMs of some roles write archives into ``folder`` when they end; the others use the cache."""
+class Archives:
+    """JVMs of the roles ``trained`` write archives into ``folder`` when they end; others use the cache."""
 
-    folder: Path
-    roles: frozenset[str]
+    folder: Path = Path()
+    trained: frozenset[str] = frozenset()
 
     def options(self, version: str, role: str) -> list[str]:
-        """Name the file to be written, or what the cache has."""
-        if role not in self.roles:
-            return CachedArchives().options(version, role)
-        return [f"-XX:ArchiveClassesAtExit={self.made(role)}"]
+        """JVM options for a ``role`` of a release: the file to be written, or what the cache has."""
+        if role in self.trained:
+            return [f"-XX:ArchiveClassesAtExit={self.made(role)}"]
+        path = archive_path(version, role)
+        return [f"-XX:SharedArchiveFile={path}"] if path is not None and path.is_file() else []
 
     def made(self, role: str) -> Path:
         """Where the JVM of a role writes its archive."""
         return self.folder / f"{role}.jsa"
+
+
+CACHED = Archives()
+Opener = Callable[[RunSpec, Archives], AbstractContextManager[Cluster]]
+"""Opens a new cluster whose JVMs use these archives."""
 
 
 def archive_path(version: str, role: str) -> Path | None:
@@ -96,8 +97,23 @@ def keep(version: str, role: str, made: Path) -> None:
             old.unlink(missing_ok=True)
 
 
+def train_missing(version: str, opened: Opener) -> bool:
+    """Create missing archives of a release unless another process does so; returns whether all exist."""
+    if not missing(version):
+        return True
+    with _training_turn(version) as folder:
+        roles = missing(version)
+        if folder is None or not roles or not write_base_archive():
+            return not roles
+        _LOG.info("preparing faster starts of BookKeeper %s (once)", version)
+        for part in (frozenset({BOOKIE, ZOOKEEPER}), frozenset({CLIENT})):
+            if part & set(roles) and (version, part) not in _FAILED:
+                _try_to_train(version, part, folder, opened)
+    return not missing(version)
+
+
 @contextmanager
-def training_turn(version: str) -> Iterator[Path | None]:
+def _training_turn(version: str) -> Iterator[Path | None]:
     """The archives' folder while no other process trains this release, None while one does."""
     folder = _base(version).parent
     try:
@@ -114,6 +130,43 @@ def training_turn(version: str) -> Iterator[Path | None]:
         yield folder
     finally:
         os.close(lock)
+
+
+def _try_to_train(version: str, roles: frozenset[str], folder: Path, opened: Opener) -> None:
+    try:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".training-") as scratch:
+            _train(version, roles, Path(scratch), opened)
+    except (FencepostError, OSError) as error:
+        _FAILED.add((version, roles))
+        _LOG.warning("no class-data archives for BookKeeper %s: %s", version, error)
+
+
+def _train(version: str, roles: frozenset[str], scratch: Path, opened: Opener) -> None:
+    archives = Archives(scratch, roles)
+    spec = RunSpec(
+        RunFolder.create(scratch, "protected"),
+        MODES["protected"],
+        bookies=1,
+        clients=("trainee",) if CLIENT in roles else (),
+        version=version,
+        linked=False,
+        observed=False,
+        stop_timeout_s=180,  # writing an archive takes seconds
+    )
+    with opened(spec, archives) as cluster:
+        for client in cluster.clients.values():
+            _exercise(client)
+    for role in roles:
+        keep(version, role, archives.made(role))
+
+
+def _exercise(client: Client) -> None:
+    """A little of everything that a client does often."""
+    commands = within(client, 120)
+    commands.create("h", LedgerShape(ensemble=1, write_quorum=1, ack_quorum=1))
+    commands.append("h", 100, entry_bytes=1024, outstanding=10)
+    commands.read("h", 0, 99)
+    commands.close("h")
 
 
 @cache

@@ -2,65 +2,77 @@
 
 Use::
 
-    with LocalBackend(RunSpec(folder, mode, bookies=3, clients=("writer",), run_id=7)).open() as cluster:
+    with open_cluster(RunSpec(folder, mode, bookies=3, clients=("writer",), run_id=7)) as cluster:
         cluster.clients["writer"].call("create", timeout_s=10, handle="h1", ensemble=3, ...)
 
-Inside, everything is ready; outside, nothing of it is left.
+Inside, everything is ready; outside, nothing of it is left. The processes are children of the keeper; their
+programs are this machine's Java, the jars in the cache, and what was built here.
 """
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-from cluster.local.archives import Archives, CachedArchives
-from cluster.local.processes import KeptProcesses
-from cluster.local.programs import LocalPrograms
-from cluster.local.training import train_missing
+from cluster import artifacts
+from cluster.local.archives import CACHED, Archives, train_missing
 from cluster.servers.cluster import Cluster
 from cluster.servers.opening import Opening
+from cluster.servers.runner import CLIENT, Java
 from cluster.servers.scopes import Scopes
 from cluster.servers.settings import RunSpec
 from cluster.servers.site import Site
 from protocol.addresses import BOOKIE_PORT, PROXY_PORT, ZOOKEEPER_PORT, AddressPlan
+from protocol.java import java
+
+network = "127"
 
 
-class _Local:
-    network = "127"
-
-    def prepare(self, versions: Sequence[str], results: Path) -> None:  # noqa: ARG002 - the protocol's
-        """Make what later starts are faster with."""
-        for version in versions:
-            train_missing(version, lambda spec, archives: LocalBackend(spec, archives=archives).open())
-
-    def cluster(self, spec: RunSpec) -> AbstractContextManager[Cluster]:
-        return LocalBackend(spec).open()
+def prepare(versions: Sequence[str], results: Path) -> None:  # noqa: ARG001 - the containers' backend needs it
+    """Make what later starts are faster with."""
+    for version in versions:
+        train_missing(version, open_cluster)
 
 
-BACKEND = _Local()
+@contextmanager
+def open_cluster(spec: RunSpec, archives: Archives = CACHED) -> Iterator[Cluster]:
+    """Start everything, and end everything in reverse whatever happens.
+
+    Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not become ready,
+    ``TeardownError`` when a graceful shutdown failed (the process is ended nevertheless).
+    """
+    with Scopes() as scopes:
+        opening = Opening(spec, scopes)
+        keeper = opening.keeper
+        if spec.disks is not None:
+            keeper.own_mounts()
+        addresses = AddressPlan(keeper.lease((ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT)))
+        programs = LocalPrograms(archives)
+        yield opening.cluster(Site(spec, keeper, keeper, addresses, opening.events, programs))
 
 
-class LocalBackend:
-    """Makes clusters after one specification; each ``open`` is a fresh one."""
+class LocalPrograms:
+    """The programs of this machine, as ``Programs``."""
 
-    def __init__(self, spec: RunSpec, *, archives: Archives | None = None) -> None:
-        self._spec = spec
-        self._archives = archives or CachedArchives()
+    def __init__(self, archives: Archives) -> None:
+        self.machine = socket.gethostname()
+        self._archives = archives
 
-    @contextmanager
-    def open(self) -> Iterator[Cluster]:
-        """Start everything, and end everything in reverse whatever happens.
+    def java(self, version: str, role: str) -> Java:
+        """Java, the jars of a release, and for clients the client's jar."""
+        jars = [_checked(version).class_path, *([str(artifacts.client_jar())] if role == CLIENT else [])]
+        return Java(str(java()), os.pathsep.join(jars), tuple(self._archives.options(version, role)))
 
-        Raises ``NotReadyError`` or ``UnplannedDeathError`` when a process does not become ready,
-        ``TeardownError`` when a graceful shutdown failed (the process is ended nevertheless).
-        """
-        with Scopes() as scopes:
-            opening = Opening(self._spec, scopes)
-            keeper = opening.keeper
-            if self._spec.disks is not None:
-                keeper.own_mounts()
-            addresses = AddressPlan(keeper.lease((ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT)))
-            programs = LocalPrograms(self._archives)
-            runner = KeptProcesses(keeper)
-            yield opening.cluster(Site(self._spec, keeper, runner, addresses, opening.events, programs))
+    def proxy(self) -> str:
+        """The proxy that set-up built."""
+        return str(artifacts.proxy_binary())
+
+
+@cache
+def _checked(version: str) -> artifacts.ServerArtifacts:
+    """The jars of a release, checked once per process of the harness."""
+    return artifacts.class_path(version)

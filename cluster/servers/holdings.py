@@ -25,7 +25,7 @@ from evidence.disk_layout import COPY_JSON, INDEX, JOURNALS, LAST_MARK, copy_nam
 from evidence.folder import write_json
 from evidence.journal import NO_MARK, Mark, read_mark, replayed
 from evidence.seal import digest
-from protocol.exits import unclean
+from protocol.faults import unclean
 
 _CURRENT = "current"
 _LINKED = frozenset((".sst", ".txn"))

@@ -8,13 +8,13 @@ a separate namespace, which the kernel removes when the last process in it is go
 It is started as ``python -I -S keeper.py CHANNEL_FD EVENTS_FILE`` and may use nothing but the
 standard library. It handles processes, sockets and one file, and does not know what a bookie is.
 
-Channel: AF_UNIX SOCK_SEQPACKET, one JSON object a message. Requests carry ``id`` and ``do``:
+Channel: AF_UNIX SOCK_SEQPACKET, one JSON object a message. Requests carry ``id`` and ``do``, and ``fds``, the
+parameters whose values are the descriptors that are sent along, in their order:
 
 ``hello``    -> pid; when it answers, the signal handlers are in place
-``spawn``    name, boot, argv, env, cwd, stdout, stderr (paths, appended to), fds (a list of
-             ``stdin`` and ``stdout``, in the order of the descriptors sent along)
-             -> pid, start_ticks, earliest_ns, at_ns
-``signal``   name, signal (a number) -> pid
+``spawn``    name, boot, argv, env, cwd, log (a path, appended to), stdin and stdout (descriptors)
+             -> pid, start_ticks
+``signal``   name, number -> pid
 ``lease``    ports, besides (octets that are no good; both optional) -> octet
 ``undo``     argv -> undo (its number); run at the end, the newest first
 ``forget``   undo -> run it no more
@@ -37,7 +37,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -47,6 +47,7 @@ UNDO_TIMEOUT_S = 30
 KILL_TIMEOUT_S = 10
 SEND_TIMEOUT_S = 60
 LEASE_PORT = 8470
+OCTETS = 239
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_MS = 1000
@@ -92,68 +93,72 @@ class Keeper:
 
     # requests -------------------------------------------------------------------------------
 
-    def hello(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def hello(self) -> dict[str, Any]:
         """The keeper's pid."""
         return {"pid": os.getpid()}
 
-    def spawn(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
+    def spawn(
+        self,
+        name: str,
+        boot: int,
+        argv: list[str],
+        env: dict[str, str],
+        cwd: str,
+        log: str,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int | None = None,
+    ) -> dict[str, Any]:
         """Start one process in its own session; it dies with this process."""
-        given = dict(zip(request.get("fds", []), fds, strict=True))
-        opened: list[int] = []
+        log_fd = _append(log)
         try:
-            stdin = given.get("stdin", subprocess.DEVNULL)
-            stdout = given["stdout"] if "stdout" in given else _append(request["stdout"], opened)
-            stderr = _append(request["stderr"], opened)
             earliest_ns = time.monotonic_ns()
             process = subprocess.Popen(
-                request["argv"],
-                env=request["env"],
-                cwd=request["cwd"],
+                argv,
+                env=env,
+                cwd=cwd,
                 stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
+                stdout=log_fd if stdout is None else stdout,
+                stderr=log_fd,
                 start_new_session=True,
                 preexec_fn=_in_child(os.getpid()),
             )
         finally:
-            for fd in opened:
-                os.close(fd)
+            os.close(log_fd)
         at_ns = time.monotonic_ns()
         process.returncode = 0  # reaped below by pid; Popen must not wait for it
-        child = Child(request["name"], request.get("boot", 1), process.pid)
-        self.children[child.pid] = child
-        ticks = start_ticks(child.pid)
-        self.record(child.name, child.boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=child.pid)
-        begun = {"name": child.name, "boot": child.boot, "pid": child.pid, "start_ticks": ticks}
-        return {**begun, "earliest_ns": earliest_ns, "at_ns": at_ns}
+        self.children[process.pid] = Child(name, boot, process.pid)
+        ticks = start_ticks(process.pid)
+        self.record(name, boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=process.pid)
+        return {"name": name, "boot": boot, "pid": process.pid, "start_ticks": ticks}
 
-    def send_signal(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def send_signal(self, name: str, number: int) -> dict[str, Any]:
         """Signal a living child; it cannot be reaped meanwhile, so the pid is its own."""
         for child in self.children.values():
-            if child.name == request["name"]:
-                self._signal(child, request["signal"])
+            if child.name == name:
+                self._signal(child, number)
                 return {"pid": child.pid}
-        raise ProcessLookupError(f"no process named {request['name']!r} is running")
+        raise ProcessLookupError(f"no process named {name!r} is running")
 
     def _signal(self, child: Child, number: int) -> None:
         if number in (signal.SIGKILL, signal.SIGTERM) and not child.signalled_ns:
             child.signalled_ns = time.monotonic_ns()
         os.kill(child.pid, number)
 
-    def take_lease(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def take_lease(self, ports: Sequence[int] = (), besides: Sequence[int] = ()) -> dict[str, Any]:
         """Bind the lease socket of the first free octet; the kernel keeps others out."""
         if self.lease is not None:
             raise ValueError("this keeper holds a lease already")
-        ports, besides = request.get("ports", []), request.get("besides", [])
-        first = request.get("first", os.getpid()) % 239
         reasons: dict[str, str] = {}
-        for octet in [one for i in range(239) if (one := 1 + (first + i) % 239) not in besides]:
+        for octet in (1 + (os.getpid() + i) % OCTETS for i in range(OCTETS)):
+            if octet in besides:
+                continue
+            host = f"127.{octet}.0.254"
             try:
-                self.lease = _bind(f"127.{octet}.0.254", request.get("port", LEASE_PORT))
+                self.lease = _bind(host, LEASE_PORT)
                 for port in ports:
-                    _bind(f"127.{octet}.0.254", port).close()
+                    _bind(host, port).close()
             except OSError as error:
-                reasons[str(error)] = f"127.{octet}.0.254"
+                reasons[str(error)] = host
                 if self.lease is not None:
                     self.lease.close()
                     self.lease = None
@@ -161,30 +166,30 @@ class Keeper:
             return {"octet": octet}
         raise OSError(f"no octet of 127/8 is free: {reasons}")
 
-    def add_undo(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def add_undo(self, argv: list[str]) -> dict[str, Any]:
         """Remember a command for the end."""
         self.undo_count += 1
-        self.undos[self.undo_count] = list(request["argv"])
+        self.undos[self.undo_count] = argv
         return {"undo": self.undo_count}
 
-    def forget_undo(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def forget_undo(self, undo: int) -> dict[str, Any]:
         """Drop a remembered command, because its effect is already undone."""
-        self.undos.pop(request["undo"], None)
+        self.undos.pop(undo, None)
         return {}
 
-    def own_mounts(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def own_mounts(self) -> dict[str, Any]:
         """Enter a mount namespace of our own, from which nothing is passed on to the machine's."""
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         return {}
 
-    def run_command(self, request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def run_command(self, argv: list[str], timeout_s: float) -> dict[str, Any]:
         """Run a short command to its end; no other request is served meanwhile."""
-        code, said = _run(request["argv"], request["timeout_s"])
+        code, said = _run(argv, timeout_s)
         return {"code": code, "said": said}
 
-    def end(self, _request: dict[str, Any], _fds: list[int]) -> dict[str, Any]:
+    def end(self) -> dict[str, Any]:
         """End everything; the reply is the report."""
         self.open = False
         return self.end_all()
@@ -292,17 +297,19 @@ class Keeper:
             self.open = False
             return
         request = json.loads(data)
+        number, do = request.pop("id"), request.pop("do")
+        request |= zip(request.pop("fds", ()), fds, strict=True)
         try:
-            reply = {"ok": True, **_DO[request["do"]](self, request, fds)}
+            reply = {"ok": True, **_DO[do](self, **request)}
         except Exception as error:  # the harness decides what a refused request means  # noqa: BLE001
             reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
         finally:
             for fd in fds:
                 os.close(fd)
-        self.send({"id": request["id"], **reply})
+        self.send({"id": number, **reply})
 
 
-_DO: dict[str, Callable[[Keeper, dict[str, Any], list[int]], dict[str, Any]]] = {
+_DO: dict[str, Callable[..., dict[str, Any]]] = {
     "hello": Keeper.hello,
     "spawn": Keeper.spawn,
     "signal": Keeper.send_signal,
@@ -346,10 +353,8 @@ def _run(argv: list[str], timeout_s: float) -> tuple[int, str]:
     return done.returncode, done.stderr[-500:].decode(errors="replace")
 
 
-def _append(path: str, opened: list[int]) -> int:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-    opened.append(fd)
-    return fd
+def _append(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
 
 def _bind(host: str, port: int) -> socket.socket:
@@ -389,7 +394,7 @@ def main(argv: list[str]) -> int:
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         print("keeper: cannot become a child subreaper", file=sys.stderr)
         return 1
-    events_fd = os.open(argv[2], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    events_fd = _append(argv[2])
     channel = socket.socket(fileno=int(argv[1]))
     channel.settimeout(SEND_TIMEOUT_S)
     Keeper(channel, events_fd).run()

@@ -1,5 +1,7 @@
 """The harness's side of the keeper: requests, exit events, and what happens when the keeper is gone.
 
+The keeper is the :class:`~cluster.servers.runner.Runner` of plain processes.
+
 One reader thread receives replies and exits and calls the listeners in order of arrival. A listener
 must be quick and must not send requests. Everything else is thread-safe. A process is known by its
 name here, whatever its kind.
@@ -20,11 +22,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cluster.servers.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
-from cluster.servers.runner import Exit
+from cluster.servers.runner import Exit, Launch, Started
+from cluster.waiting import await_threads
 from protocol.errors import IncapableError, PrerequisiteError, ServerError
 
 REQUEST_TIMEOUT_S = 60
@@ -34,14 +38,12 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A running process: its pid, and the interval in which it was started (monotonic ns)."""
+    """A running process, which its pid and the time of its start name for ever."""
 
     name: str
     boot: int
     pid: int
     start_ticks: int
-    earliest_ns: int
-    at_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Keeper:
         self._reader = threading.Thread(target=self._read, name="keeper-reader", daemon=True)
         self._reader.start()
         try:
-            self._ask({"do": "hello"})
+            self._ask("hello")
         except ServerError:
             self._close()
             raise
@@ -106,49 +108,49 @@ class Keeper:
         """Call ``listener`` for each exit from now on, on the reader thread."""
         self._listeners.append(listener)
 
-    def spawn(
-        self,
-        name: str,
-        argv: Sequence[str],
-        *,
-        boot: int,
-        env: Mapping[str, str],
-        cwd: Path,
-        stdout: Path | int,
-        stderr: Path,
-        stdin: int | None = None,
-    ) -> Spawned:
-        """Start a process; descriptors are passed on and stay the caller's to close.
-
-        Raises ``ServerError`` when it cannot be executed.
-        """
-        fds = {"stdin": stdin, "stdout": stdout if isinstance(stdout, int) else None}
-        passed = {key: fd for key, fd in fds.items() if fd is not None}
-        reply = self._ask(
-            {
-                "do": "spawn",
-                "name": name,
-                "boot": boot,
-                "argv": list(argv),
-                "env": dict(env),
-                "cwd": str(cwd),
-                "stdout": None if isinstance(stdout, int) else str(stdout),
-                "stderr": str(stderr),
-                "fds": list(passed),
-            },
-            fds=list(passed.values()),
+    def start(self, name: str, boot: int, launch: Launch, *, folder: Path, log: Path) -> Started:
+        """Start a process; one that converses has two pipes. ``ServerError`` when it cannot be executed."""
+        spawn = partial(
+            self._ask,
+            "spawn",
+            name=name,
+            boot=boot,
+            argv=list(launch.argv),
+            env=dict(launch.env),
+            cwd=str(folder),
+            log=str(log),
         )
-        return _spawned(reply)
+        if not launch.converses:
+            return Started(int(spawn()["pid"]))
+        theirs_in, commands = os.pipe2(os.O_CLOEXEC)
+        replies, theirs_out = os.pipe2(os.O_CLOEXEC)
+        try:
+            reply = spawn(sent={"stdin": theirs_in, "stdout": theirs_out})
+        except BaseException:
+            os.close(commands)
+            os.close(replies)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        return Started(int(reply["pid"]), (commands, replies))
 
-    def signal(self, name: str, number: int) -> int:
+    def signal(self, name: str, number: signal.Signals) -> int:
         """Send a signal to a running process; returns its pid, ``ServerError`` when none runs."""
-        return int(self._ask({"do": "signal", "name": name, "signal": int(number)})["pid"])
+        return int(self._ask("signal", name=name, number=int(number))["pid"])
+
+    def pause(self, name: str) -> None:
+        """SIGSTOP; returns when the kernel reports every thread stopped."""
+        await_threads(name, self.signal(name, signal.SIGSTOP), stopped=True)
+
+    def resume(self, name: str) -> None:
+        """SIGCONT; returns when no thread is stopped any more."""
+        await_threads(name, self.signal(name, signal.SIGCONT), stopped=False)
 
     def lease(self, ports: Sequence[int] = (), *, besides: Sequence[int] = ()) -> int:
         """Lease a free octet L, none of ``besides``; ``ports`` must be free on the addresses 127.L too."""
         try:
-            asked = {"do": "lease", "ports": list(ports), "besides": list(besides)}
-            return int(self._ask(asked)["octet"])
+            return int(self._ask("lease", ports=list(ports), besides=list(besides))["octet"])
         except ServerError as error:
             raise PrerequisiteError(
                 str(error),
@@ -157,14 +159,14 @@ class Keeper:
 
     def undo(self, argv: Sequence[str]) -> int:
         """Register a command that is run at the end, newest first; returns its number."""
-        number = int(self._ask({"do": "undo", "argv": list(argv)})["undo"])
+        number = int(self._ask("undo", argv=list(argv))["undo"])
         self._undos[number] = list(argv)
         return number
 
     def forget(self, undo: int) -> None:
         """Withdraw a registered command."""
         self._undos.pop(undo, None)
-        self._ask({"do": "forget", "undo": undo})
+        self._ask("forget", undo=undo)
 
     def own_mounts(self) -> None:
         """Give the keeper, and every process that it starts later, a separate mount namespace.
@@ -173,7 +175,7 @@ class Keeper:
         this machine does not allow that.
         """
         try:
-            self._ask({"do": "mounts"})
+            self._ask("mounts")
             self._own_mounts = True
         except ServerError as error:
             raise IncapableError(
@@ -182,7 +184,7 @@ class Keeper:
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 30) -> None:
         """Run a short command in the keeper's mounts; ``ServerError`` with its output when it fails."""
-        reply = self._ask({"do": "run", "argv": list(argv), "timeout_s": timeout_s})
+        reply = self._ask("run", argv=list(argv), timeout_s=timeout_s)
         if reply["code"] != 0:
             raise ServerError(f"`{' '.join(argv)}` failed with {reply['code']}: {reply['said'].strip()}")
 
@@ -201,7 +203,7 @@ class Keeper:
             return Ending()
         self._ended = True
         try:
-            reply = self._ask({"do": "end"}, timeout_s=_END_TIMEOUT_S)
+            reply = self._ask("end", within_s=_END_TIMEOUT_S)
             ending = Ending(*(tuple(reply[k]) for k in ("killed", "orphans", "failed_undos", "left")))
         finally:
             self._close()
@@ -219,8 +221,14 @@ class Keeper:
         self._channel.close()
 
     def _ask(
-        self, request: dict[str, Any], *, fds: Sequence[int] = (), timeout_s: float = REQUEST_TIMEOUT_S
+        self,
+        do: str,
+        *,
+        sent: Mapping[str, int] | None = None,
+        within_s: float = REQUEST_TIMEOUT_S,
+        **request: object,
     ) -> dict[str, Any]:
+        """One request; ``sent`` are descriptors by the parameters that they are. Returns the reply."""
         future: Future[dict[str, Any]] = Future()
         with self._lock:
             if self.lost is not None:
@@ -228,18 +236,15 @@ class Keeper:
             self._requests += 1
             number = self._requests
             self._replies[number] = future
-        message = json.dumps({"id": number, **request}).encode()
+        fds = dict(sent or {})
+        message = json.dumps({"id": number, "do": do, "fds": list(fds), **request}).encode()
         try:
-            socket.send_fds(self._channel, [message], list(fds))
-            reply = future.result(timeout_s)
+            socket.send_fds(self._channel, [message], list(fds.values()))
+            reply = future.result(within_s)
         except (OSError, TimeoutError) as error:
-            raise ServerError(
-                self.lost or f"the keeper does not answer {request['do']!r}: {error}"
-            ) from error
+            raise ServerError(self.lost or f"the keeper does not answer {do!r}: {error}") from error
         if not reply["ok"]:
-            raise ServerError(
-                f"the keeper refused {request['do']} {request.get('name', '')}: {reply['error']}"
-            )
+            raise ServerError(f"the keeper refused {do} {request.get('name', '')}: {reply['error']}")
         return reply
 
     def _read(self) -> None:
@@ -259,7 +264,7 @@ class Keeper:
 
     def _resolve(self, message: dict[str, Any]) -> None:
         if "start_ticks" in message:
-            self._known[message["pid"]] = _spawned(message)
+            self._known[message["pid"]] = Spawned(**{name: message[name] for name in Spawned.__slots__})
         with self._lock:
             future = self._replies.pop(message["id"])
         future.set_result(message)
@@ -316,10 +321,6 @@ def kill_if_same(spawned: Spawned) -> None:
         return
     finally:
         os.close(handle)
-
-
-def _spawned(reply: Mapping[str, Any]) -> Spawned:
-    return Spawned(**{name: reply[name] for name in Spawned.__slots__})
 
 
 def _run_quietly(argv: list[str]) -> None:

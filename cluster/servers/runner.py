@@ -69,8 +69,8 @@ class Runner(Protocol):
         """Start a boot in its folder, its output appended to ``log``. ``ServerError`` when it cannot be."""
         ...
 
-    def signal(self, name: str, number: signal.Signals) -> None:
-        """Send SIGKILL or SIGTERM to a process; ``ServerError`` when none of that name runs."""
+    def signal(self, name: str, number: signal.Signals) -> int:
+        """Send SIGKILL or SIGTERM to a process; its pid, ``ServerError`` when none of that name runs."""
         ...
 
     def pause(self, name: str) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cluster import offline
 from cluster.configuration import java_properties, zookeeper_properties
 from cluster.metadata import NEW_CLUSTER
+from cluster.servers import offline
 from cluster.servers.answers import listening, reply
 from cluster.servers.jvm import JavaProgram
 from cluster.servers.process import ProcessState, Rung, Store

@@ -16,8 +16,7 @@ from typing import Any
 from evidence.codes import NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
-from protocol.exits import unclean
-from protocol.faults import EFFECTS, UNPLANNED
+from protocol.faults import EFFECTS, UNPLANNED, unclean
 
 Rows = Sequence[Mapping[str, Any]]
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cluster.docker import packets
-from cluster.docker.backend import DockerBackend
+from cluster.docker.backend import open_cluster
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, SERVICE_LABEL, abandoned
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 from cluster.interface import Direction, ProcessState
@@ -119,7 +119,7 @@ def assert_refused_at_once(server: tuple[str, int], *, through: tuple[str, int])
 
 def test_a_server_reaches_others_through_its_own_links_only(tmp_path: Path) -> None:
     spec = RunSpec(RunFolder.create(tmp_path, "mode"), MODES["protected"], bookies=2, observed=False)
-    with DockerBackend(spec).open() as cluster:
+    with open_cluster(spec) as cluster:
         there, addresses = containers_of(tmp_path), cluster.site.addresses
         run = there["b1"]["Labels"][RUN_LABEL]
         assert reaches(there["b1"], addresses.link(1, "b2"))
@@ -169,7 +169,7 @@ def half_open(pid: int) -> int:
 )
 def test_a_server_that_nobody_hears_still_hears(tmp_path: Path) -> None:
     spec = RunSpec(RunFolder.create(tmp_path, "mode"), MODES["protected"], bookies=1, observed=False)
-    with DockerBackend(spec).open() as cluster:
+    with open_cluster(spec) as cluster:
         networks = cluster.networks
         assert networks is not None
         pid = cluster.bookies["b1"].pid
@@ -189,12 +189,12 @@ def test_a_server_that_nobody_hears_still_hears(tmp_path: Path) -> None:
 HARNESS = """
 import sys, time
 from pathlib import Path
-from cluster.docker.backend import DockerBackend
+from cluster.docker.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.modes import MODES
 folder = RunFolder(Path(sys.argv[1]))
-with DockerBackend(RunSpec(folder, MODES["protected"], bookies=1, observed=False)).open() as cluster:
+with open_cluster(RunSpec(folder, MODES["protected"], bookies=1, observed=False)) as cluster:
     print(cluster.site.keeper.pid, flush=True)
     time.sleep(600)
 """
@@ -222,7 +222,7 @@ def test_nothing_outlives_a_killed_harness_and_another_run_is_not_met(
 ) -> None:
     process, _, run = harness
     spec = RunSpec(RunFolder.create(tmp_path, "other"), MODES["protected"], bookies=1, observed=False)
-    with DockerBackend(spec).open() as other:
+    with open_cluster(spec) as other:
         assert run not in abandoned(engine_now())
         process.kill()
         eventually(lambda: left_of(run) == [], "the keeper to remove everything")

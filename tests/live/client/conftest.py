@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cluster.interface import Client
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from evidence.collect.histories import segment_files
@@ -36,7 +36,7 @@ def opened(folder: RunFolder) -> Opener:
     @contextmanager
     def open_(**spec: Any) -> Iterator[Cluster]:
         settings = {"clients": ("writer", "other"), "linked": False, "run_id": RUN_ID, **spec}
-        with LocalBackend(RunSpec(folder, MODES["unprotected"], **settings)).open() as cluster:
+        with open_cluster(RunSpec(folder, MODES["unprotected"], **settings)) as cluster:
             yield cluster
 
     return open_

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.configuration import CHOSEN_ENSEMBLE
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.modes import MODES
@@ -22,7 +22,7 @@ def test_a_ledger_begins_with_the_bookies_that_were_named(version: str, tmp_path
     spec = RunSpec(
         folder, MODES["unprotected"], bookies=4, clients=("writer",), linked=False, version=version
     )
-    with LocalBackend(spec).open() as cluster:
+    with open_cluster(spec) as cluster:
         chosen = {CHOSEN_ENSEMBLE: ",".join(CHOSEN)}
         quorums = {"ensemble": 3, "write_quorum": 2, "ack_quorum": 2}
         for number in range(3):

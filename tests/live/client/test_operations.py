@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import NEVER, Flag, Holding, Kind, Outcome
@@ -28,7 +28,7 @@ a failed bookie, for which there is no spare here; in any case the handle closes
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = RunFolder.create(tmp_path_factory.mktemp("operations"), "unprotected")
     spec = RunSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
-    with LocalBackend(spec).open() as running:
+    with open_cluster(spec) as running:
         running.history = folder.operations
         yield running
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.cluster import Cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
@@ -52,7 +52,7 @@ def opened(tmp_path: Path, run_folder: Callable[[str], RunFolder]) -> Iterator[O
 
     @contextmanager
     def open_(name: str = "run", mode: str = "unprotected", **spec: Any) -> Iterator[Cluster]:
-        with LocalBackend(RunSpec(run_folder(name), MODES[mode], **spec)).open() as cluster:
+        with open_cluster(RunSpec(run_folder(name), MODES[mode], **spec)) as cluster:
             yield cluster
 
     yield open_

@@ -253,13 +253,13 @@ def test_an_ended_harness_leaves_no_server(opened: Opener, tmp_path: Path, numbe
     program = textwrap.dedent(f"""
         import sys
         from pathlib import Path
-        from cluster.local.backend import LocalBackend
+        from cluster.local.backend import open_cluster
         from cluster.servers.settings import RunSpec
         from evidence.folder import RunFolder
         from protocol.modes import MODES
         folder = RunFolder.create(Path({str(tmp_path)!r}), "killed")
         spec = RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",))
-        with LocalBackend(spec).open() as cluster:
+        with open_cluster(spec) as cluster:
             print(cluster.site.keeper.pid, cluster.zookeeper.pid, cluster.bookies["b1"].pid, flush=True)
             sys.stdin.read()
     """)

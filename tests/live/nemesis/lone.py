@@ -17,7 +17,7 @@ import nemesis.processes
 import nemesis.sessions
 import nemesis.storage  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState, Refusal
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
@@ -144,7 +144,5 @@ class Lone:
 def lone_bookie(path: Path, **spec: Any) -> Iterator[Any]:
     """A cluster of one journaled bookie."""
     folder = RunFolder.create(path, "journal")
-    with LocalBackend(
-        RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",), **spec)
-    ).open() as one:
+    with open_cluster(RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",), **spec)) as one:
         yield one

@@ -11,7 +11,7 @@ import pytest
 import nemesis.links
 import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.codes import ErrorCode, Status
@@ -37,7 +37,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         client_conf=conf | PROTOCOLS[request.param],
         observed=False,
     )
-    with LocalBackend(spec).open() as running:
+    with open_cluster(spec) as running:
         yield running
         wire = running.wire()
     assert wire is not None

@@ -11,8 +11,8 @@ import pytest
 
 import nemesis.metadata
 import nemesis.processes  # noqa: F401  # registers its faults
-from cluster.local.backend import LocalBackend
-from cluster.offline import transactions
+from cluster.local.backend import open_cluster
+from cluster.servers.offline import transactions
 from cluster.servers.settings import RunSpec
 from cluster.versions import DEFAULT_VERSION
 from cluster.waiting import wait_until
@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 @pytest.fixture
 def cluster(folder: RunFolder) -> Iterator[Any]:
-    with LocalBackend(RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",))).open() as running:
+    with open_cluster(RunSpec(folder, MODES["journal"], bookies=1, clients=("writer",))) as running:
         yield running
         assert running.unplanned() == []
 

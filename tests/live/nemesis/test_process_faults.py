@@ -12,7 +12,7 @@ import nemesis.links
 import nemesis.messages
 import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from nemesis.active import Active
@@ -29,7 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     # There is no fourth bookie to replace an unreachable or late bookie.
     conf = {"delayEnsembleChange": "true", "addEntryTimeoutSec": "60"}
     spec = RunSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
-    with LocalBackend(spec).open() as running:
+    with open_cluster(spec) as running:
         yield running
 
 

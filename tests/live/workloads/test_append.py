@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import workloads.append  # noqa: F401  # registers its load
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from nemesis.active import Active
@@ -63,7 +63,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path: Path = tmp_path_factory.mktemp("append")
     folder = RunFolder.create(path, "journal")
     spec = RunSpec(folder, MODES["journal"], bookies=4, clients=("w1", "w2", "reader", "closer"))
-    with LocalBackend(spec).open() as running:
+    with open_cluster(spec) as running:
         yield running
 
 

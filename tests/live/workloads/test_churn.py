@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import harness.vocabulary  # noqa: F401  # registers loads and faults
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
 from evidence.folder import RunFolder
@@ -26,7 +26,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     spec = RunSpec(
         folder, MODES["unprotected"], clients=("writer", "owner"), bookie_conf={"gcWaitTime": "1000"}
     )
-    with LocalBackend(spec).open() as running:
+    with open_cluster(spec) as running:
         yield running
         assert running.unplanned() == []
 

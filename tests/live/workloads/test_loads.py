@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import harness.vocabulary  # noqa: F401  # registers loads and faults
-from cluster.local.backend import LocalBackend
+from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
 from protocol.errors import UsageError
@@ -25,7 +25,7 @@ QUICK = {"entries_per_ledger": 200, "entry_bytes": 128, "rate_per_s": 400}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path: Path = tmp_path_factory.mktemp("loads")
     folder = RunFolder.create(path, "journal")
-    with LocalBackend(RunSpec(folder, MODES["journal"], bookies=5, clients=CLIENTS)).open() as running:
+    with open_cluster(RunSpec(folder, MODES["journal"], bookies=5, clients=CLIENTS)) as running:
         yield running
         assert running.unplanned() == []
 

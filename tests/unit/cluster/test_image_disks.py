@@ -148,6 +148,7 @@ class Harness:
             import sys
             from pathlib import Path
             from cluster.servers.keeping import Keeper
+            from cluster.servers.runner import Launch
             from cluster.servers.disks import disks_of
             from plans.cluster import Disks
             folder = Path({str(folder)!r})
@@ -158,7 +159,7 @@ class Harness:
             write = f"while True: open({str(folder / "data" / "file")!r}, 'w').write('x' * 9999)"
             argv = [sys.executable, "-I", "-S", "-c", write]
             log = folder / "log"
-            server = keeper.spawn("b1", argv, boot=1, env={{}}, cwd=folder, stdout=log, stderr=log)
+            server = keeper.start("b1", 1, Launch(argv, {{}}), folder=folder, log=log)
             while not (disk.path / "file").exists():
                 pass
             print(server.pid, keeper.pid, flush=True)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.interface import Exit
 from cluster.servers.keeping import Keeper
+from cluster.servers.runner import Exit, Launch
 from protocol.errors import PrerequisiteError, ServerError
 
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]
@@ -48,7 +48,7 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
 def spawn(keeper: Keeper, name: str, folder: Path, argv: list[str] = SLEEP, boot: int = 1) -> int:
     log = folder / f"{name}.log"
     env = {"PATH": os.environ["PATH"]}
-    return keeper.spawn(name, argv, boot=boot, env=env, cwd=folder, stdout=log, stderr=log).pid
+    return keeper.start(name, boot, Launch(argv, env), folder=folder, log=log).pid
 
 
 def events(folder: Path) -> list[tuple[str, str]]:
@@ -108,12 +108,13 @@ class Harness:
             import os, signal, sys, time
             from pathlib import Path
             from cluster.servers.keeping import Keeper
+            from cluster.servers.runner import Launch
             folder = Path({str(folder)!r})
             sleep = {SLEEP!r}
             keeper = Keeper(folder / "events.jsonl", log=folder / "keeper.log")
             def spawn(name, argv, out="log"):
                 log = folder / out
-                return keeper.spawn(name, argv, boot=1, env={{}}, cwd=folder, stdout=log, stderr=log).pid
+                return keeper.start(name, 1, Launch(argv, {{}}), folder=folder, log=log).pid
             pids = [spawn("zk1", sleep), spawn("b1", sleep), keeper.pid]
         """
         end = "print(*pids, flush=True); sys.stdin.read()"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from protocol.exits import unclean
+from protocol.faults import unclean
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.configuration import RACK_SCRIPT
-from cluster.docker.backend import DockerBackend
+from cluster.docker.backend import open_cluster
 from cluster.docker.composing import Composition
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder
@@ -112,4 +112,4 @@ def test_compose_shall_not_take_a_dollar_for_a_variable() -> None:
 def test_a_cluster_without_links_cannot_be_had_in_containers() -> None:
     spec = RunSpec(RunFolder(Path("/run")), MODES["protected"], linked=False)
     with pytest.raises(UsageError, match="only through links"):
-        DockerBackend(spec)
+        open_cluster(spec).__enter__()

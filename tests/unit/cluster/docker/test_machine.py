@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from cluster.docker.labels import abandoned, identity, is_alive
-from cluster.docker.machine import difference
-from cluster.docker.networks import taken_octets
+from cluster.docker.machine import difference, taken_octets
 from cluster.docker.sweep import EngineSocket, socket_path, sweep
 
 HEADER = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n"

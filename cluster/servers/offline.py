@@ -24,7 +24,7 @@ LOG_READER = "fencepost.offline.TransactionLog"
 PUT_BACK = "fencepost.offline.PutBack"
 FILES = "version-2"
 """ZooKeeper's own folder below its data folder."""
-_LIVES = "lives"
+_LIVES, _NEXT = "lives", "next"
 _TIMEOUT_S = 600
 
 
@@ -59,13 +59,14 @@ def transactions(folder: RunFolder) -> None:
 
 def lives(server: Path) -> Iterator[tuple[Path, Mapping[str, Any] | None]]:
     """The data folder of each boot of a server, oldest first, and how that boot began."""
-    number = 1
-    while (server / _LIVES / str(number)).is_dir():
-        yield server / _LIVES / str(number), _began(server, number)
+    number, began = 1, None
+    while (ended := server / _LIVES / str(number)).is_dir():
+        yield ended, began
         number += 1
+        began = read_json(_beginning(server, number))
     now = server / "data"
     unfinished = number > 1 and not now.exists()  # ended between the two renames: it has logged nothing
-    yield _next(server) if unfinished else now, _began(server, number)
+    yield server / _NEXT if unfinished else now, began
 
 
 def put_back(
@@ -77,7 +78,7 @@ def put_back(
     Returns how the new life began. Raises ``ServerError`` when ZooKeeper's files
     cannot be read; nothing is changed then.
     """
-    fresh, now = _next(server), server / "data"
+    fresh, now = server / _NEXT, server / "data"
     texts = [f"{path}={text}" for path, text in nodes.items()]
     done = _run(version, PUT_BACK, [now, fresh, copy or "-", *texts])
     if done.returncode != 0:
@@ -101,16 +102,8 @@ def put_back(
     return facts
 
 
-def _began(server: Path, life: int) -> Mapping[str, Any] | None:
-    return None if life == 1 else read_json(_beginning(server, life))
-
-
 def _beginning(server: Path, life: int) -> Path:
     return server / _LIVES / f"{life}.json"
-
-
-def _next(server: Path) -> Path:
-    return server / "next"
 
 
 def _run(version: str, main: str, arguments: Sequence[object]) -> subprocess.CompletedProcess[str]:
