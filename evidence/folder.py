@@ -29,11 +29,30 @@ _RUN_NAME = re.compile(r"\d{8}T\d{6}Z(\.\d+)?-\d+")
 _RAW = ("operations", "faults", "servers", "ledgers", "steps")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(init=False, unsafe_hash=True)
 class RunFolder:
-    """The paths of one mode's folder; ``path`` is that folder."""
+    """The paths of one mode's folder; ``path`` is that folder, and never changes."""
 
     path: Path
+
+    def __init__(self, path: Path) -> None:
+        raw = path / "raw"
+        self.path, self.mode = path, path.name
+        self.run_json = path / "run.json"  # what was going to happen; written once at the start
+        self.raw = raw  # everything that was recorded, one folder for each table
+        self.operations = raw / "operations"  # clients' histories, ``<client>-<boot>-<segment>.hist``
+        self.faults = raw / "faults" / "faults.jsonl"  # planned, injected, confirmed, healed: a line each
+        self.events = raw / "servers" / "events.jsonl"  # starts, exits and others of servers and clients
+        self.frames = raw / "frames"  # the wire log; missing when no log was kept
+        self.holdings = raw / "holdings"  # disks at unclean deaths; missing when nothing was copied
+        self.transactions = raw / "ledgers" / "transactions.jsonl"  # ZooKeeper's, under ``/ledgers``
+        self.steps = raw / "steps" / "steps.jsonl"  # the executed steps of the plan, the names of ledgers
+        self.end_json = raw / "end.json"  # how it ended; written last, when the evidence is closed
+        self.servers = path / "servers"  # one folder a server: logs, configuration, directories
+        self.tables = path / "tables"  # the Parquet files that collection makes of ``raw``
+        self.verdict_json = path / "verdict.json"  # the verdict with its judgements
+        self.harness_log = path / "harness.log"  # the run's output, as the user saw it
+        self.scratch = path / ".scratch"  # temporary, such as a copy judged while the run goes on
 
     @classmethod
     def create(cls, run: Path, mode: str) -> RunFolder:
@@ -67,86 +86,6 @@ class RunFolder:
                 remedy="name the folder of one mode, for example results/latest/protected",
             )
         return folder
-
-    @property
-    def mode(self) -> str:
-        """The mode that ran here."""
-        return self.path.name
-
-    @property
-    def run_json(self) -> Path:
-        """What was going to happen; written once at the start."""
-        return self.path / "run.json"
-
-    @property
-    def raw(self) -> Path:
-        """Everything that was recorded, one folder for each table."""
-        return self.path / "raw"
-
-    @property
-    def operations(self) -> Path:
-        """Folder of the clients' histories, ``<client>-<boot>-<segment>.hist``."""
-        return self.raw / "operations"
-
-    @property
-    def faults(self) -> Path:
-        """Planned, injected, confirmed and healed faults, one JSON line each."""
-        return self.raw / "faults" / "faults.jsonl"
-
-    @property
-    def events(self) -> Path:
-        """Starts, exits and other events of servers and clients."""
-        return self.raw / "servers" / "events.jsonl"
-
-    @property
-    def frames(self) -> Path:
-        """Folder of the wire log; missing when no log was kept."""
-        return self.raw / "frames"
-
-    @property
-    def holdings(self) -> Path:
-        """Folder of what bookies' disks held at unclean deaths; missing when nothing was copied."""
-        return self.raw / "holdings"
-
-    @property
-    def transactions(self) -> Path:
-        """ZooKeeper's transactions under ``/ledgers``, in their order."""
-        return self.raw / "ledgers" / "transactions.jsonl"
-
-    @property
-    def steps(self) -> Path:
-        """The executed steps of the plan, and the names of ledgers."""
-        return self.raw / "steps" / "steps.jsonl"
-
-    @property
-    def end_json(self) -> Path:
-        """How it ended; written last, when the evidence is closed."""
-        return self.raw / "end.json"
-
-    @property
-    def servers(self) -> Path:
-        """One folder a server: logs, configuration, directories."""
-        return self.path / "servers"
-
-    @property
-    def tables(self) -> Path:
-        """The Parquet files of the tables, which collection makes of ``raw``."""
-        return self.path / "tables"
-
-    @property
-    def verdict_json(self) -> Path:
-        """The verdict with its judgements."""
-        return self.path / "verdict.json"
-
-    @property
-    def harness_log(self) -> Path:
-        """The run's output, as the user saw it."""
-        return self.path / "harness.log"
-
-    @property
-    def scratch(self) -> Path:
-        """Temporary files, such as a copy that is judged while the run goes on; no evidence."""
-        return self.path / ".scratch"
 
     def server(self, name: str) -> Path:
         """The folder of one server or client."""

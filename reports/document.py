@@ -1,8 +1,8 @@
-"""One self-contained HTML document of a template: styles, scripts and data are inside, and it loads nothing.
+"""Templates, and one self-contained HTML document of a template, which loads nothing.
 
-Every value in a template is escaped. The document's content security policy forbids every request, and every
-script that is not listed by its checksum, so that even text that was not escaped could do nothing.
-Independent of runs.
+Styles, scripts and data are inside. Every value in a template of HTML is escaped. The document's content
+security policy forbids every request, and every script that is not listed by its checksum, so that even text
+that was not escaped could do nothing. Independent of runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+
+from reports.text import plain, rounded
 
 ASSETS = Path(__file__).resolve().parent / "assets"
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -39,7 +41,7 @@ def document(
 
 
 def render(template: str, /, **values: object) -> Markup:
-    """A file in ``templates`` with its values."""
+    """A file in ``templates`` with its values, which only HTML escapes."""
     return Markup(_environment().get_template(template).render(values))  # noqa: S704  # escaped by Jinja
 
 
@@ -47,11 +49,12 @@ def render(template: str, /, **values: object) -> Markup:
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
+        autoescape=select_autoescape(),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {"number": "{:,}".format, "plain": plain, "rounded": rounded}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment
 

@@ -16,13 +16,14 @@ from evidence.folder import FoundRun, every_mode, read_json
 from evidence.recorders import read_lines
 from protocol.errors import EvidenceError
 from protocol.modes import MODES
+from reports.document import render
 from reports.explain.moments import format_moments
-from reports.page.proof import proof_of
+from reports.page.proof import Proof, proof_of
 from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.redaction import redactor_for
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
-from reports.text import finding_line, rounded
+from reports.text import finding_line, plain
 
 SHRUNK = "shrunk.yaml"
 MOST_STEPS = 30
@@ -63,43 +64,43 @@ def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
     """
     mode = min(stored_modes(found), key=lambda one: SEVERITY.index(Verdict(one.verdict["verdict"])))
     shrunk = found.path / SHRUNK
-    minimal = shrunk.read_text(encoding="utf-8") if shrunk.is_file() else None
-    return redactor_for(found).text("\n".join([*_lines(mode, minimal, results), ""]))
-
-
-def _lines(mode: StoredMode, minimal: str | None, results: Path | None) -> Iterator[str]:
-    run = mode.run
-    for line in seeded_lines(mode.folder):
-        yield from (f"**{line}**", "")
-    yield from (f"# {_title(mode)}", "", "**BUG REPORT**", "", "## Describe the bug", "")
-    yield f"{_safe(mode.verdict['headline'])}."
-    yield from _pages(run)
-    yield from ("", "## To reproduce", "")
-    yield from _minimal(minimal) if minimal else _steps(mode)
-    yield from ("", "Settings that are not BookKeeper's defaults:", "", "```properties")
-    for name, conf in _settings(run).items():
-        yield from (f"# {name}", *(f"{key}={value}" for key, value in sorted(conf.items())))
-    yield from ("```", "", "With Fencepost, a test harness for Apache BookKeeper, at commit")
-    yield from (f"`{run['commit']}`:", "", f"    {repeat_command([run])}")
-    yield from ("", "## Expected behavior", "", _expected(run))
-    yield from ("", "## Actual behavior", "")
-    yield from _findings(mode)
-    yield from _proof(mode)
-    yield from _log_lines(mode)
-    yield from ("", "## How often", "", *_often(mode, results))
-    yield from ("", "## Environment", "", *_environment(mode))
+    run, proof = mode.run, None if mode.lacking else proof_of(mode)
+    host, source = run.get("host") or {}, run["plan"].get("source") or {}
+    text = render(
+        "issue.md",
+        seeded=seeded_lines(mode.folder),
+        title=_title(mode),
+        verdict=mode.verdict,
+        pages=list(_pages(run)),
+        minimal=shrunk.read_text(encoding="utf-8").rstrip() if shrunk.is_file() else "",
+        steps=_steps(mode),
+        settings=_settings(run),
+        run=run,
+        repeat=repeat_command([run]),
+        cited=", ".join(part for part in (source.get("document"), source.get("section")) if part),
+        **_findings(mode),
+        proof=proof,
+        moments=list(_moments(proof, mode)) if proof else [],
+        errors=_errors(mode),
+        often=list(_often(mode, results)),
+        releases=", ".join(sorted(set(run["versions"].values()))),
+        mode=mode.folder.mode,
+        about=MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings",
+        system=" ".join(str(host[key]) for key in ("system", "kernel", "machine") if host.get(key)),
+    )
+    return redactor_for(found).text(str(text))
 
 
 def _title(mode: StoredMode) -> str:
     """Component and symptom: ``Bookie: entries 0..49 lost (DbLedgerStorage, BookKeeper 4.18.0)``."""
     release = f"BookKeeper {mode.run['bookkeeper']}"
     if not mode.findings:
-        return f"{_safe(mode.verdict['headline'])} ({release})"
+        return f"{plain(mode.verdict['headline'])} ({release})"
     first = mode.findings[0]
     storage = str(mode.run["conf"]["bookie"].get("ledgerStorageClass", "")).rpartition(".")[2]
     where = ", ".join(part for part in (storage, release) if part)
     component = _COMPONENTS.get(first.property, first.property.capitalize())
-    return f"{component}: {_safe(_symptom(mode, first))} ({where})"
+    return f"{component}: {plain(_symptom(mode, first))} ({where})"
 
 
 def _symptom(mode: StoredMode, finding: Finding) -> str:
@@ -108,73 +109,51 @@ def _symptom(mode: StoredMode, finding: Finding) -> str:
     return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
 
 
-def _pages(run: Mapping[str, Any]) -> Iterator[str]:
-    """Pages of findings that name the scenario as their reproduction."""
+def _pages(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Pages of findings that name the scenario as their reproduction: name and title."""
     command = re.compile(rf"^fencepost run {re.escape(run['scenario'])}(?![\w/-])", re.M)
     homes = [parent / "docs" / "findings" for parent in Path(__file__).parents]
     for page in sorted(page for home in homes for page in home.glob("*.md") if page.name != "README.md"):
         text = page.read_text(encoding="utf-8")
         if command.search(text):
-            title = text.partition("\n")[0].removeprefix("# ")
-            yield from ("", f"Described in `docs/findings/{page.name}`: {title}.")
+            yield page.name, text.partition("\n")[0].removeprefix("# ")
 
 
-def _expected(run: Mapping[str, Any]) -> str:
-    source = run["plan"].get("source") or {}
-    cited = ", ".join(part for part in (source.get("document"), source.get("section")) if part)
-    promise = "Every acknowledged entry is kept, and the ledger closes at or behind the last of them."
-    return f"{promise} The experiment is about: {_safe(cited)}." if cited else promise
-
-
-def _findings(mode: StoredMode) -> Iterator[str]:
-    if not mode.findings:
-        yield f"No anomaly: the verdict is `{mode.verdict['verdict']}`."
+def _findings(mode: StoredMode) -> dict[str, object]:
+    """The first findings of the most serious one's ledger, and how many more there are."""
     names = mode.tables.ledgers
     shown = [one for one in mode.findings if one.ledger == mode.findings[0].ledger][:MOST_FINDINGS]
-    for one in shown:
-        yield f"- **{one.property}** {_safe(finding_line(one, names))}"
-        yield from (f"  - {_safe(rounded(fact))}" for fact in one.proof)
-    if len(mode.findings) > len(shown):
-        yield f"- {counted(len(mode.findings) - len(shown), 'more finding')}"
+    more = len(mode.findings) - len(shown)
+    return {
+        "findings": [(one, finding_line(one, names)) for one in shown],
+        "more_findings": counted(more, "more finding") if more else "",
+    }
 
 
-def _minimal(text: str) -> Iterator[str]:
-    yield from (
-        "The smallest plan that still shows it, found by removing steps, targets, work and servers:",
-        "",
-    )
-    yield from ("```yaml", *text.rstrip().splitlines(), "```")
-
-
-def _steps(mode: StoredMode) -> Iterator[str]:
+def _steps(mode: StoredMode) -> dict[str, object]:
     """The steps of the round in which the most serious finding's ledger was created."""
     done = [one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one]
     own = mode.tables.round_of(mode.findings[0].ledger) if mode.findings else None
     first_ns = own[0] if own else mode.tables.began_ns
     shown = [one for one in done if own is None or own[0] <= one["began_ns"] <= own[1]]
-    rounds = {one.get("round") for one in done}
-    if own and shown:
-        yield from (f"Round {shown[-1].get('round')} of {len(rounds - {None})}; seconds since it began.", "")
-    for number, one in enumerate(shown[:MOST_STEPS], start=1):
-        yield f"{number}. {_safe(str(one['text']))} ({(one['began_ns'] - first_ns) / 1e9:.2f} s)"
-    if len(shown) > MOST_STEPS:
-        yield f"\nand {len(shown) - MOST_STEPS:,} more; `fencepost shrink` makes them few."
+    return {
+        "round": shown[-1].get("round") if own and shown else None,
+        "rounds": len({one.get("round") for one in done} - {None}),
+        "shown": [
+            (str(one["text"]), f"{(one['began_ns'] - first_ns) / 1e9:.2f}") for one in shown[:MOST_STEPS]
+        ],
+        "more": len(shown) - MOST_STEPS,
+    }
 
 
-def _proof(mode: StoredMode) -> Iterator[str]:
-    proof = None if mode.lacking else proof_of(mode)
-    if proof is None:
-        return
-    yield from ("", f"The life of {_safe(proof.title)}, in seconds since the run began:", "", "```text")
-    lines = list(format_moments(proof.moments, mode.tables.began_ns))
-    for place, line in enumerate(lines):
+def _moments(proof: Proof, mode: StoredMode) -> Iterator[str]:
+    for place, line in enumerate(format_moments(proof.moments, mode.tables.began_ns)):
         if place in proof.gaps:
             yield f"  ({proof.gaps[place]:,} left out)"
-        yield line.replace("```", "'''")
-    yield "```"
+        yield line
 
 
-def _log_lines(mode: StoredMode) -> Iterator[str]:
+def _errors(mode: StoredMode) -> list[str]:
     """Errors in the logs of bookies, each text once."""
     found: dict[str, str] = {}
     for log in mode.folder.boot_logs():
@@ -184,12 +163,8 @@ def _log_lines(mode: StoredMode) -> Iterator[str]:
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             if (error := _ERROR.match(line)) and _HARMLESS not in line:
                 found.setdefault(error[1], f"{server} {boot}  ERROR {error[1]}"[:200])
-    if found:
-        yield from ("", "From the logs of the bookies:", "", "```text")
-        yield from (line.replace("```", "'''") for line in list(found.values())[:MOST_LOG_LINES])
-        if len(found) > MOST_LOG_LINES:
-            yield f"and {len(found) - MOST_LOG_LINES:,} more"
-        yield "```"
+    more = len(found) - MOST_LOG_LINES
+    return [*list(found.values())[:MOST_LOG_LINES], *([f"and {more:,} more"] if more > 0 else [])]
 
 
 def _often(mode: StoredMode, results: Path | None) -> Iterator[str]:
@@ -235,31 +210,14 @@ def _same_experiment(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return alike and one["plan"].get("cluster") == other["plan"].get("cluster")
 
 
-def _environment(mode: StoredMode) -> Iterator[str]:
-    run = mode.run
-    releases = ", ".join(sorted(set(run["versions"].values())))
-    about = MODES[mode.folder.mode].about if mode.folder.mode in MODES else "custom settings"
-    host = run.get("host") or {}
-    yield f"- BookKeeper {releases}, {len(run['bookies'])} bookies on one machine"
-    yield f"- mode `{mode.folder.mode}`: {about}"
-    words = (host.get("system"), host.get("kernel"), host.get("machine"))
-    if system := " ".join(str(word) for word in words if word):
-        yield f"- {system}"
-
-
-def _settings(run: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _settings(run: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
     """Bookies' and clients' settings, without those of this machine unless the plan or the user set them."""
     cluster, own = run["plan"].get("cluster") or {}, run.get("user_conf") or {}
     found = {}
     for name, key in (("bookies", "bookie"), ("clients", "client")):
         conf = run["conf"].get(key) or {}
         chosen = {*_DECIDING, *cluster.get(f"{key}_conf", {}), *(own.get(key) or {})}
-        found[name] = {
-            one: str(conf[one]) for one in conf if one in chosen or not _OF_THE_MACHINE.search(one)
-        }
+        found[name] = sorted(
+            (one, str(conf[one])) for one in conf if one in chosen or not _OF_THE_MACHINE.search(one)
+        )
     return found
-
-
-def _safe(text: str) -> str:
-    """Text that Markdown leaves as it is."""
-    return text.replace("\n", " ").replace("<", "&lt;").replace("`", "'")

@@ -92,6 +92,11 @@ def rounded(text: str) -> str:
     return _EXACT_TIME.sub(lambda time: f"{float(time[0]):.4f}", text)
 
 
+def plain(text: str) -> str:
+    """Text that Markdown leaves as it is."""
+    return text.replace("\n", " ").replace("<", "&lt;").replace("`", "'")
+
+
 def busy_text(began: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
     """That the machine was busy, from what a run recorded as ``load`` at its beginning and end; else empty.
 

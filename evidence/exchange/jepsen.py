@@ -155,13 +155,13 @@ def jepsen_lines(given: Transactions, *, as_json: bool = False) -> Iterator[str]
             for micro in range(int(given.first[row]), int(given.first[row + 1]))
             if given.kind[micro] == Micro.APPEND or given.length[micro] >= 0 or outcome is not Outcome.OK
         ]
+        value = [_written(given, micro, shown=ended) for micro in micros]
         if as_json:
-            value = [_micro_json(given, micro, shown=ended) for micro in micros]
             yield json.dumps(
                 {"index": index, "time": index, "type": kind, "process": process, "f": "txn", "value": value}
             )
         else:
-            values = " ".join(_micro_edn(given, micro, shown=ended) for micro in micros)
+            values = " ".join(map(_micro_edn, value))
             yield (
                 f"{{:index {index}, :time {index}, :type :{kind}, :process {process}, "
                 f":f :txn, :value [{values}]}}"
@@ -188,29 +188,21 @@ def _events(given: Transactions) -> Iterator[tuple[int, bool]]:
         yield row, ended
 
 
-def _micro_json(given: Transactions, micro: int, *, shown: bool) -> list[object]:
+def _written(given: Transactions, micro: int, *, shown: bool) -> tuple[str, int | str, object]:
+    """Function, key and value of a micro-operation; None for a list that is not shown."""
     key = _key(given, micro)
     if given.kind[micro] == Micro.APPEND:
-        return ["append", key, _element(given, int(given.element[micro]))]
+        return "append", key, _element(given, int(given.element[micro]))
     if not shown or given.length[micro] < 0:
-        return ["r", key, None]
-    return ["r", key, [_element(given, one) for one in given.list_of(micro).tolist()]]
+        return "r", key, None
+    elements = given.list_of(micro).tolist()
+    return "r", key, [_element(given, one) for one in elements] if given.element_names else elements
 
 
-def _micro_edn(given: Transactions, micro: int, *, shown: bool) -> str:
-    if shown and given.length[micro] > 0 and not given.element_names:
-        elements = str(given.list_of(micro).tolist()).replace(",", "")
-        return f"[:r {json.dumps(_key(given, micro))} {elements}]"
-    function, key, value = _micro_json(given, micro, shown=shown)
-    return f"[:{function} {json.dumps(key)} {_edn(value)}]"
-
-
-def _edn(value: object) -> str:
-    if value is None:
-        return "nil"
-    if isinstance(value, list):
-        return f"[{' '.join(map(json.dumps, value))}]"
-    return json.dumps(value)
+def _micro_edn(micro: tuple[str, int | str, object]) -> str:
+    function, key, value = micro
+    written = "nil" if value is None else json.dumps(value, separators=(" ", " "))
+    return f"[:{function} {json.dumps(key)} {written}]"
 
 
 def _key(given: Transactions, micro: int) -> int | str:

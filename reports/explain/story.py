@@ -20,12 +20,12 @@ from protocol.metadata import LedgerState
 from reports.explain.clients import OF_LEDGER, adds_in_short, entry_moments, ledger_moments, read_moments
 from reports.explain.cluster import (
     census_moments,
+    disk_moments,
     fault_moments,
     faults_during,
     metadata_moments,
     server_moments,
 )
-from reports.explain.disks import disk_moments
 from reports.explain.moments import Moment, format_moments
 from reports.explain.rows import Names, Tables
 from reports.explain.traffic import deciding_moments, traffic

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from evidence.codes import Flag, Kind, Outcome, Proof
 from evidence.collect.histories import segment_files
+from evidence.crc import crc32
 from evidence.folder import RunFolder
-from evidence.history import SLOT_BYTES, SLOTS
+from evidence.history import HEADER, MAGIC, SLOT_BYTES, SLOTS, VERSION
 from protocol.modes import MODES
 
 RUN_ID = 2**63 + 5
@@ -243,8 +244,8 @@ def write_history(
     seal(slots)
     for index in range(0, max(1, len(slots)), SLOTS):
         segment = index // SLOTS + 1
-        header = np.zeros(1, dtype=_HEADER)
-        header["magic"], header["version"], header["slot_size"] = b"FPHIST1\n", 1, 128
+        header = np.zeros(1, dtype=HEADER)
+        header["magic"], header["version"], header["slot_size"] = MAGIC, VERSION, SLOT_BYTES
         header["run_id"], header["client"] = RUN_ID, number
         header["first_seq"], header["slots"] = (boot << 40) + 1 + index, SLOTS
         header["name"] = client.encode()
@@ -264,32 +265,6 @@ def seal(slots: Slots) -> None:
     slots["crc"] = crc32(halves[:, 0, :60])
     slots["crc_told"] = np.where(told, crc32(halves[:, 1, :60]), 0)
     halves[~told, 1] = 0
-
-
-def crc32(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """CRC-32 (zlib's) of each row."""
-    crc = np.full(len(rows), 0xFFFFFFFF, dtype=np.uint32)
-    for column in range(rows.shape[1]):
-        crc = _CRC[(crc ^ rows[:, column]) & 0xFF] ^ (crc >> np.uint32(8))
-    return crc ^ np.uint32(0xFFFFFFFF)
-
-
-def _crc_table() -> NDArray[np.uint32]:
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(0xEDB88320), table >> 1).astype(np.uint32)
-    return table
-
-
-_CRC = _crc_table()
-_HEADER = np.dtype(
-    {
-        "names": ["magic", "version", "slot_size", "run_id", "first_seq", "client", "slots", "name", "crc"],
-        "formats": ["S8", "<u4", "<u4", "<u8", "<i8", "<u4", "<u4", "S32", "<u4"],
-        "offsets": [0, 8, 12, 16, 24, 32, 36, 40, 124],
-        "itemsize": 128,
-    }
-)
 
 
 def _rows(count: int, kind: Kind, ledger: int) -> Slots:

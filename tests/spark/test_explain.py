@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from evidence.folder import RunFolder
+from evidence.wirelog import RECORD
 from pipeline.collect import collect
 from protocol.errors import EvidenceError, UsageError
 from reports.explain.story import explain
 from tests.inline import INLINE
 from tests.spark.rawfolder import RUN_ID, Story, make
-from tests.spark.rawwire import RECORD, Records, adds, write_log
+from tests.spark.rawwire import Records, adds, write_log
 
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3", 4: "observer-b1", 5: "observer-b2"}
 ENTRIES = 200
@@ -27,7 +28,15 @@ DROP = "fault 2 (drop observer-b2)"
 
 def frame(entry: int, kind: int, link: int, **fields: Any) -> Records:
     row = np.zeros(1, dtype=RECORD)
-    usual = {"ledger": 7, "entry": entry, "kind": kind, "link": link, "protocol": 3, "lac": -1, "size": 50}
+    usual = {
+        "ledger": 7,
+        "entry": entry,
+        "kind": kind,
+        "link": link,
+        "protocol": 3,
+        "lac": -1,
+        "size_bytes": 50,
+    }
     for name, value in (usual | {"status": -1, "delivered": -1} | fields).items():
         row[name] = value
     return row

@@ -13,6 +13,7 @@ from evidence.codes import NEVER
 from evidence.collected import read_collection
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
+from evidence.wirelog import RECORDS
 from pipeline import collect as collecting
 from pipeline.collect import collect
 from pipeline.facts import run_facts
@@ -30,7 +31,7 @@ from tests.spark.rawfolder import (
     observer_slots,
     write_history,
 )
-from tests.spark.rawwire import SEGMENT, Records, adds, write_log
+from tests.spark.rawwire import Records, adds, write_log
 
 CLEAN = Story({7: 50, 8: 300})
 NAMES = {1: "writer-b1", 2: "writer-b2", 3: "writer-b3"}
@@ -99,7 +100,7 @@ def test_many_segments_lie_sorted_in_many_buckets(tmp_path: Path, monkeypatch: p
     folder = logged(tmp_path, story)
     collection = collect(INLINE, folder)
     assert collection.damage == ()
-    assert collection.rows["frames"] == 6 * 30_100 > SEGMENT
+    assert collection.rows["frames"] == 6 * 30_100 > RECORDS
     # 30,100 adds, their close, create and watch, census twice of three bookies and all read back.
     assert collection.buckets == -(-sum(collection.rows.values()) // 60_000)
     files = sorted((folder.tables / "frames").rglob("*.parquet"))

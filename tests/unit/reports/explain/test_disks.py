@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from evidence.codes import Place
-from reports.explain.disks import disk_moments
+from reports.explain.cluster import disk_moments
 from reports.explain.rows import Names
 
 NAMES = Names.of(
