@@ -6,18 +6,12 @@ from pathlib import Path
 
 import click
 
-from cli.options import RESULTS
-from harness.request import default_results
+from cli.options import FILE, RESULTS
 
 
 @click.command("bundle")
 @click.argument("run", default="latest")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; default: <scenario>-<run>.zip.",
-)
+@click.option("-o", "--output", type=FILE, help="File to write; default: <scenario>-<run>.zip.")
 @click.option("--full", is_flag=True, help="Add the bookies' directories, without a size limit.")
 @click.option(
     "--limit-mb",
@@ -27,12 +21,12 @@ from harness.request import default_results
     help="Size limit of the archive; larger parts are left out.",
 )
 @RESULTS
-def command(run: str, output: Path | None, full: bool, limit_mb: int, results: Path | None) -> int:
+def command(run: str, output: Path | None, full: bool, limit_mb: int, results: Path) -> int:
     """Put RUN (folder, one mode of it, scenario; default: latest) into one .zip without host, user, paths."""
     from evidence.folder import find_run
     from harness.bundles.writing import write_bundle
 
-    found = find_run(results or default_results(), run)
+    found = find_run(results, run)
     scenario = str(found.modes[0].run()["scenario"]).replace("/", "-")
     target = output or Path(f"{scenario}-{found.path.name}.zip")
     bundle = write_bundle(found, target, full=full, limit_bytes=limit_mb * 1_000_000)

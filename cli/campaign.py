@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from cli.completion import of_campaigns
-from cli.durations import DURATION
-from cli.options import PARALLEL, QUIET, RESULTS
+from cli.options import FILE, PARALLEL, PRESENT_FOLDER, QUIET, RESULTS, START_UNTIL
 
 
 def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[int, int]:
@@ -27,14 +26,8 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
 @click.option(
     "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release instead of those in the file."
 )
-@click.option(
-    "--jars",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of jars: run your own build of BookKeeper instead.",
-)
-@click.option(
-    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
-)
+@click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper instead.")
+@START_UNTIL
 @click.option(
     "--shard", default="1/1", callback=_part, help="Run only this part of the runs, for example 2/8."
 )
@@ -49,12 +42,8 @@ def _part(_context: click.Context, _parameter: click.Parameter, text: str) -> tu
     help="Result of the campaign when a run is inconclusive twice.",
 )
 @PARALLEL
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="JUnit XML file to write.")
-@click.option(
-    "--markdown",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Markdown file to write the summary to.",
-)
+@click.option("--junit", type=FILE, help="JUnit XML file to write.")
+@click.option("--markdown", type=FILE, help="Markdown file to write the summary to.")
 @click.option("--annotate", is_flag=True, help="Print the workflow commands that annotate a pull request.")
 @RESULTS
 @QUIET
@@ -71,7 +60,7 @@ def command(
     junit: Path | None,
     markdown: Path | None,
     annotate: bool,
-    results: Path | None,
+    results: Path,
     quiet: bool,
 ) -> int:
     """Run the campaign NAME (`gate`, `matrix`, `nightly`, or a YAML file), or continue an unfinished one.
@@ -83,7 +72,6 @@ def command(
     from harness.campaigns.campaign import Options, run_campaign
     from harness.campaigns.listing import shard as part_of
     from harness.campaigns.listing import units_of
-    from harness.request import default_results
     from plans.campaign import campaigns, load_campaign
 
     if name is None:
@@ -102,7 +90,7 @@ def command(
                 click.echo(str(unit))
         return 0
     options = Options(
-        results=results or default_results(),
+        results=results,
         version=version,
         part=shard,
         total_s=total_s,

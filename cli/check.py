@@ -6,33 +6,26 @@ from pathlib import Path
 
 import click
 
-from cli.options import AS_JSON, QUIET, RESULTS
-from harness.request import default_results
+from cli.options import AS_JSON, MASTER, PRESENT_FILE, QUIET, RESULTS
 
 
 @click.command("check")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 @RESULTS
 @click.option(
-    "--history",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    default=None,
-    help="History of Jepsen or Elle (EDN or JSON) to judge instead of a run.",
+    "--history", type=PRESENT_FILE, help="History of Jepsen or Elle (EDN or JSON) to judge instead of a run."
 )
 @click.option(
     "--model",
-    default=None,
     help="Model for --history: set, linearizable-set, log, or a consistency model; default: "
     "strict-serializable.",
 )
-@click.option(
-    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
-)
+@MASTER
 @QUIET
 @AS_JSON
 def command(
     runs: tuple[str, ...],
-    results: Path | None,
+    results: Path,
     history: Path | None,
     model: str | None,
     master: str | None,
@@ -50,5 +43,4 @@ def command(
         raise click.UsageError("--model goes with --history; a run's plan says what it is judged by")
     from harness.experiments.series import check_series
 
-    place = results or default_results()
-    return check_series(runs or ("latest",), place, master=master, quiet=quiet, as_json=as_json)
+    return check_series(runs or ("latest",), results, master=master, quiet=quiet, as_json=as_json)

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from cli.options import RESULTS
-from harness.request import default_results
 
 
 @click.command("clean")
@@ -17,7 +16,7 @@ from harness.request import default_results
 @click.option("--tables", is_flag=True, help="Remove tables too; `fencepost check` makes them again.")
 @click.option("--runs", is_flag=True, help="Remove whole runs, evidence and verdicts included.")
 @click.option("--dry-run", is_flag=True, help="List what would be removed, and remove nothing.")
-def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> int:
+def command(results: Path, tables: bool, runs: bool, dry_run: bool) -> int:
     """Remove servers' directories that stored runs left; never raw evidence, unless --runs.
 
     Also the containers and networks of runs whose harness and keeper were killed. A run that is being
@@ -30,7 +29,6 @@ def command(results: Path | None, tables: bool, runs: bool, dry_run: bool) -> in
         click.echo(f"{'would remove' if dry_run else 'remove'} {', '.join(names)} of {run} from Docker")
         if not dry_run:
             remove_containers(run)
-    results = results or default_results()
     remove = partial(remove_run, results) if runs else shutil.rmtree
     total = 0
     for path, size_bytes in leftovers(results, tables=tables, runs=runs):

@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 
 from cli.options import RESULTS
-from harness.request import default_results
 
 
 @click.command("explain")
 @click.argument("run")
 @click.argument("subject", metavar="LEDGER[:ENTRY]")
 @RESULTS
-def command(run: str, subject: str, results: Path | None) -> int:
+def command(run: str, subject: str, results: Path) -> int:
     """Show everything that happened to LEDGER (its name in the plan, or its number) or to one ENTRY of it.
 
     RUN is a folder, one mode of it, a scenario, or a bundle.
@@ -28,7 +27,7 @@ def command(run: str, subject: str, results: Path | None) -> int:
     if not matched:
         raise click.UsageError(f"{subject!r} is not LEDGER or LEDGER:ENTRY, for example main:49")
     entry = int(matched.group(2)) if matched.group(2) else None
-    with opened(results or default_results(), run, tables=True) as found:
+    with opened(results, run, tables=True) as found:
         for folder in in_planned_order(found.modes):
             for line in (*seeded_lines(folder), *explain(folder, matched.group(1), entry)):
                 click.echo(line)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.durations import DURATION
-from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
+from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RELEASE, RESULTS
 
 _DEFAULT_FOR_S = 300.0
 
@@ -19,11 +18,7 @@ _DEFAULT_FOR_S = 300.0
 @click.option(
     "--seed", type=click.IntRange(0), help="Seed of the first plan; each further plan uses the next seed."
 )
-@click.option(
-    "--profile",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="YAML file with the weights and limits of plans.",
-)
+@click.option("--profile", type=FILE, help="YAML file with the weights and limits of plans.")
 @click.option(
     "--beyond",
     type=click.IntRange(0),
@@ -31,7 +26,7 @@ _DEFAULT_FOR_S = 300.0
     help="Number of simultaneous copy losses to allow beyond what replication tolerates.",
 )
 @click.option("--keep-going", is_flag=True, help="Continue after an anomaly.")
-@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
+@RELEASE
 @click.option(
     "--show", is_flag=True, help="Print the first plan, ready for `fencepost run`, and run nothing."
 )
@@ -50,7 +45,7 @@ def command(
     version: str | None,
     show: bool,
     parallel: int,
-    results: Path | None,
+    results: Path,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -60,7 +55,6 @@ def command(
 
     Exit codes: 0 nothing found, 3 an inconclusive run, 4 an anomaly, 130 Ctrl-C, 143 SIGTERM.
     """
-    from harness.request import default_results
     from plans.exploring.profile import DEFAULT
     from plans.reading.nearest import unknown
     from plans.reading.writing import plan_text
@@ -79,7 +73,7 @@ def command(
         beyond=beyond,
         keep_going=keep_going,
         parallel=parallel,
-        results=results or default_results(),
+        results=results,
     )
     if show:
         click.echo(plan_text(Explorer(search).tree(0)), nl=False)

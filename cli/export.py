@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import RESULTS
-from harness.request import default_results
+from cli.options import FILE, RESULTS
 
 
 @click.command("export")
@@ -20,22 +19,17 @@ from harness.request import default_results
 @click.option(
     "--trace", "form", flag_value="trace", help="Write the whole run as Chrome trace events, for Perfetto."
 )
-@click.option("--mode", default=None, help="Mode to export, if the run has several.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="File to write; default: standard output.",
-)
+@click.option("--mode", help="Mode to export, if the run has several.")
+@click.option("--out", type=FILE, help="File to write; default: standard output.")
 @RESULTS
-def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path | None) -> int:
+def command(run: str, form: str | None, mode: str | None, out: Path | None, results: Path) -> int:
     """Write RUN (default: latest) to standard output or to a file."""
     if form is None:
         raise click.UsageError("say what to write: --edn, --json or --trace")
     from evidence.folder import find_run
     from reports.exporting import history, trace
 
-    modes = {folder.mode: folder for folder in find_run(results or default_results(), run).modes}
+    modes = {folder.mode: folder for folder in find_run(results, run).modes}
     if mode is None and len(modes) > 1:
         raise click.UsageError(f"the run has the modes {', '.join(modes)}; choose one with --mode")
     chosen = next(iter(modes)) if mode is None else mode

@@ -15,7 +15,6 @@ import click
 
 from cli.options import RESULTS
 from harness.provenance import CHECKOUT
-from harness.request import default_results
 from harness.verbs import typed
 
 if TYPE_CHECKING:
@@ -182,8 +181,8 @@ def _keys(params: type) -> list[str]:
 @click.command("list")
 @click.argument("what", type=click.Choice(list(_LISTS)))
 @RESULTS
-def command(what: str, results: Path | None) -> int:
+def command(what: str, results: Path) -> int:
     """List what there is to run, to break and to order, and what ran; or print the JSON Schema of plans."""
-    for line in _LISTS[what](results or default_results()):
+    for line in _LISTS[what](results):
         click.echo(line if what == "schema" else typed(line))
     return 0

@@ -1,23 +1,39 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and the types of their values."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
 
-RESULTS = click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="Folder of stored runs; default: FENCEPOST_RESULTS or ./results.",
-)
-QUIET = click.option("--quiet", is_flag=True, help="Print only the last line.")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
-BOOKIE_CONF = click.option(
-    "--bookie-conf",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Your bookies' settings (bk_server.conf).",
-)
+from harness.request import default_results
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+"""A file to write, or to read when a verb says itself that there is none."""
+PRESENT_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+PRESENT_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smh]?)")
+
+
+class _Duration(click.ParamType[float]):
+    """``90s``, ``5m``, ``2h``, or a plain number of seconds."""
+
+    name = "duration"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        matched = _DURATION.fullmatch(str(value))
+        seconds = float(matched[1]) * _UNITS[matched[2]] if matched else 0.0
+        if seconds <= 0:
+            self.fail(f"{value!r} is no duration above 0, such as 90s, 5m or 2h", param, ctx)
+        return seconds
+
+
+DURATION = _Duration()
 
 
 def _parallel(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -31,6 +47,26 @@ def _parallel(_context: click.Context, _parameter: click.Parameter, text: str) -
     return int(text)
 
 
+RESULTS = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=default_results,
+    help="Folder of stored runs; default: FENCEPOST_RESULTS or ./results.",
+)
+QUIET = click.option("--quiet", is_flag=True, help="Print only the last line.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+BOOKIE_CONF = click.option(
+    "--bookie-conf", type=PRESENT_FILE, help="Your bookies' settings (bk_server.conf)."
+)
+RELEASE = click.option(
+    "--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4."
+)
+START_UNTIL = click.option(
+    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
+)
+MASTER = click.option(
+    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
+)
 PARALLEL = click.option(
     "--parallel",
     default="1",

@@ -26,7 +26,7 @@ def command(
     mode: str | None,
     backend: str | None,
     parallel: int,
-    results: Path | None,
+    results: Path,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -34,7 +34,6 @@ def command(
 
     Exit codes: 0 it never failed, 3 an inconclusive run, 4 it failed, 130 Ctrl-C, 143 SIGTERM.
     """
-    from harness.request import default_results
     from search.replay import replay
 
     return replay(
@@ -42,7 +41,7 @@ def command(
         mode=mode,
         times=times,
         parallel=parallel,
-        results=results or default_results(),
+        results=results,
         quiet=quiet,
         as_json=as_json,
         backend=backend,

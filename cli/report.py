@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from cli.options import RESULTS
-from harness.request import default_results
+from cli.options import FILE, RESULTS
 from harness.verbs import typed
 from protocol.errors import EvidenceError, UsageError
 
@@ -20,18 +19,13 @@ from protocol.errors import EvidenceError, UsageError
 @click.option("--open", "opens", is_flag=True, help="Open the page in this machine's browser.")
 @click.option("--issue", is_flag=True, help="Print RUN (default: latest) as Markdown for an upstream issue.")
 @click.option("--trends", is_flag=True, help="Summarise all stored runs by release, scenario and mode.")
-@click.option(
-    "--csv",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=None,
-    help="With --trends: CSV file to write, one row per mode of each run.",
-)
+@click.option("--csv", type=FILE, help="With --trends: CSV file to write, one row per mode of each run.")
 @click.option(
     "--json", "as_json", is_flag=True, help="With --trends: print one JSON document instead of text."
 )
 def command(
     run: str | None,
-    results: Path | None,
+    results: Path,
     opens: bool,
     issue: bool,
     trends: bool,
@@ -39,18 +33,17 @@ def command(
     as_json: bool,
 ) -> int:
     """Write report.html of RUN (a folder, a scenario, a bundle); without RUN index.html over all runs."""
-    place = results or default_results()
     if trends:
         _refuse(run, opens=opens, issue=issue)
-        return _print_trends(place, as_json=as_json, csv=csv)
+        return _print_trends(results, as_json=as_json, csv=csv)
     if as_json or csv is not None:
         raise click.UsageError(
             "--json and --csv go with --trends; a run's own figures are in its verdict.json"
         )
     if issue:
-        click.echo(_issue_text(place, run or "latest"), nl=False)
+        click.echo(_issue_text(results, run or "latest"), nl=False)
         return 0
-    path = _write_report(place, run)
+    path = _write_report(results, run)
     click.echo(path)
     if opens:
         click.launch(str(path))

@@ -7,9 +7,19 @@ from pathlib import Path
 import click
 
 from cli.completion import of_scenarios
-from cli.options import AS_JSON, BOOKIE_CONF, PARALLEL, QUIET, RESULTS
+from cli.options import (
+    AS_JSON,
+    BOOKIE_CONF,
+    MASTER,
+    PARALLEL,
+    PRESENT_FILE,
+    PRESENT_FOLDER,
+    QUIET,
+    RELEASE,
+    RESULTS,
+)
 from evidence.folder import DEFAULT_BACKEND
-from harness.request import RunRequest, default_results
+from harness.request import RunRequest
 
 
 @click.command("run")
@@ -28,18 +38,10 @@ from harness.request import RunRequest, default_results
     metavar="NAME",
     help="Backend of the servers: local (plain processes) or docker (containers).",
 )
-@click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release, for example 4.16.4.")
-@click.option(
-    "--jars",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of jars: run your own build of BookKeeper.",
-)
+@RELEASE
+@click.option("--jars", type=PRESENT_FOLDER, help="Folder of jars: run your own build of BookKeeper.")
 @BOOKIE_CONF
-@click.option(
-    "--client-conf",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Your clients' settings, in the same form.",
-)
+@click.option("--client-conf", type=PRESENT_FILE, help="Your clients' settings, in the same form.")
 @click.option(
     "--seed-defect",
     "seed_defects",
@@ -62,9 +64,7 @@ from harness.request import RunRequest, default_results
 )
 @click.option("--keep", is_flag=True, help="Keep the bookies' directories after the run.")
 @RESULTS
-@click.option(
-    "--master", metavar="URL", help="Spark master for judging, spark://HOST:PORT; default: this machine."
-)
+@MASTER
 @QUIET
 @AS_JSON
 def command(
@@ -84,7 +84,7 @@ def command(
     settings: tuple[str, ...],
     pause_on: str | None,
     keep: bool,
-    results: Path | None,
+    results: Path,
     master: str | None,
     quiet: bool,
     as_json: bool,
@@ -109,7 +109,7 @@ def command(
             bookie_conf=bookie_conf,
             client_conf=client_conf,
             keep=keep,
-            results=results or default_results(),
+            results=results,
             settings=tuple(_setting(text) for text in settings),
             rounds=rounds,
             seed_defects=seed_defects,

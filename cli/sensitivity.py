@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from cli.completion import of_campaigns
-from cli.durations import DURATION
-from cli.options import PARALLEL, QUIET, RESULTS
+from cli.options import FILE, PARALLEL, QUIET, RESULTS, START_UNTIL
 
 
 @click.command("sensitivity")
@@ -30,14 +29,10 @@ from cli.options import PARALLEL, QUIET, RESULTS
     "--scenario", "scenarios", multiple=True, help="Run only this scenario of the campaign (repeatable)."
 )
 @click.option("--bookkeeper", "version", metavar="VERSION", help="BookKeeper release to run.")
-@click.option(
-    "--for", "total_s", type=DURATION, metavar="TIME", help="Start no run after this time: 90s, 10m, 8h."
-)
+@START_UNTIL
 @click.option("--new", is_flag=True, help="Start a new table instead of continuing an unfinished one.")
 @PARALLEL
-@click.option(
-    "--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Markdown file to write the table to."
-)
+@click.option("--markdown", type=FILE, help="Markdown file to write the table to.")
 @RESULTS
 @QUIET
 def command(
@@ -49,7 +44,7 @@ def command(
     new: bool,
     parallel: int,
     markdown: Path | None,
-    results: Path | None,
+    results: Path,
     quiet: bool,
 ) -> int:
     """Run a campaign with each seeded defect, one after the other, until a run shows an anomaly.
@@ -61,7 +56,6 @@ def command(
     from harness.campaigns.listing import units_of
     from harness.campaigns.sensitivity import measure
     from harness.experiments.running import Policy
-    from harness.request import default_results
     from plans.campaign import load_campaign
     from plans.defects import defects
     from plans.reading.nearest import unknown
@@ -70,7 +64,7 @@ def command(
         if wanted not in defects():
             raise click.UsageError(unknown("seeded defect", wanted, defects()))
     campaign = load_campaign(name)
-    place = (results or default_results()) / "sensitivity" / campaign.name
+    place = results / "sensitivity" / campaign.name
     units = units_of(campaign.model_copy(update={"matrix": None}), plans=place / "plans", version=version)
     known = {unit.scenario for unit in units}
     for scenario in set(scenarios) - known:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from cli.durations import DURATION
-from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
+from cli.options import AS_JSON, DURATION, FILE, PARALLEL, QUIET, RESULTS
 
 
 @click.command("shrink")
@@ -33,11 +32,7 @@ from cli.options import AS_JSON, PARALLEL, QUIET, RESULTS
     show_default=True,
     help="Number of runs that confirm the result.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; default: shrunk.yaml in RUN.",
-)
+@click.option("--output", type=FILE, help="File to write; default: shrunk.yaml in RUN.")
 @PARALLEL
 @RESULTS
 @QUIET
@@ -51,7 +46,7 @@ def command(
     confirm: int,
     output: Path | None,
     parallel: int,
-    results: Path | None,
+    results: Path,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -61,10 +56,7 @@ def command(
     a time. Exit codes: 0 written and confirmed, 3 not
     confirmed, 130 Ctrl-C, 143 SIGTERM (the smallest plan until then is written).
     """
-    from harness.request import default_results
     from search.shrink import Options, shrink
 
-    options = Options(
-        run, mode, finding, confidence, for_s, confirm, output, parallel, results or default_results()
-    )
+    options = Options(run, mode, finding, confidence, for_s, confirm, output, parallel, results)
     return shrink(options, quiet=quiet, as_json=as_json)

@@ -23,16 +23,14 @@ from harness.verbs import typed
 )
 @PARALLEL
 @RESULTS
-@click.option(
-    "--document", type=click.Path(path_type=Path), default=None, help="Markdown file to put the table into."
-)
+@click.option("--document", type=click.Path(path_type=Path), help="Markdown file to put the table into.")
 @click.option("--quiet", is_flag=True, help="Print only the table and the last line.")
 def command(
     names: tuple[str, ...],
     only_list: bool,
     times: int,
     parallel: int,
-    results: Path | None,
+    results: Path,
     document: Path | None,
     quiet: bool,
 ) -> int:
@@ -40,7 +38,6 @@ def command(
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """
-    from harness.request import default_results
     from harness.trackrecord.bugs import bugs
     from harness.trackrecord.carrying import carry_out
 
@@ -55,7 +52,7 @@ def command(
         chosen,
         times=times,
         parallel=parallel,
-        results=results or default_results(),
+        results=results,
         document=document,
         quiet=quiet,
     )

@@ -8,7 +8,7 @@ plan's :class:`Names` in pydantic's validation context. Independent of single st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -124,6 +124,23 @@ def _known(value: str, what: str, groups: Iterable[tuple[str, ...] | None]) -> s
     return value
 
 
+def _in_the_plan(
+    what: str,
+    groups: Callable[[Names], Iterable[tuple[str, ...] | None]],
+    *,
+    form: str = "",
+    placeholders: tuple[str, ...] = (),
+) -> Callable[[str, ValidationInfo], str]:
+    """A check that the plan has ``what`` in one of these groups; the ``form`` is that of such a name."""
+
+    def check(value: str, info: ValidationInfo) -> str:
+        if placeholders and _placeholder(value, info, placeholders):
+            return value
+        return _known(_formed(value, form) if form else value, what, groups(names_in(info)))
+
+    return check
+
+
 def _bookie(value: str, info: ValidationInfo) -> str:
     if _placeholder(value, info, (ANY_BOOKIE,)):
         return value
@@ -136,63 +153,40 @@ def _store(value: str, info: ValidationInfo) -> str:
     return value if value == ZOOKEEPER else _bookie(value, info)
 
 
-def _client(value: str, info: ValidationInfo) -> str:
-    if _placeholder(value, info, (ANY_CLIENT,)):
-        return value
-    return _known(_formed(value, "client"), "client", [names_in(info).clients])
-
-
-def _server(value: str, info: ValidationInfo) -> str:
-    if _placeholder(value, info, PLACEHOLDERS):
-        return value
-    names = names_in(info)
-    servers = [names.bookies, (ZOOKEEPER,), names.autorecovery, names.clients]
-    return _known(_formed(value, "server"), "server", servers)
-
-
-def _source(value: str, info: ValidationInfo) -> str:
-    if _placeholder(value, info, PLACEHOLDERS):
-        return value
-    names = names_in(info)
-    sources = [names.clients, names.bookies, names.autorecovery]
-    return _known(_formed(value, "source"), "source of a link", sources)
-
-
-def _destination(value: str, info: ValidationInfo) -> str:
-    if _placeholder(value, info, (ANY_BOOKIE,)):
-        return value
-    names = names_in(info)
-    return _known(_formed(value, "destination"), "destination of a link", [names.bookies, (ZOOKEEPER,)])
-
-
-def _ledger(value: str, info: ValidationInfo) -> str:
-    return _known(_formed(value, "ledger"), "ledger", [names_in(info).ledgers])
+_client = _in_the_plan("client", lambda names: [names.clients], form="client", placeholders=(ANY_CLIENT,))
+_server = _in_the_plan(
+    "server",
+    lambda names: [names.bookies, (ZOOKEEPER,), names.autorecovery, names.clients],
+    form="server",
+    placeholders=PLACEHOLDERS,
+)
+_source = _in_the_plan(
+    "source of a link",
+    lambda names: [names.clients, names.bookies, names.autorecovery],
+    form="source",
+    placeholders=PLACEHOLDERS,
+)
+_destination = _in_the_plan(
+    "destination of a link",
+    lambda names: [names.bookies, (ZOOKEEPER,)],
+    form="destination",
+    placeholders=(ANY_BOOKIE,),
+)
+_ledger = _in_the_plan("ledger", lambda names: [names.ledgers], form="ledger")
+_load = _in_the_plan("load", lambda names: [names.loads], form="load")
+_fault = _in_the_plan("fault", lambda names: [names.faults])
+_given = _in_the_plan("name of a fault", lambda names: [names.given], form="fault")
+_mode = _in_the_plan("mode", lambda names: [names.modes])
 
 
 def _lossy(value: str, info: ValidationInfo) -> str:
     return value if value == EACH else _ledger(value, info)
 
 
-def _load(value: str, info: ValidationInfo) -> str:
-    return _known(_formed(value, "load"), "load", [names_in(info).loads])
-
-
-def _fault(value: str, info: ValidationInfo) -> str:
-    return _known(value, "fault", [names_in(info).faults])
-
-
-def _given(value: str, info: ValidationInfo) -> str:
-    return _known(_formed(value, "fault"), "name of a fault", [names_in(info).given])
-
-
 def _new_given(value: str, info: ValidationInfo) -> str:
     if names_in(info).chaos:
         raise ValueError("a fault inside chaos cannot have a name, for it may come several times")
     return _formed(value, "fault")
-
-
-def _mode(value: str, info: ValidationInfo) -> str:
-    return _known(value, "mode", [names_in(info).modes])
 
 
 def _any_mode(value: str) -> str:

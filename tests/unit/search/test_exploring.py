@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.durations import DURATION
+from cli.options import DURATION
 from evidence.findings import Finding, Judgement, Verdict
 from evidence.folder import RunFolder
 from evidence.recorders import Recorder
