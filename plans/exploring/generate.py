@@ -138,12 +138,11 @@ def _steps(
     ledgers = 0
     for _ in range(pick(random, choices.bursts)):
         burst_s = round(between(random, *choices.burst_s), 1)
-        begins, moments = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
+        begins, acts = quiet_ledgers(random, profile.workload, quorums, first=ledgers + 1, burst_s=burst_s)
         ledgers += sum("create" in step for step in begins)
         planned = draw_burst(random, choices, weights, cast, limit, burst_s=burst_s) if weights else []
         calm_s = round(between(random, *choices.calm_s), 1)
         elapsed = {"wait_for": {"condition": "elapsed", "for_s": burst_s}}
-        acts = [moment.step for moment in moments]
         branches = [*([acts] if acts else []), *lanes(planned), [elapsed]]
         steps += [*begins, {"together": branches}, {"heal": {}}, quiet()]
         steps.append({"wait_for": {"condition": "elapsed", "for_s": calm_s}})

@@ -8,7 +8,8 @@ which concerns one lane only, holds however long a restart takes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 from random import Random
 
 from plans.exploring.limit import Limit
@@ -21,14 +22,6 @@ _TRIES = 4
 """Number of times that another target is drawn for a fault whose first target does not allow it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A stroke of the schedule; ``repaired`` says that it begins only when the cluster is quiet."""
-
-    stroke: ScheduledFault
-    repaired: bool = False
-
-
 def draw_burst(
     random: Random,
     choices: ScheduleChoices,
@@ -37,9 +30,9 @@ def draw_burst(
     limit: Limit,
     *,
     burst_s: float,
-) -> list[Timed]:
+) -> list[ScheduledFault]:
     """Strokes in the order of their times, none after ``burst_s``; counts what they lose."""
-    planned: list[Timed] = []
+    planned: list[ScheduledFault] = []
     at_s = 0.0
     while True:
         at_s = round(at_s + between(random, *choices.every_s), 1)
@@ -48,21 +41,17 @@ def draw_burst(
         end_s = round(min(at_s + between(random, *choices.lasts_s), burst_s), 1)
         kind = KINDS[weighted(random, list(weights.items()))]
         drawn = [kind.draw(random, cast) for _ in range(_TRIES)]
-        for stroke in drawn:
-            timed = None if stroke is None else replace(stroke, at_s=at_s, end_s=end_s)
-            found = None if timed is None else _placed(timed, planned, choices, limit)
-            if found is not None:
-                planned.append(found)
-                break
+        timed = (replace(stroke, at_s=at_s, end_s=end_s) for stroke in drawn if stroke is not None)
+        placed = (_placed(stroke, planned, choices, limit) for stroke in timed)
+        planned += list(islice(filter(None, placed), 1))
 
 
 def _placed(
-    stroke: ScheduledFault, planned: Sequence[Timed], choices: ScheduleChoices, limit: Limit
-) -> Timed | None:
+    stroke: ScheduledFault, planned: Sequence[ScheduledFault], choices: ScheduleChoices, limit: Limit
+) -> ScheduledFault | None:
     """The stroke in the schedule, or None where it would be a contradiction or too much."""
-    others = [timed.stroke for timed in planned]
-    active = [other for other in others if other.end_s > stroke.at_s]
-    if any(stroke.meets(other) for other in others if other.lane != stroke.lane or other in active):
+    active = [other for other in planned if other.end_s > stroke.at_s]
+    if any(stroke.meets(other) for other in planned if other.lane != stroke.lane or other in active):
         return None
     down = sum(len(other.targets) for other in active) + len(stroke.targets)
     if stroke.targets and down > choices.at_most_down:
@@ -75,21 +64,20 @@ def _placed(
         limit.quiet()
     if stroke.lane == SERVERS:
         limit.hit(stroke.fault, stroke.targets)
-    return Timed(stroke, repaired)
+    return replace(stroke, after_repair=repaired)
 
 
-def lanes(planned: Sequence[Timed]) -> list[list[Tree]]:
+def lanes(planned: Sequence[ScheduledFault]) -> list[list[Tree]]:
     """The steps of each lane that has some, each lane in the order of its times."""
-    steps = [_lane([timed for timed in planned if timed.stroke.lane == lane]) for lane in LANES]
+    steps = [_lane([stroke for stroke in planned if stroke.lane == lane]) for lane in LANES]
     return [lane for lane in steps if lane]
 
 
-def _lane(planned: Sequence[Timed]) -> list[Tree]:
+def _lane(planned: Sequence[ScheduledFault]) -> list[Tree]:
     moments: list[tuple[float, int, list[Tree]]] = []
-    for order, timed in enumerate(planned):
-        stroke = timed.stroke
-        begins = [{**stroke.begins, "at_s": stroke.at_s}]
-        moments.append((stroke.at_s, order, [*([quiet()] if timed.repaired else []), *begins]))
+    for order, stroke in enumerate(planned):
+        begins = {stroke.fault: stroke.params, "at_s": stroke.at_s}
+        moments.append((stroke.at_s, order, [*([quiet()] if stroke.after_repair else []), begins]))
         first, *rest = stroke.ends
         moments.append((stroke.end_s, order, [{**first, "at_s": stroke.end_s}, *rest]))
     moments.sort(key=lambda one: one[:2])

@@ -33,22 +33,23 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledFault:
-    """One fault: the step that begins it, the steps that end it, and what it holds.
+    """One fault: the parameters of its step, the steps that end it, and what it holds.
 
     ``holds`` are processes (``b1``), links (``w1-b1``), or all links of one (``*b1``). A paused process
     reads nothing (``~b1``), and a fault that changes a link's speed needs a process that reads (``?b1``).
+    ``targets`` are the bookies whose processes it ends or stops. An ``after_repair`` one begins only when
+    the cluster is quiet.
     """
 
-    kind: str
     fault: str
     lane: str
-    begins: Tree
+    params: Tree
     ends: tuple[Tree, ...]
     holds: frozenset[str]
     targets: tuple[str, ...] = ()
-    """Bookies whose processes it ends or stops."""
     at_s: float = 0.0
     end_s: float = 0.0
+    after_repair: bool = False
 
     def meets(self, other: ScheduledFault) -> bool:
         """Whether the two hold the same thing."""
@@ -75,6 +76,10 @@ class Kind:
     draw: Callable[[Random, Cast], ScheduledFault | None]
 
 
+def _healed(fault: str, target: str) -> tuple[Tree]:
+    return ({"heal": {"kind": fault, "target": target}},)
+
+
 def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
     ends, more = {"pause": ("resume", {})}.get(fault, ("start", {"checked": False}))
 
@@ -82,15 +87,10 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
         if not whom(cast):
             return None
         target = pick(random, whom(cast))
-        return ScheduledFault(
-            kind=name,
-            fault=fault,
-            lane=lane,
-            begins={fault: {"target": target}},
-            ends=({ends: {"target": target, **more}},),
-            holds=frozenset({target, f"~{target}"} if fault == "pause" else {target}),
-            targets=(target,) if lane == SERVERS else (),
-        )
+        end = {ends: {"target": target, **more}}
+        holds = frozenset({target, f"~{target}"} if fault == "pause" else {target})
+        targets = (target,) if lane == SERVERS else ()
+        return ScheduledFault(fault, lane, {"target": target}, (end,), holds, targets)
 
     return Kind(name, fault, draw)
 
@@ -98,68 +98,39 @@ def _process(name: str, fault: str, lane: str, whom: Callable[[Cast], Sequence[s
 def _island(name: str, lane: str, whom: Callable[[Cast], Sequence[str]]) -> Kind:
     def draw(random: Random, cast: Cast) -> ScheduledFault | None:
         target, way = pick(random, whom(cast)), pick(random, ("cut", "hold"))
-        return ScheduledFault(
-            kind=name,
-            fault="isolate",
-            lane=lane,
-            begins={"isolate": {"target": target, "by": way}},
-            ends=({"heal": {"kind": "isolate", "target": target}},),
-            holds=frozenset(
-                {
-                    f"*{target}",
-                    *((target,) if lane == SERVERS else ()),
-                    *((f"?{target}", f"?{ZOOKEEPER}") if way == "hold" else ()),
-                }
-            ),
-            targets=(target,) if lane == SERVERS else (),
-        )
+        targets = (target,) if lane == SERVERS else ()
+        reading = (f"?{target}", f"?{ZOOKEEPER}") if way == "hold" else ()
+        holds = frozenset({f"*{target}", *targets, *reading})
+        params = {"target": target, "by": way}
+        return ScheduledFault("isolate", lane, params, _healed("isolate", target), holds, targets)
 
     return Kind(name, "isolate", draw)
 
 
 def _expire(random: Random, cast: Cast) -> ScheduledFault:
     target = pick(random, cast.bookies)
-    return ScheduledFault(
-        kind="expire_bookie",
-        fault="expire",
-        lane=SERVERS,
-        begins={"expire": {"target": target}},
-        ends=({"heal": {"kind": "expire", "target": target}},),
-        holds=frozenset({target, f"*{target}"}),
-        targets=(target,),
-    )
+    holds = frozenset({target, f"*{target}"})
+    return ScheduledFault("expire", SERVERS, {"target": target}, _healed("expire", target), holds, (target,))
 
 
 def _power_loss(random: Random, cast: Cast) -> ScheduledFault:
     first = pick(random, cast.bookies)
     second = pick(random, cast.bookies)
     targets = tuple(dict.fromkeys((first, second)))
-    return ScheduledFault(
-        kind="power_loss",
-        fault="power_loss",
-        lane=SERVERS,
-        begins={"power_loss": {"targets": list(targets)}},
-        ends=tuple({"start": {"target": target, "checked": False}} for target in targets),
-        holds=frozenset({*targets, *(f"*{target}" for target in targets)}),
-        targets=targets,
-    )
+    ends = tuple({"start": {"target": target, "checked": False}} for target in targets)
+    holds = frozenset({*targets, *(f"*{target}" for target in targets)})
+    return ScheduledFault("power_loss", SERVERS, {"targets": list(targets)}, ends, holds, targets)
 
 
-def _link(name: str, more: Callable[[Random], Tree]) -> Kind:
+def _link(fault: str, more: Callable[[Random], Tree]) -> Kind:
     def draw(random: Random, cast: Cast) -> ScheduledFault:
         source, bookie = _ends_of_link(random, cast)
-        return ScheduledFault(
-            kind=name,
-            fault=name,
-            lane=LINKS,
-            begins={name: {"from": source, "to": bookie, **more(random)}},
-            ends=({"heal": {"kind": name, "target": f"{source}-{bookie}"}},),
-            holds=frozenset(
-                {f"{source}-{bookie}", *((f"?{source}", f"?{bookie}") if name == "slow" else ())}
-            ),
-        )
+        link = f"{source}-{bookie}"
+        holds = frozenset({link, *((f"?{source}", f"?{bookie}") if fault == "slow" else ())})
+        params = {"from": source, "to": bookie, **more(random)}
+        return ScheduledFault(fault, LINKS, params, _healed(fault, link), holds)
 
-    return Kind(name, name, draw)
+    return Kind(fault, fault, draw)
 
 
 def _ends_of_link(random: Random, cast: Cast) -> tuple[str, str]:
@@ -174,15 +145,9 @@ def _messages(name: str, fault: str, more: Callable[[Random], Tree]) -> Kind:
     def draw(random: Random, cast: Cast) -> ScheduledFault:
         source, bookie = pick(random, cast.clients), pick(random, cast.bookies)
         way = pick(random, ("requests", "answers"))
-        criteria = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
-        return ScheduledFault(
-            kind=name,
-            fault=fault,
-            lane=MESSAGES,
-            begins={fault: criteria},
-            ends=({"heal": {"kind": fault, "target": f"{source}-{bookie}"}},),
-            holds=frozenset({f"{fault}:{source}>{bookie}"}),
-        )
+        params = {"from": source, "to": bookie, "way": way, "may_idle": True, **more(random)}
+        holds = frozenset({f"{fault}:{source}>{bookie}"})
+        return ScheduledFault(fault, MESSAGES, params, _healed(fault, f"{source}-{bookie}"), holds)
 
     return Kind(name, fault, draw)
 

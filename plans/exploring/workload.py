@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -85,36 +86,31 @@ def _roles(name: str, writers: tuple[str, ...]) -> dict[str, Any]:
     return {"writers": list(writers), "readers": ["r1"], "closer": "c1", **deleter}
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A step of a client at a time of the burst; it may end anyhow."""
-
-    at_s: float
-    step: Tree
-
-
 def quiet_ledgers(
     random: Random, choices: WorkloadChoices, quorums: Quorums, *, first: int, burst_s: float
-) -> tuple[list[Tree], list[Moment]]:
+) -> tuple[list[Tree], list[Tree]]:
     """How a burst's quiet ledgers (from ``q<first>`` on) begin before it, and what is done to them in it.
 
     Every other one gets its entries before the faults begin, when nothing hinders.
     """
     begins: list[Tree] = []
-    moments: list[Moment] = []
+    acts: list[tuple[float, Tree]] = []
     for number in range(first, first + pick(random, choices.quiet_ledgers)):
         ledger = f"q{number}"
         begins.append({"create": {"client": WRITER, "ledger": ledger, **quorum_keys(quorums)}})
         added, *later = _life(random, choices, ledger, burst_s)
         if (number - first) % 2:
-            moments.append(added)
+            acts.append(added)
         else:
-            begins.append({"append": added.step["append"]})
-        moments.extend(later)
-    return begins, sorted(moments, key=lambda moment: moment.at_s)
+            begins.append({"append": added[1]["append"]})
+        acts += later
+    return begins, [act for _, act in sorted(acts, key=itemgetter(0))]
 
 
-def _life(random: Random, choices: WorkloadChoices, ledger: str, burst_s: float) -> Iterator[Moment]:
+def _life(
+    random: Random, choices: WorkloadChoices, ledger: str, burst_s: float
+) -> Iterator[tuple[float, Tree]]:
+    """The acts on one ledger, each with the exact time for which it was drawn."""
     added_s = between(random, 0, burst_s / 3)
     entries = {
         "entries": pick(random, choices.quiet_entries),
@@ -125,13 +121,14 @@ def _life(random: Random, choices: WorkloadChoices, ledger: str, burst_s: float)
     recovered = random.random() < choices.recovered_fraction
     again = random.random() < choices.written_again_fraction
     writer = {"client": WRITER, "ledger": ledger}
-    yield _moment(added_s, {"append": {**writer, **entries}})
+    yield _act(added_s, "append", {**writer, **entries})
     if recovered:
         opener = {"client": OPENER, "ledger": ledger, "timeout_s": _RECOVER_S}
-        yield _moment(recovered_s, {"recover": opener})
+        yield _act(recovered_s, "recover", opener)
     if again:
-        yield _moment(again_s, {"append": {**writer, "entries": _ENTRIES_AGAIN}})
+        yield _act(again_s, "append", {**writer, "entries": _ENTRIES_AGAIN})
 
 
-def _moment(at_s: float, step: Tree) -> Moment:
-    return Moment(at_s, {**step, "at_s": round(at_s, 1), "outcome": "any"})
+def _act(at_s: float, name: str, params: Tree) -> tuple[float, Tree]:
+    """An act of a client that may end anyhow, because faults hinder it."""
+    return at_s, {name: params, "at_s": round(at_s, 1), "outcome": "any"}
