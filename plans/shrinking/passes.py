@@ -9,14 +9,26 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
 from plans.shrinking.ddmin import ddmin
-from plans.shrinking.units import LEDGERS, LOADS, SORTS, Place, Tree, name_of, placed, units, without
+from plans.shrinking.units import (
+    LEDGERS,
+    LOADS,
+    SORTS,
+    Place,
+    Tree,
+    name_of,
+    params_of,
+    placed,
+    units,
+    without,
+)
 from protocol.addresses import is_bookie
 
+T = TypeVar("T")
 Fails = Callable[[Tree], bool]
 _AMOUNTS = ("entries", "entries_per_ledger", "ledgers", "for_s", "rate_per_s", "outstanding")
 _NEEDED = frozenset({"client", "ledger", "target", "targets", "workload", "as", "condition", "from", "to"})
@@ -89,9 +101,8 @@ def _source_of(ledger: str, steps: list[Tree]) -> frozenset[Place]:
     return frozenset(
         place
         for place, step in placed(steps)
-        for params in (step[name_of(step)] or {},)
-        if (name_of(step) == "create" and params["ledger"] == ledger)
-        or (name_of(step) == "load" and "." in ledger and writer in params.get("writers", ()))
+        if (name_of(step) == "create" and params_of(step)["ledger"] == ledger)
+        or (name_of(step) == "load" and "." in ledger and writer in params_of(step).get("writers", ()))
     )
 
 
@@ -101,24 +112,29 @@ def fewer_steps(tree: Tree, fails: Fails) -> Tree:
 
 
 def _fewer(tree: Tree, groups: list[frozenset[Place]], fails: Fails) -> Tree:
-    every = {place for group in groups for place in group}
+    def less(gone: set[frozenset[Place]]) -> Tree:
+        return {**tree, "steps": without(tree["steps"], frozenset[Place]().union(*gone))}
 
-    def only(some: Iterable[frozenset[Place]]) -> Tree:
-        gone = every - {place for group in some for place in group}
-        return {**tree, "steps": without(tree["steps"], gone)}
+    return _without_most(tree, groups, less, fails)
 
-    return only(ddmin(groups, lambda some: fails(only(some)))) if groups else tree
+
+def _without_most(tree: Tree, items: list[T], less: Callable[[set[T]], Tree], fails: Fails) -> Tree:
+    """The tree without as many items as it can fail without; ``less`` gives the tree without some of them."""
+
+    def only(some: list[T]) -> Tree:
+        return less(set(items) - set(some))
+
+    return only(ddmin(items, lambda some: fails(only(some)))) if items else tree
 
 
 def no_times(tree: Tree, fails: Fails) -> Tree:
     """Without the times of steps."""
     timed = [place for place, step in placed(tree["steps"]) if "at_s" in step]
 
-    def only(some: list[Place]) -> Tree:
-        gone = set(timed) - set(some)
+    def less(gone: set[Place]) -> Tree:
         return _changed(tree, lambda place, step: _leave(step, {"at_s"}) if place in gone else step)
 
-    return only(ddmin(timed, lambda some: fails(only(some)))) if timed else tree
+    return _without_most(tree, timed, less, fails)
 
 
 def fewer_settings(tree: Tree, fails: Fails) -> Tree:
@@ -131,20 +147,14 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
         keys += [("cluster", conf, key) for key in cluster.get(conf, {})]
     keys += [(key,) for key in ("limits", "required") if key in tree]
     for place, step in placed(tree["steps"]):
-        optional = (key for key in step[name_of(step)] or {} if key not in _NEVER_LESS)
-        keys += [("step", place, key) for key in optional]
-
-    def only(some: list[tuple[Any, ...]]) -> Tree:
-        return _without_keys(tree, set(keys) - set(some))
-
-    return only(ddmin(keys, lambda some: fails(only(some)))) if keys else tree
+        keys += [("step", place, key) for key in params_of(step) if key not in _NEVER_LESS]
+    return _without_most(tree, keys, lambda gone: _without_keys(tree, gone), fails)
 
 
 def _without_keys(tree: Tree, gone: set[tuple[Any, ...]]) -> Tree:
     def lean(place: Place, step: Tree) -> Tree:
-        name = name_of(step)
         dropped = {key[2] for key in gone if key[0] == "step" and key[1] == place}
-        return {**step, name: _leave(step[name] or {}, dropped)}
+        return {**step, name_of(step): _leave(params_of(step), dropped)}
 
     smaller = copy.deepcopy(_changed(tree, lean))
     for key in gone:
@@ -161,8 +171,8 @@ def _without_keys(tree: Tree, gone: set[tuple[Any, ...]]) -> Tree:
 def smaller_cluster(tree: Tree, fails: Fails) -> Tree:
     """With the bookies that are hit first in number, and as few others as it takes; ack quorums stay."""
     present = tree.get("cluster", {}).get("bookies", 3)
-    shapes = (step[name_of(step)] or {} for _, step in placed(tree["steps"]) if name_of(step) in _SHAPED)
-    fewest = max([1, *(_acks(shape) for shape in shapes)])
+    shapes = (params_of(step) for _, step in placed(tree["steps"]) if name_of(step) in _SHAPED)
+    fewest = max([1, *(shape.get("ack_quorum", 2) for shape in shapes)])
     for bookies in range(fewest, present):
         smaller = _with_bookies(tree, bookies)
         if smaller is not None and fails(smaller):
@@ -195,7 +205,7 @@ def _with_bookies(tree: Tree, bookies: int) -> Tree | None:
 
 def _pinned(step: Tree) -> list[str]:
     """The first ensemble of the ledger that a step creates, when the plan names it."""
-    return list((step[name_of(step)] or {}).get(PINNED) or ()) if name_of(step) == "create" else []
+    return list(params_of(step).get(PINNED) or ()) if name_of(step) == "create" else []
 
 
 def _unpinned(step: Tree) -> Tree:
@@ -209,10 +219,6 @@ def _shaped(params: Tree, bookies: int) -> Tree:
     if params.get("ensemble", 3) <= bookies:
         return params
     return {**params, "ensemble": bookies, "write_quorum": min(params.get("write_quorum", 3), bookies)}
-
-
-def _acks(params: Tree) -> int:
-    return int(params.get("ack_quorum", 2))
 
 
 def _bookies_in(value: Any) -> Iterator[str]:
@@ -240,27 +246,21 @@ def smaller_amounts(tree: Tree, fails: Fails) -> Tree:
     """With fewer entries, shorter waits, lower rates: one, or as near to it as halving comes."""
     for place, step in placed(tree["steps"]):
         for key in _AMOUNTS:
-            value = (step[name_of(step)] or {}).get(key)
+            value = params_of(step).get(key)
             if isinstance(value, int | float) and not isinstance(value, bool) and value > 1:
                 tree = _smallest(tree, place, key, value, fails)
     return tree
 
 
 def _smallest(tree: Tree, place: Place, key: str, value: float, fails: Fails) -> Tree:
-    def at(amount: float) -> Tree:
-        def change(here: Place, step: Tree) -> Tree:
-            name = name_of(step)
-            return {**step, name: {**step[name], key: amount}} if here == place else step
-
-        return _changed(tree, change)
-
     amount = 1.0
     for _ in range(_MOST_HALVES):
         smaller = int(amount) if isinstance(value, int) else amount
         if smaller >= value:
             break
-        if fails(at(smaller)):
-            return at(smaller)
+        less = _with(tree, place, key, smaller)
+        if fails(less):
+            return less
         amount = round((amount + value) / 2) if amount > 1 else max(2, round(value / 10))
     return tree
 
@@ -269,7 +269,7 @@ def fewer_clients(tree: Tree, fails: Fails) -> Tree:
     """Without clients: those of a list, and processes that no step names."""
     for place, step in placed(tree["steps"]):
         for key in ("writers", "readers", "recoverers", "targets"):
-            named = (step[name_of(step)] or {}).get(key, [])
+            named = params_of(step).get(key, [])
             while len(named) > 1:
                 fewer = _with(tree, place, key, named[:-1])
                 if not fails(fewer):
@@ -281,10 +281,9 @@ def fewer_clients(tree: Tree, fails: Fails) -> Tree:
     return smaller if smaller != tree and fails(smaller) else tree
 
 
-def _with(tree: Tree, place: Place, key: str, value: Any) -> Tree:
+def _with(tree: Tree, place: Place, key: str, value: object) -> Tree:
     def change(here: Place, step: Tree) -> Tree:
-        name = name_of(step)
-        return {**step, name: {**step[name], key: value}} if here == place else step
+        return {**step, name_of(step): {**params_of(step), key: value}} if here == place else step
 
     return _changed(tree, change)
 

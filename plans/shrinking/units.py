@@ -6,7 +6,7 @@ Works on the tree of a plan. A step's place is the indexes that lead to it, as i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from plans.reading.walk import MODIFIERS
@@ -20,9 +20,14 @@ SORTS = (LOADS, LEDGERS, FAULTS, OTHERS)
 """Sorts of units, in the order in which they are tried."""
 
 
-def name_of(step: Mapping[str, Any]) -> str:
+def name_of(step: Tree) -> str:
     """The name of the step's kind, such as ``kill``."""
     return next(key for key in step if key not in MODIFIERS)
+
+
+def params_of(step: Tree) -> Tree:
+    """The parameters of the step; empty where it has none."""
+    return step[name_of(step)] or {}
 
 
 def placed(steps: Sequence[Tree], path: Place = ()) -> Iterator[tuple[Place, Tree]]:
@@ -74,13 +79,12 @@ def _sort(step: Tree, key: str) -> str:
     first = key.partition(" ")[0]
     if first in (LOADS, LEDGERS):
         return first
-    name = name_of(step)
-    return FAULTS if name in EFFECTS else OTHERS
+    return FAULTS if name_of(step) in EFFECTS else OTHERS
 
 
 def _key(place: Place, step: Tree, open_faults: dict[str, str]) -> str:
     """The name of the step's group; ``open_faults`` maps what a later step may end to its group."""
-    name, params = name_of(step), step[name_of(step)] or {}
+    name, params = name_of(step), params_of(step)
     own = f"step {place}"
     if name in ("load", "end_load"):
         return f"load {params.get('as')}"
