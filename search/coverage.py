@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
+from rich.table import Table
 
 from evidence.codes import NEVER, Direction, Message, Outcome, Status
 from evidence.codes import Kind as Operation
@@ -21,6 +22,7 @@ from protocol.addresses import ZOOKEEPER, is_autorecovery, is_bookie
 from protocol.metadata import LedgerState
 from reports.explain.rows import Tables
 
+_MOST_ROWS = 40
 FAULTS, PAIRS, STATES, PATHS = "faults", "overlapping faults", "ledger states", "recovery paths"
 _SAID: Mapping[str, str] = {
     "unclean_shutdown": "a bookie found that it had died",
@@ -167,3 +169,18 @@ def _opens(tables: Tables) -> Counter[str]:
             ended = "succeeded" if row["outcome"] == Outcome.OK else "did not succeed"
             counts[f"an open with recovery {ended}"] += row["count_all"]
     return counts
+
+
+def coverage_tables(coverage: Coverage) -> Iterator[Table]:
+    """A table for each category, the most exercised first."""
+    for category, names in coverage.seen.items():
+        table = Table(title=f"{category}: {len(names) or 'none'}", title_justify="left", box=None)
+        table.add_column("exercised")
+        table.add_column("runs", justify="right")
+        table.add_column("times", justify="right")
+        ordered = sorted(names.items(), key=lambda item: (-item[1][0], -item[1][1], item[0]))
+        for name, (runs, times) in ordered[:_MOST_ROWS]:
+            table.add_row(name, f"{runs} of {coverage.runs}", f"{times:,}")
+        if len(ordered) > _MOST_ROWS:
+            table.add_row(f"... and {len(ordered) - _MOST_ROWS} more (--json has all)", "", "")
+        yield table

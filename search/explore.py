@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -26,10 +24,9 @@ from plans.rounds import every
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
-from search.coverage import Coverage, exercised
+from search.coverage import Coverage, coverage_tables, exercised
 from search.running import ERROR, Ended, Runner, running
-from search.showing import coverage_tables, duration, what_to_do
-from search.status import Status
+from search.status import Status, duration, print_json
 
 _SEED_LIMIT = 2**31
 _MOST_ERRORS = 3
@@ -196,8 +193,18 @@ def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:
         status.line(f"      met on the way, known: {', '.join(sorted(ended.known))}")
     if ended.verdict != "valid":
         status.line(f"      {ended.headline}")
-        for line in what_to_do(ended):
+        for line in _what_to_do(ended):
             status.line(f"      {line}")
+
+
+def _what_to_do(ended: Ended) -> Iterator[str]:
+    """The path of a run, and the commands for the next steps."""
+    yield f"folder:  {ended.folder}"
+    if ended.kinds:
+        yield f"explain: fencepost check {ended.folder}"
+    yield f"again:   fencepost replay {ended.folder} --times 5"
+    if ended.kinds:
+        yield f"smaller: fencepost shrink {ended.folder}"
 
 
 def _shape(plan: Plan) -> str:
@@ -222,8 +229,7 @@ def _concluding(explorer: Explorer, found: Found, status: Status, *, as_json: bo
 
 def _conclude(explorer: Explorer, found: Found, status: Status, *, as_json: bool) -> None:
     if as_json:
-        json.dump(_json(explorer, found), sys.stdout, indent=1)
-        print()
+        print_json(_json(explorer, found))
         return
     for table in coverage_tables(found.coverage):
         status.show(table)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -16,8 +14,7 @@ from reports.bounds import CONFIDENCE, interval, percent
 from reports.seeded import announced
 from search.again import Again, find_again
 from search.running import ERROR, Ended, running
-from search.showing import duration
-from search.status import Status
+from search.status import Status, duration, print_json
 
 
 def replay(
@@ -52,8 +49,7 @@ def replay(
             _tell(one.number, again, told, status)
     code, reason = _code(again, ended)
     if as_json:
-        json.dump({"exit": code, "reason": reason, **_json(again, ended)}, sys.stdout, indent=1)
-        print()
+        print_json({"exit": code, "reason": reason, **_json(again, ended)})
         return code
     for line in rate_lines(again, ended):
         status.line(line)

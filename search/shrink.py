@@ -7,13 +7,11 @@ sequential test says whether it still fails, and writes the smallest as a scenar
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 from checkers.facts.wording import counted
 from checkers.verdict import severity
@@ -25,7 +23,7 @@ from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from plans.rounds import every
 from plans.shrinking.passes import PASSES, only_about
-from plans.shrinking.units import Tree
+from plans.shrinking.units import Tree, placed
 from protocol.errors import PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
@@ -35,8 +33,7 @@ from search.kinds import NEVER_QUIET
 from search.replay import rate
 from search.running import ERROR, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
-from search.showing import duration
-from search.status import Status
+from search.status import Status, duration, print_json
 
 _FIRST_TRIES = 5
 """Most repetitions of the run itself to learn how often it fails; two failures are enough."""
@@ -88,15 +85,19 @@ class Shrinker:
         """Whether the tree is a plan that still fails often; remembered, so that nothing is tried twice."""
         key = json.dumps(tree, sort_keys=True)
         if key not in self.asked:
-            plan = self._plan(tree)
-            self.asked[key] = plan is not None and self._decided(plan)
+            try:
+                plan = self.plan(tree)
+            except PlanError:
+                self.asked[key] = False
+            else:
+                self.asked[key] = self._decided(plan)
         if self.asked[key] and tree != self.best:
             self._better(tree)
         return self.asked[key]
 
     def measure(self, tree: Tree) -> tuple[int, int]:
         """How often the whole plan fails, of how many tries; ``UsageError`` when it never does."""
-        plan, failed, tried = self._valid(tree), 0, 0
+        plan, failed, tried = self.plan(tree), 0, 0
         while tried < _FIRST_TRIES and failed < _ENOUGH:
             ended = self.run(plan, min(_ENOUGH - failed, _FIRST_TRIES - tried))
             tried += len(ended)
@@ -129,10 +130,6 @@ class Shrinker:
                 remove_run(self.options.results, one.path)
         return ended
 
-    def plan(self, tree: Tree) -> Plan:
-        """The tree as a plan that is known to be one."""
-        return self._valid(tree)
-
     def _decided(self, plan: Plan) -> bool:
         """Run until the test decides; a run that ends by an error speaks against the smaller plan at once."""
         assert self.test is not None  # noqa: S101  # measured first
@@ -151,13 +148,8 @@ class Shrinker:
         self.kept.append(tree)
         self.status.line(f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_told(tree)}", style="green")
 
-    def _plan(self, tree: Tree) -> Plan | None:
-        try:
-            return self._valid(tree)
-        except PlanError:
-            return None
-
-    def _valid(self, tree: Tree) -> Plan:
+    def plan(self, tree: Tree) -> Plan:
+        """The tree as a plan; ``PlanError`` when it is none."""
         whole = {
             "name": f"{NAME}/{self.again.plan.name.replace('/', '-')}",
             "source": {"document": "fencepost shrink"},
@@ -240,14 +232,13 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
     seen = {kind for one in confirmed for kind in one.kinds} if confirmed else again.kinds
     kinds = sorted((seen | {shrinker.kind}) - {NEVER_QUIET})
     shown = {kind: sum(kind in one.kinds for one in confirmed) for kind in kinds}
-    steps = {
-        key: value for key, value in best.items() if key in ("cluster", "clients", "required", "allowance")
-    }
+    kept = {key: value for key, value in best.items() if key in ("clients", "required", "allowance")}
     tree: Tree = {
         "name": f"{NAME}/{again.plan.name.replace('/', '-')}",
         "source": {"document": "fencepost shrink", "section": f"{again.plan.name}, seed {again.seed}"},
         "about": _about(again, shrinker, confirmed),
-        **_with_release(steps, again),
+        "cluster": {"version": again.version, **best.get("cluster", {})},
+        **kept,
         "modes": [again.mode],
         "control": {"mode": again.mode}
         if any(seen == len(confirmed) for seen in shown.values() if seen)
@@ -259,12 +250,6 @@ def scenario_text(shrinker: Shrinker, confirmed: list[Ended]) -> str:
         },
     }
     return plan_text(tree, comment=f"fencepost run FILE --seed {again.seed}")
-
-
-def _with_release(tree: Tree, again: Again) -> Tree:
-    cluster = {**tree.get("cluster", {})}
-    cluster.setdefault("version", again.version)
-    return {**tree, "cluster": cluster}
 
 
 def _stated(kind: str, seen: int, of: int, again: Again) -> Tree:
@@ -303,8 +288,6 @@ def _kind(again: Again, asked: str | None) -> str:
 def _told(tree: Tree) -> str:
     if not tree:
         return "the run itself"
-    from plans.shrinking.units import placed
-
     steps = sum(1 for _ in placed(tree["steps"]))
     bookies = tree.get("cluster", {}).get("bookies", 3)
     clients = len(tree["clients"])
@@ -326,11 +309,8 @@ def _conclude(
     code = ExitCode.AS_EXPECTED if failed else ExitCode.UNKNOWN
     told = f"it fails {rate(failed, len(confirmed))}" if confirmed else "it was not confirmed"
     if as_json:
-        tree: dict[str, Any] = {"exit": code, "scenario": str(output), "runs": shrinker.runs}
-        json.dump(
-            {**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]}, sys.stdout
-        )
-        print()
+        tree = {"exit": code, "scenario": str(output), "runs": shrinker.runs}
+        print_json({**tree, "failed": failed, "of": len(confirmed), "steps": shrinker.best["steps"]})
         return code
     status.last(
         f"{_told(shrinker.best)} after {shrinker.runs} runs in {duration(status.took_s)}; {told}; exit {code}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from rich.text import Text
 
 from harness.verbs import typed
 
+_MINUTE_S = 60
 _WIDTH = 110
 """Columns where the output is no terminal."""
 _REFRESHED_PER_S = 4
@@ -109,3 +112,19 @@ def _doing(log: Path) -> str:
         return ""
     last = lines[-1] if lines else ""
     return last.partition(" s  ")[2] or last.strip()
+
+
+def duration(seconds: float | None) -> str:
+    """``45 s``, ``5 min``, ``1 h 30 min``."""
+    if seconds is None:
+        return "no time"
+    if seconds < 2 * _MINUTE_S:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / _MINUTE_S)
+    return f"{minutes} min" if minutes < 2 * _MINUTE_S else f"{minutes // 60} h {minutes % 60} min"
+
+
+def print_json(tree: Mapping[str, object]) -> None:
+    """Print one document instead of a search's text."""
+    json.dump(tree, sys.stdout, indent=1)
+    print()
