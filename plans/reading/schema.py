@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from plans.expectations import EXPECTATIONS
 from plans.models import Control, Plan
 from plans.reading.parameters import ONLY
-from plans.sequence import Chaos, Load, Models, Vocabulary
+from plans.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
 from plans.steps import HasOutcome
 from protocol.modes import MODES
 
@@ -46,15 +46,16 @@ def json_schema(
     modes: Iterable[str] = tuple(MODES),
 ) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
-    models = dict.fromkeys(
-        [
-            *(Plan, Control, Chaos, Load),
-            *vocabulary.single.values(),
-            *vocabulary.workloads.values(),
-            *vocabulary.conditions.values(),
-            *EXPECTATIONS.values(),
-        ]
-    )
+    inlined: list[type[BaseModel]] = [
+        Chaos,
+        ChaosFault,
+        Load,
+        StepSpec,
+        Together,
+        *vocabulary.workloads.values(),
+    ]
+    named = [*vocabulary.single.values(), *vocabulary.conditions.values(), *EXPECTATIONS.values()]
+    models = dict.fromkeys([Plan, Control, *inlined, *named])
     references, found = models_json_schema([(model, "validation") for model in models], by_alias=True)
     names = {model: references[(model, "validation")] for model in models}
     defs: Schema = found["$defs"]
@@ -78,6 +79,8 @@ def json_schema(
         "oneOf": [{"const": "holds"}, *(_stated(name, names[model]) for name, model in EXPECTATIONS.items())]
     }
     defs["Condition"] = {"oneOf": [_one(name, reference) for name, reference in conditions.items()]}
+    for model in inlined:
+        del defs[_name_of(names[model])]
     return _document(plan, defs, list(modes))
 
 
@@ -93,8 +96,7 @@ def _document(plan: Schema, defs: Schema, modes: list[str]) -> Schema:
             "additionalProperties": False,
         },
     }
-    reached = sorted(_reached(plan, defs))
-    whole = {**plan, "$defs": {name: _varied(defs[name]) for name in reached} | {"Vary": _VARY}}
+    whole = {**plan, "$defs": {name: _varied(defs[name]) for name in sorted(defs)} | {"Vary": _VARY}}
     return {"$schema": _DIALECT, **whole, "title": "Fencepost plan"}
 
 
@@ -167,28 +169,6 @@ def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vo
         "properties": own["properties"] | {"faults": listed},
         "required": [*own["required"], "faults"],
     }
-
-
-def _references(schema: Any) -> set[str]:
-    """The names of the definitions that a schema refers to."""
-    if isinstance(schema, list):
-        return set().union(*(_references(inner) for inner in schema))
-    if not isinstance(schema, dict):
-        return set()
-    own = {_name_of(schema)} if isinstance(schema.get("$ref"), str) else set()
-    return own.union(*(_references(inner) for inner in schema.values()))
-
-
-def _reached(schema: Any, defs: Schema) -> set[str]:
-    """Definitions that a schema needs, directly or through others."""
-    found: set[str] = set()
-    waiting = _references(schema)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting |= _references(defs[name])
-    return found
 
 
 def _varied(schema: Any) -> Any:
