@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 
 from plans.expectations import EXPECTATIONS
 from plans.models import Control, Plan
+from plans.names import name_of
 from plans.reading.parameters import ONLY
 from plans.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
 from plans.steps import HasOutcome
@@ -46,16 +47,10 @@ def json_schema(
     modes: Iterable[str] = tuple(MODES),
 ) -> Schema:
     """The schema of a plan whose steps ``vocabulary`` defines; plain values, ready for JSON."""
-    inlined: list[type[BaseModel]] = [
-        Chaos,
-        ChaosFault,
-        Load,
-        StepSpec,
-        Together,
-        *vocabulary.workloads.values(),
-    ]
+    whole = (Chaos, ChaosFault, Load, StepSpec, Together)
+    inlined: list[type[BaseModel]] = [*whole, *vocabulary.workloads.values()]
     named = [*vocabulary.single.values(), *vocabulary.conditions.values(), *EXPECTATIONS.values()]
-    models = dict.fromkeys([Plan, Control, *inlined, *named])
+    models: list[type[BaseModel]] = sorted({Plan, Control, *inlined, *named}, key=name_of)
     references, found = models_json_schema([(model, "validation") for model in models], by_alias=True)
     names = {model: references[(model, "validation")] for model in models}
     defs: Schema = found["$defs"]
