@@ -208,8 +208,8 @@ def with_process(edges: Edges, given: Transactions, rows: Ints) -> Edges:
     source = np.concatenate((order, node[earlier], node[earlier]))
     target = np.concatenate((node, node[later], order[later]))
     label = np.full(len(source), Edge.PROCESS, dtype=np.int8)
-    added = source, target, label, np.full(len(source), -1)
-    columns = map(np.concatenate, zip(edges.columns, added, strict=True))
+    added: tuple[Ints, ...] = source, target, label, np.full(len(source), -1)
+    columns = [np.concatenate(both) for both in zip(edges.columns, added, strict=True)]
     return Edges(edges.transactions, edges.nodes + len(order), *columns)
 
 
