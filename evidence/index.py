@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocol.wire import ledger_flags
-
 _LEDGER, _PLACE = struct.Struct(">q"), struct.Struct(">qq")
+_FENCED, _LIMBO = 2, 5
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class UnreadableIndexError(ValueError):
@@ -50,17 +50,17 @@ def read_locations(folder: Path, scratch: Path) -> NDArray[np.int64]:
 
 def read_ledgers(folder: Path, scratch: Path) -> KnownLedgers:
     """What a ``ledgers`` folder says; ``UnreadableIndexError``."""
-    flags: dict[int, tuple[bool, bool]] = {}
+    known: dict[int, dict[int, int]] = {}
     for key, value in _items(folder, scratch, values=True):
         if len(key) != _LEDGER.size:
             raise UnreadableIndexError(f"{folder.name} has a key of {len(key)} bytes")
         (ledger,) = _LEDGER.unpack(key)
         if ledger >= 0:  # what lies below are flags of the storage itself
-            flags[ledger] = ledger_flags(value)
+            known[ledger] = _flags(value)
     return KnownLedgers(
-        frozenset(flags),
-        frozenset(ledger for ledger, (fenced, _) in flags.items() if fenced),
-        frozenset(ledger for ledger, (_, limbo) in flags.items() if limbo),
+        frozenset(known),
+        frozenset(ledger for ledger, flags in known.items() if flags.get(_FENCED)),
+        frozenset(ledger for ledger, flags in known.items() if flags.get(_LIMBO)),
     )
 
 
@@ -96,3 +96,35 @@ def _opened(folder: Path, scratch: Path) -> Iterator[Any]:
         raise UnreadableIndexError(f"RocksDB cannot read {folder.name}: {text}") from error
     finally:
         shutil.rmtree(copy, ignore_errors=True)
+
+
+def _flags(message: bytes) -> dict[int, int]:
+    """The numbers in a message of protobuf by their field; of a torn message those before the tear.
+
+    Read by hand, because a worker of a cluster need not have protobuf.
+    """
+    found: dict[int, int] = {}
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        kind = tag & 7
+        if kind == _VARINT:
+            found[tag >> 3], at = _varint(message, at)
+        elif kind == _BYTES:
+            size, at = _varint(message, at)
+            at += size
+        elif kind in (_FIXED32, _FIXED64):
+            at += 4 if kind == _FIXED32 else 8
+        else:
+            break
+    return found
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(message):
+        byte = message[at]
+        value, at, shift = value | (byte & 0x7F) << shift, at + 1, shift + 7
+        if byte < 0x80:
+            break
+    return value, at

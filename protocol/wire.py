@@ -1,4 +1,4 @@
-"""BookKeeper's bytes: ledger metadata as ZooKeeper and bookies hold it, and protocol V3 requests and answers.
+"""BookKeeper's bytes: ledger metadata as ZooKeeper holds it, and protocol V3 requests and answers.
 
 Pure: bytes in, objects out; no sockets, ZooKeeper client or files. The messages that this project
 reads or sends are described here field by field (numbers and types from DataFormats.proto and
@@ -51,7 +51,6 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any]]] = {
         "customMetadata": (11, ["CustomMetadata"]),
         "cToken": (12, _F.TYPE_INT64),
     },
-    "LedgerData": {"fenced": (2, _F.TYPE_BOOL), "limbo": (5, _F.TYPE_BOOL)},
     "Header": {
         "version": (1, _F.TYPE_INT32),
         "operation": (2, _F.TYPE_INT32),
@@ -113,16 +112,6 @@ def decode_metadata(data: bytes) -> LedgerMetadata:
     except (DecodeError, text_format.ParseError) as error:
         raise ValueError(f"ledger metadata of format {version} is damaged: {error}") from error
     return _metadata(message)
-
-
-def ledger_flags(data: bytes) -> tuple[bool, bool]:
-    """Whether a bookie's index has a ledger as fenced, and as in limbo; ``ValueError`` if it is damaged."""
-    message = _message("LedgerData")
-    try:
-        message.ParseFromString(data)
-    except DecodeError as error:
-        raise ValueError(f"the data of a ledger is damaged: {error}") from error
-    return message.fenced, message.limbo
 
 
 def ledger_path(ledger: int) -> str:
