@@ -26,7 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from checkers.found import Found
-from checkers.sets.ordering import in_order
+from checkers.sets.ordering import Column, in_order
 from checkers.sets.spans import Bools, Ints
 from evidence.exchange.chains import Chain
 from evidence.findings import Finding, Judgement
@@ -36,7 +36,7 @@ from protocol.faults import Loses
 
 Answer = TypeVar("Answer")
 Places = NDArray[np.intp]
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Column]
 EVERY_LEDGER = -1
 _ITSELF = object()
 """Stands for rows that are a part of themselves: a cycle would keep them until the collector comes."""
@@ -59,26 +59,26 @@ class Remembering:
         return found
 
 
-class _Columns(dict[str, NDArray[Any]]):
+class _Columns(dict[str, Column]):
     """The columns of an Arrow table, each made a NumPy array when it is first asked for."""
 
     def __init__(self, table: pa.Table) -> None:
         super().__init__()
         self.table = table
 
-    def __missing__(self, name: str) -> NDArray[Any]:
-        found: NDArray[Any] = np.asarray(self.table.column(name))
+    def __missing__(self, name: str) -> Column:
+        found: Column = np.asarray(self.table.column(name))
         self[name] = found
         return found
 
 
-class Rows(Remembering, Mapping[str, NDArray[Any]]):
+class Rows(Remembering, Mapping[str, Column]):
     """Some rows of a table, as column name -> array; all arrays have ``number`` elements."""
 
     def __init__(self, columns: _Columns, at: Places | None = None) -> None:
         """The rows ``at`` these places, in that order; without them all rows."""
         self._columns, self._at = columns, at
-        self._taken: dict[str, NDArray[Any]] = columns if at is None else {}
+        self._taken: dict[str, Column] = columns if at is None else {}
         self._parts: dict[tuple[str, int], Rows | None] = {}
         self._known = {}
         self.number: int = columns.table.num_rows if at is None else len(at)
@@ -89,7 +89,7 @@ class Rows(Remembering, Mapping[str, NDArray[Any]]):
         columns = _Columns(table)
         return cls(columns, order(cls(columns)))
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Column:
         if self._at is not None and name not in self._taken:
             self._taken[name] = np.take(self._columns[name], self._at)
         return self._taken[name]
@@ -215,7 +215,7 @@ class LedgerFacts(Remembering):
             self._arrays[fact.name] = {name: np.asarray(table.column(name)) for name in table.column_names}
         return self._arrays[fact.name]
 
-    def at(self, fact: LedgerFact, column: str, ledger: NDArray[Any], missing: int) -> Ints:
+    def at(self, fact: LedgerFact, column: str, ledger: Column, missing: int) -> Ints:
         """One column of a fact by ledger, for each of these ledgers; ``missing`` where it has no row."""
         columns = self.columns(fact)
         return value_at(columns["ledger"], columns[column], ledger, missing)
@@ -233,7 +233,7 @@ class LedgerFacts(Remembering):
         return {}
 
 
-def value_at(known: Ints, values: Ints, ledger: NDArray[Any], missing: int) -> Ints:
+def value_at(known: Ints, values: Ints, ledger: Column, missing: int) -> Ints:
     """Of ``known`` ledgers, ascending, with a value each: that of each of some ledgers, else ``missing``."""
     if not len(known):
         return np.full(len(ledger), missing, dtype=np.int64)
@@ -242,7 +242,7 @@ def value_at(known: Ints, values: Ints, ledger: NDArray[Any], missing: int) -> I
     return found
 
 
-def _int64(parts: Sequence[NDArray[Any]]) -> pa.Array:
+def _int64(parts: Sequence[Column]) -> pa.Array:
     column = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
     return pa.array(np.asarray(column).astype(np.int64, copy=False))
 

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
 from checkers.sets.marks import Marks
-from checkers.sets.ordering import begins, changes
+from checkers.sets.ordering import Column, begins, changes
 from checkers.sets.spans import Ints, Spans, ints, runs, sweep
 from evidence.findings import Finding
 from protocol.addresses import MAX_BOOKIES
@@ -35,7 +35,6 @@ from protocol.addresses import MAX_BOOKIES
 FOUND = pa.schema(
     [
         ("kind", pa.string()),
-        ("loss", pa.string()),  # class of a loss, else empty
         *((name, pa.int64()) for name in ("ledger", "first", "last", "count")),
         ("proof", pa.list_(pa.int64())),
     ]
@@ -45,7 +44,7 @@ _BITS = 62
 KEPT = 100
 """Findings kept for each kind, class and ledger; the counts beside them stay exact."""
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
-Columns = Sequence[NDArray[Any]]
+Columns = Sequence[Column]
 Of = TypeVar("Of")
 
 
@@ -84,14 +83,14 @@ class Found:
         """One count; 0 when no batch had any."""
         return self.counts.get(name, 0)
 
-    def spans(self, kind: str, loss: str = "") -> Spans:
-        """The entries of the rows of one kind (and class of loss), whatever their proofs."""
-        rows = self._of(kind, loss)
+    def spans(self, kind: str) -> Spans:
+        """The entries of the rows of one kind, whatever their proofs."""
+        rows = self._of(kind)
         return Spans.of_ranges(rows.ledger, rows.first, rows.last)
 
-    def runs(self, kind: str, loss: str = "") -> list[Row]:
+    def runs(self, kind: str) -> list[Row]:
         """Rows of one kind, neighbours and overlapping ones with the same proof as one; sorted."""
-        return sorted(_spans(self._of(kind, loss)).each())
+        return sorted(_spans(self._of(kind)).each())
 
     def firsts(self, kind: str, like: int = 0) -> list[Row]:
         """Rows of :func:`first_rows`; ``like`` is the number of columns that neighbours share."""
@@ -103,21 +102,20 @@ class Found:
         rows = _spans(self._of(kind))
         return Marks(rows.ledger, rows.proof[0], rows.first, rows.last) if rows.proof else Marks.empty()
 
-    def by_ledger(self, kind: str, loss: str = "") -> list[Row]:
+    def by_ledger(self, kind: str) -> list[Row]:
         """One row for each ledger: the lowest and highest entry, counts added, and the first proof."""
-        return list(_ledgers(self._of(kind, loss)).each())
+        return list(_ledgers(self._of(kind)).each())
 
     def columns(self, kind: str) -> tuple[Ints, ...]:
         """The columns of ``whole_rows``, in the order of their batches; none when there is no row."""
         return self._of(kind).proof
 
-    def _of(self, kind: str, loss: str = "") -> _Rows:
+    def _of(self, kind: str) -> _Rows:
         """The rows of one kind, whose proofs are of one length."""
-        here = pc.and_(pc.equal(self.rows["kind"], kind), pc.equal(self.rows["loss"], loss))
-        rows = self.rows.filter(here) if self.rows.num_rows else _NOTHING
+        rows = self.rows.filter(pc.equal(self.rows["kind"], kind)) if self.rows.num_rows else _NOTHING
         proofs = np.asarray(pc.list_flatten(rows["proof"]))
         width = len(proofs) // max(1, rows.num_rows)
-        ledger, first, last, count = (np.asarray(rows[name]) for name in FOUND.names[2:6])
+        ledger, first, last, count = (np.asarray(rows[name]) for name in FOUND.names[1:5])
         return _Rows(ledger, first, last, count, tuple(proofs.reshape(rows.num_rows, width).T))
 
 
@@ -140,16 +138,15 @@ class _Rows(NamedTuple):
         proofs = zip(*(column.tolist() for column in self.proof), strict=True) if self.proof else repeat(())
         return map(Row, *(column.tolist() for column in self[:4]), proofs)
 
-    def table(self, kind: str, loss: str = "") -> pa.Table:
+    def table(self, kind: str) -> pa.Table:
         """The same in Arrow's form."""
         number, width = len(self.ledger), len(self.proof)
         if not number:
             return _NOTHING
         values = np.stack(self.proof, axis=1).reshape(-1) if width else np.empty(0, dtype=np.int64)
         offsets = pa.array(np.arange(number + 1) * width, pa.int32())
-        texts = (pa.repeat(pa.scalar(text, pa.string()), number) for text in (kind, loss))
-        proofs = pa.ListArray.from_arrays(offsets, values)
-        return pa.Table.from_arrays([*texts, *map(pa.array, self[:4]), proofs], schema=FOUND)
+        kinds, proofs = pa.repeat(kind, number), pa.ListArray.from_arrays(offsets, values)
+        return pa.Table.from_arrays([kinds, *map(pa.array, self[:4]), proofs], schema=FOUND)
 
 
 def span_rows(
@@ -159,22 +156,21 @@ def span_rows(
     last: ArrayLike | None = None,
     *,
     proof: Columns = (),
-    loss: str = "",
 ) -> pa.Table:
     """Entries, or ranges of them when ``last`` is given: one row for each run of neighbours with one proof.
 
     Arrays of equal length, in any order, with repeats; ``proof`` are columns.
     """
     if last is not None:
-        return _spans(_rows(ledger, first, last, proof=proof)).table(kind, loss)
+        return _spans(_rows(ledger, first, last, proof=proof)).table(kind)
     (ledgers, *proofs), firsts, lasts = runs([ints(ledger), *map(ints, proof)], ints(first))
-    return _Rows(ledgers, firsts, lasts, lasts - firsts + 1, tuple(proofs)).table(kind, loss)
+    return _Rows(ledgers, firsts, lasts, lasts - firsts + 1, tuple(proofs)).table(kind)
 
 
-def set_rows(kind: str, entries: Spans, *, loss: str = "") -> pa.Table:
+def set_rows(kind: str, entries: Spans) -> pa.Table:
     """The entries of a set, a row for each of its spans."""
     number = entries.last - entries.first + 1
-    return _Rows(entries.ledger, entries.first, entries.last, number, ()).table(kind, loss)
+    return _Rows(entries.ledger, entries.first, entries.last, number, ()).table(kind)
 
 
 def mark_rows(kind: str, entries: Marks) -> pa.Table:
@@ -201,14 +197,13 @@ def ledger_rows(
     *,
     count: ArrayLike | None = None,
     proof: Columns = (),
-    loss: str = "",
 ) -> pa.Table:
     """One row for each ledger: lowest ``first``, highest ``last``, number of rows, and the first proof.
 
     Arrays of equal length, in any order; without ``last`` rows are of single entries, ``count`` is 1 for
     each row unless given. The first proof is the least by its columns from left to right.
     """
-    return _ledgers(_rows(ledger, first, last, count=count, proof=proof)).table(kind, loss)
+    return _ledgers(_rows(ledger, first, last, count=count, proof=proof)).table(kind)
 
 
 def whole_rows(kind: str, ledger: ArrayLike, columns: Columns) -> pa.Table:

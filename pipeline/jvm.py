@@ -43,11 +43,6 @@ class GatewayJvm:
         self._process = _start(command(settings, java(), options), scratch, self._log, address)
         self._gateway: Any = None
 
-    @property
-    def pid(self) -> int:
-        """Process id of the JVM."""
-        return self._process.pid
-
     def connect(self) -> Any:
         """The Py4J gateway, once the JVM is running.
 
@@ -61,11 +56,14 @@ class GatewayJvm:
         while not self._address.exists():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise JudgementError(
-                    f"Spark's JVM did not start: {self.last_words() or 'it said nothing'}",
+                    f"Spark's JVM did not start: {self._last_words() or 'it said nothing'}",
                     remedy="`fencepost doctor` checks Java and memory",
                 )
             time.sleep(0.02)
-        port, secret = _address(self._address.read_bytes())
+        # As the JVM writes them: an int, a length, that many bytes, big-endian.
+        content = self._address.read_bytes()
+        port, size = struct.unpack_from(">ii", content)
+        secret = content[8 : 8 + size].decode()
         self._address.unlink()
         # pyspark takes a running JVM by environment only.
         with _CONNECTING:
@@ -98,7 +96,7 @@ class GatewayJvm:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def last_words(self) -> str:
+    def _last_words(self) -> str:
         """The last error in its log in one line, or an empty text."""
         with suppress(OSError):
             return cause_of(self._log.read_text(errors="replace"))
@@ -110,12 +108,6 @@ def cause_of(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("Caused by: ") for line in lines if _ERROR.match(line)]
     return (errors or lines or [""])[-1]
-
-
-def _address(content: bytes) -> tuple[int, str]:
-    """Port and secret as the JVM writes them: an int, a length, that many bytes, big-endian."""
-    port, size = struct.unpack_from(">ii", content)
-    return port, content[8 : 8 + size].decode()
 
 
 def module_options(jar: Path) -> list[str]:
@@ -134,9 +126,8 @@ def command(settings: Mapping[str, str], java: Path, options: Sequence[str]) -> 
     """
     spark = _home()
     (launcher,) = (spark / "jars").glob("spark-launcher_*.jar")
-    (logging,) = (spark / "jars").glob(
-        "slf4j-api-*.jar"
-    )  # comes first, before the same classes in another jar
+    # Its classes are in another jar too, and must come first.
+    (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
     path = [os.environ.get("SPARK_CONF_DIR", f"{spark}/conf"), str(logging), f"{spark}/jars/*"]
     path += [os.environ[name] for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if name in os.environ]
     modules = modules_of(java)

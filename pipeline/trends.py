@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from checkers.sets.ordering import Column
+from checkers.sets.spans import Ints
 from evidence.codes import NEVER, Kind, Outcome
 from evidence.collected import read_collection
 from evidence.folder import RunFolder, read_json
@@ -148,26 +150,25 @@ class _Adds:
     def __init__(self, began_ns: int) -> None:
         self._began_ns = began_ns
         self._acked = 0
-        self._changes: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        self._served: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-        self._latency: NDArray[np.int64] = np.zeros(_BINS, dtype=np.int64)
+        seconds = _LONGEST_S + 2
+        self._changes, self._served = np.zeros(seconds, dtype=np.int64), np.zeros(seconds, dtype=np.int64)
+        self._latency = np.zeros(_BINS, dtype=np.int64)
 
-    def count(self, rows: Mapping[str, NDArray[Any]]) -> None:
+    def count(self, rows: Mapping[str, Column]) -> None:
         """Count some rows; adds that failed before they were sent were never waited for."""
         sent = (rows["kind"] == Kind.ADD) & (rows["outcome"] != Outcome.FAIL)
         invoked, completed = rows["invoked_ns"][sent], rows["completed_ns"][sent]
         # How long the client of an add that never ended waited is unknown: the add counts where it began.
         ended = np.where(completed == NEVER, invoked, completed)
         first, last = self._second(invoked), self._second(ended)
-        size = int(last.max(initial=0)) + 2
-        self._changes = _sum(self._changes, np.bincount(first, minlength=size))
-        self._changes = _sum(self._changes, -np.bincount(last + 1, minlength=size))
+        np.add.at(self._changes, first, 1)
+        np.add.at(self._changes, last + 1, -1)
         ok = rows["outcome"][sent] == Outcome.OK
         self._acked += int(ok.sum())
-        self._served = _sum(self._served, np.bincount(last[ok]))
+        np.add.at(self._served, last[ok], 1)
         self._latency += np.bincount(_bins((ended - invoked)[ok]), minlength=_BINS)
 
-    def _second(self, at_ns: NDArray[Any]) -> NDArray[np.int64]:
+    def _second(self, at_ns: Column) -> Ints:
         seconds = (at_ns - self._began_ns) // _SECOND_NS
         if len(seconds) and not 0 <= int(seconds.min()) <= int(seconds.max()) <= _LONGEST_S:
             raise EvidenceError("its operations have times outside of the run")
@@ -175,10 +176,7 @@ class _Adds:
 
     def told(self) -> dict[str, Any]:
         """The columns of :class:`Trend` that speak of adds."""
-        waiting = np.cumsum(self._changes) > 0
-        served = np.zeros(len(waiting), dtype=bool)
-        within = min(len(served), len(self._served))
-        served[:within] = self._served[:within] > 0
+        waiting, served = np.cumsum(self._changes) > 0, self._served > 0
         return {
             "acked": self._acked,
             "waiting_s": int(waiting.sum()),
@@ -195,18 +193,10 @@ class _Adds:
         return round(float(2.0 ** ((at + 0.5) / _BINS_IN_OCTAVE)) / 1000, 3)
 
 
-def _bins(latency_ns: NDArray[Any]) -> NDArray[np.int64]:
+def _bins(latency_ns: Column) -> Ints:
     """The bin of each latency: octaves of microseconds, each in 32 parts."""
     micros = np.maximum(latency_ns / 1000, 1.0)
     return np.minimum((np.log2(micros) * _BINS_IN_OCTAVE).astype(np.int64), _BINS - 1)
-
-
-def _sum(left: NDArray[np.int64], right: NDArray[Any]) -> NDArray[np.int64]:
-    """Two counts by second, the shorter one filled up."""
-    total = np.zeros(max(len(left), len(right)), dtype=np.int64)
-    total[: len(left)] += left
-    total[: len(right)] += right
-    return total
 
 
 def _longest(flags: NDArray[np.bool_]) -> int:

@@ -19,8 +19,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+Answer = TypeVar("Answer")
 _PRELOADED = ("pipeline.decoding", "pipeline.judge")
 
 
@@ -46,14 +47,12 @@ def daemon() -> None:
 
 def answers(tasks: Iterator[bytes], function: Callable[[Any], Any]) -> Iterator[bytes]:
     """For each pickled task a pickled (ok, result or error text)."""
-    return (_answer(function, task) for task in tasks)
-
-
-def _answer(function: Callable[[Any], Any], task: bytes) -> bytes:
-    try:
-        return pickle.dumps((True, function(pickle.loads(task))))  # noqa: S301  # our own driver's
-    except Exception as error:  # noqa: BLE001  # the driver raises it again as a JudgementError
-        return pickle.dumps((False, f"{type(error).__name__}: {error}"))
+    for task in tasks:
+        try:
+            answer = pickle.dumps((True, function(pickle.loads(task))))  # noqa: S301  # our own driver's
+        except Exception as error:  # noqa: BLE001  # the driver raises it again as a JudgementError
+            answer = pickle.dumps((False, f"{type(error).__name__}: {error}"))
+        yield answer
 
 
 class WorkerInfo(NamedTuple):
@@ -90,9 +89,9 @@ def sees(folder: str, token: str, content: str) -> tuple[str, str]:
     return host, ""
 
 
-def each(_: Iterator[Any], function: Any, arguments: tuple[Any, ...]) -> Iterator[Any]:
-    """``function`` once for a partition."""
-    yield function(*arguments)
+def once(_: Iterator[object], question: Callable[[], Answer]) -> Iterator[Answer]:
+    """The answer to a question, once for a partition."""
+    yield question()
 
 
 def _version(package: str) -> str:

@@ -14,19 +14,21 @@ import socket
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from evidence.collected import CHECKOUT, sources
 from pipeline import worker
+from pipeline.jvm import cause_of
 from protocol.errors import JudgementError
 
 PACKAGES = ("numpy", "pyarrow", "rocksdict")
+Answer = TypeVar("Answer")
 _PATIENCE_S = 300
 _MARKS = {
     "PYTHON_VERSION_MISMATCH": "the workers' Python is of another version than the driver's",
@@ -72,7 +74,7 @@ def check_workers(context: Any, master: str) -> None:
         f"let PYSPARK_PYTHON name a Python {platform.python_version()} that every worker has at that path, "
         f"with {' '.join(f'{name}=={metadata.version(name)}' for name in PACKAGES)}"
     )
-    for told in _ask(context, master, remedy, worker.about, (PACKAGES,)):
+    for told in _ask(context, master, remedy, partial(worker.about, PACKAGES)):
         where = f"worker {told.host} ({told.executable})"
         if _minor(told.python) != _minor(platform.python_version()):
             raise JudgementError(
@@ -94,7 +96,7 @@ def check_folder(context: Any, master: str, folder: Path) -> None:
     remedy = "--results must name a folder that every worker sees at the same path, and may write in"
     try:
         path.write_text(content)
-        for host, wrong in _ask(context, master, remedy, worker.sees, (str(folder), token, content)):
+        for host, wrong in _ask(context, master, remedy, partial(worker.sees, str(folder), token, content)):
             if wrong:
                 raise JudgementError(f"{folder}: worker {host} {wrong}", remedy=remedy)
         if not list(folder.glob(f"{token}-*")):
@@ -106,21 +108,15 @@ def check_folder(context: Any, master: str, folder: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def _ask(
-    context: Any, master: str, remedy: str, question: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Iterable[Any]:
+def _ask(context: Any, master: str, remedy: str, question: Callable[[], Answer]) -> list[Answer]:
     """The answers of one task for each core that the cluster gave us."""
-    from pipeline.jvm import cause_of
-
-    answers: list[Any] = []
+    answers: list[list[Answer] | Exception] = []
     count = max(2, context.defaultParallelism)
 
     def run() -> None:
         try:
             rows = context.parallelize(range(count), count)
-            answers.append(
-                rows.mapPartitions(partial(worker.each, function=question, arguments=arguments)).collect()
-            )
+            answers.append(rows.mapPartitions(partial(worker.once, question=question)).collect())
         except Exception as error:  # noqa: BLE001  # raised again below, in the thread that waits
             answers.append(error)
 
@@ -141,8 +137,7 @@ def _ask(
             f"{f'{known[0]} ({python_of(master)})' if known else cause_of(text)}",
             remedy=remedy,
         )
-    found: Iterable[Any] = answers[0]
-    return found
+    return answers[0]
 
 
 def _minor(version: str) -> str:

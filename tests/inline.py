@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from evidence.findings import RunVerdict
+from evidence.folder import RunFolder
+from pipeline.collect import collect
+from pipeline.judge import judge
+
 
 class Inline:
     """Has of :class:`pipeline.session.Session` what collecting and judging use."""
@@ -17,3 +22,9 @@ class Inline:
 
 
 INLINE: Any = Inline()
+
+
+def judged(folder: RunFolder) -> RunVerdict:
+    """The verdict on a run, collected anew."""
+    collect(INLINE, folder)
+    return judge(INLINE, folder)

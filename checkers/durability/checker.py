@@ -152,7 +152,7 @@ class _Conclusion:
     def _part(self) -> None:
         """Part the promised entries; what the last census pass says counts only where that is undamaged."""
         spans, believed = self.found.spans, not self.run.damage_to(("ledgers", "census"))
-        lost = {(name, loss): spans(name, loss) for name in LOST for loss in CLASSES}
+        lost = {(name, loss): spans(f"{name}/{loss}") for name in LOST for loss in CLASSES}
         later = [lost["absent_later", loss] for loss in CLASSES]
         read = _union((spans("kept"), spans("unsure"), spans("corrupt_later"), *later))
         rowless = self.obliged - _union((read, spans("corrupt"), *lost.values()))

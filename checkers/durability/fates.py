@@ -68,7 +68,7 @@ class Fates:
             if name not in LOST:
                 yield set_rows(name, entries)
             elif len(entries):
-                yield from (set_rows(name, entries & some, loss=loss) for loss, some in classes.items())
+                yield from (set_rows(f"{name}/{loss}", entries & some) for loss, some in classes.items())
 
 
 def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:

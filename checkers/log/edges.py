@@ -79,8 +79,8 @@ def all_edges(given: Transactions, versions: Versions) -> Edges:
 
 def _nodes(given: Transactions, parts: list[Part]) -> int:
     """How many nodes these edges have: the transactions, and inner nodes that follow them."""
-    ends = np.concatenate([end for _, source, target, _ in parts for end in (source, target)])
-    return max(len(given), int(ends.max(initial=-1)) + 1)
+    ends = [end for _, source, target, _ in parts for end in (source, target)]
+    return max(len(given), *(int(end.max(initial=-1)) + 1 for end in ends))
 
 
 def _data(given: Transactions, versions: Versions) -> Iterator[Part]:

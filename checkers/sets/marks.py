@@ -8,17 +8,16 @@ Built like :mod:`checkers.sets.spans`, with the mark as a second key.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from checkers.sets.ordering import Column
 from checkers.sets.spans import Ints, Ranges, Spans, ints, runs, sweep
 
 _LOW = np.int64(0xFFFFFFFF)
 
 
-def mark_of(writer: NDArray[Any], size_bytes: NDArray[Any]) -> Ints:
+def mark_of(writer: Column, size_bytes: Column) -> Ints:
     """Writer's client number and payload size as one ``int64`` each."""
     return (writer.astype(np.int64) << np.int64(32)) | (size_bytes.astype(np.int64) & _LOW)
 
@@ -38,9 +37,7 @@ class Marks(Ranges):
     last: Ints
 
     @classmethod
-    def of_rows(
-        cls, ledger: NDArray[Any], entry: NDArray[Any], writer: NDArray[Any], size_bytes: NDArray[Any]
-    ) -> Marks:
+    def of_rows(cls, ledger: Column, entry: Column, writer: Column, size_bytes: Column) -> Marks:
         """The set of the rows given, in any order, with repeats."""
         (ledgers, marks), first, last = runs([ints(ledger), mark_of(writer, size_bytes)], ints(entry))
         return cls(ledgers, marks, first, last)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Column = NDArray[Any]
+"""A column of a table, of whole numbers of any width."""
 _ENTRY_BITS = 40
 _MOST_LEDGERS = 2 ** (62 - _ENTRY_BITS)
 
 
-def in_order(ledger: NDArray[Any], entry: NDArray[Any]) -> NDArray[np.intp] | None:
+def in_order(ledger: Column, entry: Column) -> NDArray[np.intp] | None:
     """The places of the rows in their order by (ledger, entry), equal ones as they come; None if they are so.
 
     One key for both columns is sorted once, and a stable sort of a few sorted runs only merges them.
@@ -28,7 +30,7 @@ def in_order(ledger: NDArray[Any], entry: NDArray[Any]) -> NDArray[np.intp] | No
     return np.argsort(key, kind="stable")
 
 
-def is_sorted(columns: Sequence[NDArray[Any]]) -> bool:
+def is_sorted(columns: Sequence[Column]) -> bool:
     """Whether rows are sorted by the columns, the first column first."""
     tied = np.ones(max(0, len(columns[0]) - 1), dtype=np.bool_)
     for column in columns:
@@ -40,7 +42,7 @@ def is_sorted(columns: Sequence[NDArray[Any]]) -> bool:
     return True
 
 
-def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+def changes(*columns: Column) -> NDArray[np.bool_]:
     """True where a row differs from the row before it in any column; true for the first row."""
     fresh = np.zeros(len(columns[0]), dtype=np.bool_)
     fresh[:1] = True
@@ -49,12 +51,12 @@ def changes(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     return fresh
 
 
-def begins(*columns: NDArray[Any]) -> NDArray[np.intp]:
+def begins(*columns: Column) -> NDArray[np.intp]:
     """Where each run of rows that are equal in all columns begins."""
     return np.flatnonzero(changes(*columns))
 
 
-def firsts(ledger: NDArray[Any], *by: NDArray[Any]) -> NDArray[np.intp]:
+def firsts(ledger: Column, *by: Column) -> NDArray[np.intp]:
     """The place of each ledger's first row by some columns, ledgers ascending."""
     order = np.lexsort((*reversed(by), ledger))
     return order[changes(ledger[order])]

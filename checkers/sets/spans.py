@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from checkers.sets.ordering import begins, changes, is_sorted
+from checkers.sets.ordering import Column, begins, changes, is_sorted
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -206,11 +206,11 @@ class Spans(Ranges):
         """For each entry of one ledger, whether it is in the set."""
         return self.of(ledger).has(np.full(len(entries), ledger), entries)
 
-    def has(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Bools:
+    def has(self, ledger: Column, entry: Column) -> Bools:
         """For each (ledger, entry), whether it is in the set."""
         return np.asarray(self.place(ledger, entry) >= 0)
 
-    def place(self, ledger: NDArray[Any], entry: NDArray[Any]) -> Ints:
+    def place(self, ledger: Column, entry: Column) -> Ints:
         """For each (ledger, entry), the number of the span that holds it, -1 where there is none."""
         if not len(self) or not len(entry):
             return np.full(len(entry), -1, dtype=np.int64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from tests.histories.exchanges import frame as of_kind
 from tests.histories.story import BOOKIES, CLIENTS, Fact, acked, closed, created, recovering
 
 EOK, ENOENTRY, ENOLEDGER = Status.EOK, Status.ENOENTRY, Status.ENOLEDGER
@@ -17,28 +18,6 @@ UNKNOWN_STATE, EIO, TOO_MANY = Status.EUNKNOWNLEDGERSTATE, Status.EIO, Status.ET
 CLOSED_BY = 100
 What = tuple[Message, int]
 SOURCES = {**CLIENTS, **BOOKIES}
-BLANK = {
-    "ledger": 1,
-    "entry": -1,
-    "seq": 0,
-    "connection": 1,
-    "source": 0,
-    "bookie": 0,
-    "boot": 1,
-    "way": int(Direction.REQUEST),
-    "protocol": 3,
-    "kind": 0,
-    "flags": 0,
-    "status": int(Status.NONE),
-    "delivered": int(Status.NONE),
-    "lac": -1,
-    "txn": -1,
-    "asked_ns": NEVER,
-    "received_ns": 5,
-    "forwarded_ns": 5,
-    "rule": 0,
-    "size_bytes": 60,
-}
 
 
 def fencing() -> What:
@@ -62,16 +41,8 @@ def write_back(entry: int) -> What:
 
 
 def frame(source: str, bookie: str, what: What, **columns: Any) -> Fact:
-    row = {
-        **BLANK,
-        "source": SOURCES[source],
-        "bookie": BOOKIES[bookie],
-        "kind": what[0],
-        "entry": what[1],
-        **columns,
-    }
-    assert set(row) == set(BLANK), set(row) - set(BLANK)
-    return "frames", {name: int(value) for name, value in row.items()}
+    plain = {"flags": 0, "seq": 0, "txn": -1, "received_ns": 5, "forwarded_ns": 5, **columns}
+    return of_kind(what[0], source=SOURCES[source], bookie=BOOKIES[bookie], **{"entry": what[1], **plain})
 
 
 def asked(source: str, bookie: str, what: What, *, at: int = 5, **columns: Any) -> Fact:

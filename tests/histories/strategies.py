@@ -5,6 +5,7 @@ Examples are derandomised: the same ones on every machine and every day.
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,11 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from checkers.contract import RunFacts
+from checkers.judge import CHECKERS, Checkers, judge
 from evidence.codes import NEVER, Holding, Kind, Outcome, Proof
-from tests.histories.story import BLANK, THREE, Fact, metadata
+from evidence.findings import RunVerdict
+from tests.histories.story import BLANK, THREE, Fact, chunk, metadata
 
 FOUR = ("b1", "b2", "b4")
 
@@ -172,6 +176,21 @@ def random_cuts(seed: int, history: list[Fact]) -> list[list[Fact]]:
     for block in blocks(history, dice.choice((1, 2, 3, 7, WHOLE))):
         dice.choice(dealt).extend(block)
     return [dice.sample(part, len(part)) for part in dealt]
+
+
+def as_text(verdict: RunVerdict) -> str:
+    """The verdict as it is written."""
+    return json.dumps(verdict.as_json(), sort_keys=True)
+
+
+def judged_wherever_cut(
+    seed: int, history: list[Fact], run: RunFacts, checkers: Checkers = CHECKERS
+) -> RunVerdict:
+    """The verdict on a history; it is the same where the history is cut at random places."""
+    whole = judge([chunk(history)], run, checkers=checkers)
+    parts = [chunk(part) for part in random_cuts(seed, history)]
+    assert as_text(judge(parts, run, checkers=checkers)) == as_text(whole), seed
+    return whole
 
 
 @st.composite

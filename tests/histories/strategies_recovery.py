@@ -11,7 +11,7 @@ from typing import Any
 
 from checkers.contract import RunFacts
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Message, Outcome, Status
-from tests.histories.asking import BLANK
+from tests.histories.exchanges import frame
 from tests.histories.story import Fact, metadata, operation, run_facts
 
 SHAPES = ((3, 3, 2), (3, 3, 2), (3, 2, 2), (4, 3, 2), (3, 3, 3), (2, 2, 1))
@@ -39,20 +39,11 @@ class Tale:
 
     def frame(self, way: Direction, source: int, bookie: int, kind: Message, entry: int, **more: Any) -> None:
         at_ns = self.tick()
-        row = {
-            **BLANK,
-            "way": way,
-            "source": source,
-            "bookie": bookie,
-            "kind": kind,
-            "entry": entry,
-            "received_ns": at_ns,
-            "forwarded_ns": at_ns + self.dice.choice((0, 0, 1, 9)),
-            **more,
-        }
+        row = {"flags": 0, "seq": 0, "txn": -1, "received_ns": at_ns}
+        row |= {"forwarded_ns": at_ns + self.dice.choice((0, 0, 1, 9)), **more}
         if self.chance(0.03):
             row["forwarded_ns"] = NEVER
-        self.facts.append(("frames", {name: int(value) for name, value in row.items()}))
+        self.facts.append(frame(kind, way=way, source=source, bookie=bookie, entry=entry, **row))
 
     def ask(self, source: int, bookie: int, kind: Message, entry: int, ledger: int) -> None:
         self.frame(Direction.REQUEST, source, bookie, kind, entry, ledger=ledger)

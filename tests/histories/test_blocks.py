@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-from dataclasses import asdict
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.answers import Answers
+from checkers.availability.checker import Availability
+from checkers.durability.checker import Durability
+from checkers.fencing.checker import Fencing
+from checkers.judge import CHECKERS, check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.recovery.checker import Recovery
+from checkers.replicas.checker import Replicas
+from checkers.servers.checker import Servers
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
 from tests.histories.literals_log import LITERALS
 from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
@@ -40,29 +45,36 @@ from tests.histories.story import (
     told,
 )
 from tests.histories.story_chain import chain_facts, last, put
-from tests.histories.strategies import WHOLE, blocks, cuts, nonsense, random_cuts, random_nonsense, steady
+from tests.histories.strategies import WHOLE, as_text, blocks, cuts, nonsense, random_nonsense, steady
+from tests.histories.strategies_fencing import random_fates
+from tests.histories.strategies_recovery import random_recoveries
+from tests.histories.strategies_replicas import random_repair
+from tests.histories.strategies_servers import random_boots
 
 LOSSY = {"losses": True, "flushes": False, "crashes": 5, "steps": 90, "bookies": 4}
 
 
-def text(verdict):
-    """All judgements, as they are written."""
-    return json.dumps({name: asdict(one) for name, one in verdict.judgements.items()}, sort_keys=True)
+def in_blocks(parts, run, checkers=CHECKERS, first_joined=lambda last: 0):
+    """Judged as Spark does it: facts and findings of each batch travel, and meet in any grouping.
 
-
-def in_blocks(parts, run):
-    """Judged as Spark does it: facts and findings of each batch travel, and meet in any grouping."""
+    ``first_joined`` chooses the place, up to ``last``, of a batch that is joined with the next.
+    """
     batches = [chunk(part) for part in parts]
-    known = combined_facts(pickle.loads(pickle.dumps([facts_of(batch) for batch in batches])))
-    found = pickle.loads(pickle.dumps([check_all(batch, run, known) for batch in reversed(batches)]))
-    return conclude_all(join_all([join_all(found[:1]), join_all(found[1:])]), run, known)
+    facts = pickle.loads(pickle.dumps([facts_of(batch, checkers=checkers) for batch in batches]))
+    known = combined_facts(facts, checkers=checkers)
+    checked = [check_all(batch, run, known, checkers=checkers) for batch in reversed(batches)]
+    found = pickle.loads(pickle.dumps(checked))
+    while len(found) > 1:
+        at = first_joined(len(found) - 2)
+        found[at : at + 2] = [join_all(found[at : at + 2], checkers=checkers)]
+    return conclude_all(join_all(found, checkers=checkers), run, known, checkers=checkers)
 
 
 @cache
 def whole(seed):
     simulation = simulated(seed, **LOSSY)
     history, run = simulation.history(), simulation.facts()
-    return history, run, text(judge([chunk(history)], run))
+    return history, run, as_text(judge([chunk(history)], run))
 
 
 def test_a_block_has_all_rows_of_its_entries():
@@ -76,28 +88,36 @@ def test_a_block_has_all_rows_of_its_entries():
         assert len(set.union(*keys)) == len(keys)
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_long_nonsense_is_judged_alike_in_blocks_of_any_size(part):
-    """Long histories, so that facts of ledgers and the rows that need them are in different batches."""
-    for seed in range(80 * part, 80 * part + 80):
-        history, run = random_nonsense(seed), run_facts()
-        expected = text(judge([chunk(history)], run))
-        assert text(in_blocks(random_cuts(seed, history), run)) == expected, seed
+SEEDS = st.integers(0, 2**31)
+FAMILIES = {
+    "nonsense": (nonsense().map(lambda history: (history, run_facts())), CHECKERS),
+    "long nonsense": (SEEDS.map(lambda seed: (random_nonsense(seed), run_facts())), CHECKERS),
+    "fates": (SEEDS.map(random_fates), (Durability(), Fencing(), Availability())),
+    "recoveries": (SEEDS.map(random_recoveries), (Recovery(), Answers())),
+    "repairs": (SEEDS.map(random_repair), (Replicas(),)),
+    "boots": (SEEDS.map(random_boots), (Servers(),)),
+}
+"""Histories with what they are judged with, and by whom."""
 
 
-@steady(40)
+@pytest.mark.parametrize("family", FAMILIES)
+@steady(60)
 @given(st.data())
-def test_nonsense_is_judged_alike_in_blocks_of_any_size(data):
-    history, run = data.draw(nonsense()), run_facts()
-    expected = text(judge([chunk(history)], run))
-    assert text(in_blocks(data.draw(cuts(history)), run)) == expected
+def test_no_finding_depends_on_where_a_history_was_cut_and_how_batches_were_joined(family, data):
+    histories, checkers = FAMILIES[family]
+    history, run = data.draw(histories)
+    expected = as_text(judge([chunk(history)], run, checkers=checkers))
+    parts = data.draw(cuts(history))
+    assert as_text(judge(map(chunk, parts), run, checkers=checkers)) == expected
+    joined = in_blocks(parts, run, checkers, lambda last: data.draw(st.integers(0, last)))
+    assert as_text(joined) == expected
 
 
 @steady(30)
 @given(st.data(), st.integers(1, 6))
 def test_a_simulated_run_is_judged_alike_in_blocks_of_any_size(data, seed):
     history, run, expected = whole(seed)
-    assert text(in_blocks(data.draw(cuts(history)), run)) == expected
+    assert as_text(in_blocks(data.draw(cuts(history)), run)) == expected
 
 
 def unread(entry, at_ns):
@@ -223,13 +243,13 @@ RUNS = {
 def test_what_is_known_of_a_ledger_counts_in_all_its_blocks(name):
     history, run = facts(*APART[name]), RUNS.get(name, run_facts(wire=True))
     assert len(blocks(history, 1)) > 1
-    expected = text(judge([chunk(history)], run))
-    assert text(in_blocks(blocks(history, 1), run)) == expected
+    expected = as_text(judge([chunk(history)], run))
+    assert as_text(in_blocks(blocks(history, 1), run)) == expected
 
 
 @pytest.mark.parametrize("name", LITERALS)
 def test_a_literal_is_judged_alike_in_blocks_of_one_entry(name):
     case = LITERALS[name]
     for history, run in ((case.history, case.run), (case.acquitted, case.acquitted_run)):
-        expected = text(judge([chunk(history)], run))
-        assert text(in_blocks(blocks(history, 1), run)) == expected
+        expected = as_text(judge([chunk(history)], run))
+        assert as_text(in_blocks(blocks(history, 1), run)) == expected

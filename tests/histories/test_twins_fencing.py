@@ -1,6 +1,5 @@
 """``fencing``, ``availability`` and the classes of loss against their naive twins, cut at random places."""
 
-import json
 import pickle
 import time
 from collections import Counter
@@ -8,31 +7,20 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from checkers.availability.checker import Availability
 from checkers.contract import Batch
 from checkers.durability.checker import Durability
 from checkers.fencing.checker import Fencing
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.judge import check_all, combined_facts, facts_of
 from evidence.schemas import FRAMES
 from tests.histories import twins_fencing as twins
 from tests.histories.lives import took
-from tests.histories.story import chunk, run_facts
-from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.story import run_facts
+from tests.histories.strategies import judged_wherever_cut
 from tests.histories.strategies_fencing import random_fates
 
 CHECKERS = (Durability(), Fencing(), Availability())
-SEEDS = st.integers(0, 2**31)
-
-
-def judged(chunks, run):
-    return judge(chunks, run, checkers=CHECKERS)
-
-
-def as_text(verdict):
-    return json.dumps(verdict.as_json(), sort_keys=True)
 
 
 def entries(finding):
@@ -82,10 +70,7 @@ def assert_as_the_twins(verdict, history, run):
 def test_fates_are_judged_as_the_twins_judge_them_wherever_they_are_cut(block):
     for seed in range(60 * block, 60 * block + 60):
         history, run = random_fates(seed)
-        whole = judged([chunk(history)], run)
-        assert_as_the_twins(whole, history, run)
-        parts = [chunk(part) for part in random_cuts(seed, history)]
-        assert as_text(judged(parts, run)) == as_text(whole), seed
+        assert_as_the_twins(judged_wherever_cut(seed, history, run, CHECKERS), history, run)
 
 
 def test_the_histories_have_everything_that_can_be_told():
@@ -100,31 +85,6 @@ def test_the_histories_have_everything_that_can_be_told():
     kinds = ("added_after_close", "accepted_when_fenced", "stuck", "unreadable", "stalled", "open", "nothing")
     classes, verdicts = ("forged", "unexplained", "undetermined"), ("valid", "unknown", "anomaly")
     assert all(seen[name] > 10 for name in (*kinds, *classes, *verdicts)), seen
-
-
-@steady(60)
-@given(st.data(), SEEDS)
-def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
-    history, run = random_fates(seed)
-    parts = data.draw(cuts(history))
-    assert as_text(judged(map(chunk, parts), run)) == as_text(judged([chunk(history)], run))
-
-
-@steady(40)
-@given(st.data(), SEEDS)
-def test_no_finding_depends_on_how_batches_were_merged(data, seed):
-    history, run = random_fates(seed)
-    parts = data.draw(cuts(history))
-    batches = [chunk(part) for part in parts]
-    known = combined_facts([facts_of(batch, checkers=CHECKERS) for batch in batches], checkers=CHECKERS)
-    summaries = [
-        pickle.loads(pickle.dumps(check_all(batch, run, known, checkers=CHECKERS))) for batch in batches
-    ]
-    while len(summaries) > 1:
-        at = data.draw(st.integers(0, len(summaries) - 2))
-        summaries[at : at + 2] = [join_all(summaries[at : at + 2], checkers=CHECKERS)]
-    whole = judged([chunk(history)], run)
-    assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
 
 
 @pytest.mark.parametrize(("ensemble", "write"), [(3, 3), (5, 3)])

@@ -9,7 +9,7 @@ from checkers.judge import judge
 from checkers.placement import Placement
 from tests.histories import twins_placement as twins
 from tests.histories.story import chunk, closed, created, run_facts, vanished
-from tests.histories.strategies import random_cuts
+from tests.histories.strategies import judged_wherever_cut
 
 RACKS = {"b1": "r1", "b2": "r1", "b3": "r2", "b4": "r2", "b5": "r3"}
 SHAPES = ((3, 3, 2), (3, 2, 2), (4, 2, 1), (2, 1, 1))
@@ -53,9 +53,8 @@ def found(judgement):
 def test_metadata_is_judged_as_the_twin_judges_it_wherever_it_is_cut(block):
     for seed in range(60 * block, 60 * block + 60):
         history, run = random_metadata(seed)
-        whole = judged([chunk(history)], run)
+        whole = judged_wherever_cut(seed, history, run, (Placement(),)).judgements["placement"]
         assert (found(whole), whole.verdict.value) == twins.placement(history, run), seed
-        assert judged([chunk(part) for part in random_cuts(seed, history)], run) == whole, seed
 
 
 def test_the_histories_have_everything_that_can_be_told():

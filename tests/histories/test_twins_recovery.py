@@ -1,6 +1,5 @@
 """``recovery`` and ``answers`` against their naive twins, on histories cut at random places."""
 
-import json
 import pickle
 import time
 from collections import Counter
@@ -8,12 +7,10 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from checkers.answers import Answers
 from checkers.contract import Batch
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.judge import check_all, facts_of, judge
 from checkers.recovery.checker import Recovery
 from evidence.codes import Message
 from evidence.findings import Verdict
@@ -21,20 +18,11 @@ from evidence.schemas import FRAMES
 from tests.histories import twins_recovery as twins
 from tests.histories.asking import ENOENTRY, add, answered, plain_read
 from tests.histories.story import chunk, run_facts
-from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.strategies import judged_wherever_cut
 from tests.histories.strategies_recovery import random_recoveries
 
 CHECKERS = (Recovery(), Answers())
 RULINGS = ("legal", "by_writer", "by_bookie", "unseen")
-SEEDS = st.integers(0, 2**31)
-
-
-def judged(chunks, run):
-    return judge(chunks, run, checkers=CHECKERS)
-
-
-def as_text(verdict):
-    return json.dumps(verdict.as_json(), sort_keys=True)
 
 
 def things(judgement):
@@ -72,10 +60,7 @@ def recovery_verdict(wrong, rulings):
 def test_recoveries_are_judged_as_the_twins_judge_them_wherever_they_are_cut(block):
     for seed in range(100 * block, 100 * block + 100):
         history, run = random_recoveries(seed)
-        whole = judged([chunk(history)], run)
-        assert_as_the_twins(whole, history, run)
-        parts = [chunk(part) for part in random_cuts(seed, history)]
-        assert as_text(judged(parts, run)) == as_text(whole), seed
+        assert_as_the_twins(judged_wherever_cut(seed, history, run, CHECKERS), history, run)
 
 
 def test_the_histories_have_everything_that_can_be_ruled():
@@ -89,29 +74,6 @@ def test_the_histories_have_everything_that_can_be_ruled():
         *("denied_own_ack", "limbo_not_shown"),
     )
     assert all(seen[name] > 15 for name in (*RULINGS, *kinds)), seen
-
-
-@steady(60)
-@given(st.data(), SEEDS)
-def test_no_finding_depends_on_where_the_chunks_were_cut(data, seed):
-    history, run = random_recoveries(seed)
-    parts = data.draw(cuts(history))
-    assert as_text(judged(map(chunk, parts), run)) == as_text(judged([chunk(history)], run))
-
-
-@steady(40)
-@given(st.data(), SEEDS)
-def test_no_finding_depends_on_how_batches_were_merged(data, seed):
-    history, run = random_recoveries(seed)
-    parts = data.draw(cuts(history))
-    known = combined_facts((facts_of(chunk(part), checkers=CHECKERS) for part in parts), checkers=CHECKERS)
-    checked = [check_all(chunk(part), run, known, checkers=CHECKERS) for part in parts]
-    summaries = pickle.loads(pickle.dumps(checked))
-    while len(summaries) > 1:
-        at = data.draw(st.integers(0, len(summaries) - 2))
-        summaries[at : at + 2] = [join_all(summaries[at : at + 2], checkers=CHECKERS)]
-    whole = judged([chunk(history)], run)
-    assert as_text(conclude_all(summaries[0], run, known, checkers=CHECKERS)) == as_text(whole)
 
 
 def test_a_million_frames_are_scanned_within_a_second_and_leave_little():
@@ -139,5 +101,5 @@ def test_a_denied_range_of_a_long_ledger_is_found_in_one_piece():
     acks = [answered("writer", "b1", add(entry), at=10) for entry in range(3000)]
     denials = [answered("reader", "b1", plain_read(entry), ENOENTRY, at=20) for entry in range(500, 2500)]
     history, run = [*acks, *denials], run_facts(wire=True)
-    whole = judged([chunk(history)], run).judgements["answers"]
+    whole = judge([chunk(history)], run, checkers=CHECKERS).judgements["answers"]
     assert [(f.first_entry, f.last_entry) for f in whole.findings] == [(500, 2499)]

@@ -1,25 +1,21 @@
 """``servers`` against its naive twin, cut at random places, and its mutations."""
 
-import pickle
 from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from checkers.judge import check_all, combined_facts, conclude_all, facts_of, join_all, judge
+from checkers.judge import judge
 from checkers.servers.checker import Servers
 from evidence.codes import Message, Status
 from tests.histories import twins_servers as twins
 from tests.histories.lives import said
 from tests.histories.mutations.boots import BREAKS, HISTORY, MOVES, STEPS, run_of
 from tests.histories.story import READER, chunk, run_facts
-from tests.histories.strategies import cuts, random_cuts, steady
+from tests.histories.strategies import judged_wherever_cut
 from tests.histories.strategies_servers import random_boots
 
 CHECKERS = (Servers(),)
-SEEDS = st.integers(0, 2**31)
 
 
 def judged(chunks, run):
@@ -34,10 +30,9 @@ def found(judgement):
 def test_boots_are_judged_as_the_twin_judges_them_wherever_they_are_cut(block):
     for seed in range(60 * block, 60 * block + 60):
         history, run = random_boots(seed)
-        whole = judged([chunk(history)], run)
+        whole = judged_wherever_cut(seed, history, run, CHECKERS).judgements["servers"]
         expected, verdict = twins.servers(history, run)
         assert (found(whole), whole.verdict.value) == (expected, verdict), seed
-        assert judged([chunk(part) for part in random_cuts(seed, history)], run) == whole, seed
 
 
 def test_the_histories_have_everything_that_can_be_told():
@@ -48,22 +43,6 @@ def test_the_histories_have_everything_that_can_be_told():
     kinds = set(judged([], run_facts()).counts)
     assert len(kinds) == 12
     assert all(seen[name] >= 4 for name in (*kinds, "valid", "unknown", "anomaly", "not judged")), seen
-
-
-@steady(40)
-@given(st.data(), SEEDS)
-def test_no_finding_depends_on_how_the_summaries_were_cut_and_merged(data, seed):
-    history, run = random_boots(seed)
-    parts = data.draw(cuts(history))
-    batches = [chunk(part) for part in parts]
-    known = combined_facts((facts_of(batch, checkers=CHECKERS) for batch in batches), checkers=CHECKERS)
-    found = [check_all(batch, run, known, checkers=CHECKERS) for batch in batches]
-    summaries = pickle.loads(pickle.dumps(found))
-    place = data.draw(st.integers(0, len(summaries) - 1))
-    left = join_all(summaries[: place + 1], checkers=CHECKERS)
-    total = join_all([left, *summaries[place + 1 :]], checkers=CHECKERS)
-    verdict = conclude_all(total, run, known, checkers=CHECKERS)
-    assert verdict.judgements["servers"] == judged([chunk(history)], run)
 
 
 def kinds(run, history=HISTORY):

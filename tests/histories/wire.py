@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from tests.histories.exchanges import frame
 
 OK, NONE, NO_LEDGER, FENCED, LIMBO = "ok", "no such entry", "no such ledger", "fenced", "unknown"
 STATUS = {
@@ -152,28 +153,22 @@ class WireLog:
 
     def _row(self, exchange: Any, way: Direction, rule: Any) -> Row:
         old = exchange.source in self.old_protocol
-        row = {
-            "ledger": exchange.request[1],
-            "entry": _entry(exchange),
-            "seq": len(self.rows) + 1,
-            "connection": exchange.connection,
-            "source": exchange.source,
-            "bookie": exchange.bookie,
-            "boot": 0,
-            "way": int(way),
-            "protocol": 2 if old else 3,
-            "kind": int(MESSAGES[exchange.kind]),
-            "flags": int(FLAGS.get(exchange.kind, 0)) | int(MARKS[rule.action] if rule else 0),
-            "status": int(Status.NONE),
-            "delivered": int(Status.NONE),
-            "lac": -1,
-            "txn": -1 if old else exchange.number,
-            "asked_ns": NEVER,
-            "received_ns": self.cluster.tick(),
-            "forwarded_ns": NEVER,
-            "rule": rule.number if rule else 0,
-            "size_bytes": 60,
-        }
+        _, row = frame(
+            MESSAGES[exchange.kind],
+            ledger=exchange.request[1],
+            entry=_entry(exchange),
+            seq=len(self.rows) + 1,
+            connection=exchange.connection,
+            source=exchange.source,
+            bookie=exchange.bookie,
+            boot=0,
+            way=way,
+            protocol=2 if old else 3,
+            flags=FLAGS.get(exchange.kind, 0) | (MARKS[rule.action] if rule else 0),
+            txn=-1 if old else exchange.number,
+            received_ns=self.cluster.tick(),
+            rule=rule.number if rule else 0,
+        )
         self.rows.append(row)
         return row
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.history import SLOT_BYTES
-from pipeline.collect import collect
-from pipeline.judge import judge
+from tests import inline
 from tests.spark.rawfolder import Story, make
-from tests.spark.test_sealed import Inline
 
 STORY = Story({4: 50})
 SLOTS = 52  # create, adds, close
@@ -32,9 +29,7 @@ ENDED = [
 def judged(path: Path, doctored: Callable[[RunFolder], None], *, reported: bool = True) -> RunVerdict:
     events = [KILLED, *(ENDED if reported else ENDED[1:])]
     folder = make(path, STORY, plan=PLAN, events=events, doctored=doctored)
-    session: Any = Inline()
-    collect(session, folder)
-    return judge(session, folder)
+    return inline.judged(folder)
 
 
 def history(change: Callable[[bytearray], None]) -> Callable[[RunFolder], None]:

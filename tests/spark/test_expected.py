@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 
-from evidence.findings import RunVerdict, Verdict
-from evidence.folder import RunFolder
+from evidence.findings import Verdict
 from harness.judging import compare_with_plan
 from harness.narrator import Narrator
 from harness.run import conclude
-from pipeline.collect import collect
-from pipeline.judge import judge
 from plans.comparison import Comparison
 from reports.results import ModeResult, RunResult
 from reports.trials import stored_trial, trial
+from tests.inline import judged
 from tests.spark.rawfolder import Story, make
-from tests.spark.test_sealed import Inline
 
 MAIN, CONTROL = 4, 9
 PLAN = {
@@ -36,12 +33,6 @@ PLAN = {
     "expect": {"protected": [{"breaks": {"property": "durability", "kind": "lost", "ledger": "l9"}}]},
 }
 LOST = Story({MAIN: 20, CONTROL: 5}, lost={CONTROL: (0, 4)})
-
-
-def judged(folder: RunFolder) -> RunVerdict:
-    session: Any = Inline()
-    collect(session, folder)
-    return judge(session, folder)
 
 
 def compared(

@@ -20,7 +20,7 @@ from pipeline.facts import run_facts
 from pipeline.judge import judge
 from pipeline.session import Session
 from pipeline.tables import read_table
-from tests.inline import INLINE
+from tests.inline import INLINE, judged
 from tests.spark.rawfolder import (
     MS,
     OBSERVER,
@@ -54,11 +54,6 @@ def logged(
         return wire
 
     return make(path, story, logged=write)
-
-
-def judged(folder: RunFolder) -> RunVerdict:
-    collect(INLINE, folder)
-    return judge(INLINE, folder)
 
 
 def table(folder: RunFolder) -> pa.Table:

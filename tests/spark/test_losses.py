@@ -12,11 +12,9 @@ from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from harness.judging import compare_with_plan
 from harness.vocabulary import words
-from pipeline.collect import collect
-from pipeline.judge import judge
 from plans.load import find, load
 from plans.resolve import resolve
-from tests.inline import INLINE
+from tests.inline import judged
 from tests.spark.rawfolder import BOOKIES, RUN_ID, Story, make
 from tests.spark.rawwire import adds, write_log
 from tests.spark.test_frames import NAMES
@@ -65,11 +63,6 @@ def lost_together(path: Path, mode: str, *, story: Story = SEALED, configured: b
         return write_log(folder.frames, RUN_ID, adds(story.ledgers), NAMES)
 
     return make(path, story, logged=killed, resolved=plan_of("bp46/lost-together", mode))
-
-
-def judged(folder: RunFolder) -> RunVerdict:
-    collect(INLINE, folder)
-    return judge(INLINE, folder)
 
 
 def classes(verdict: RunVerdict) -> set[tuple[int, str, int]]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from evidence.findings import RunVerdict, Verdict
+from evidence.findings import Verdict
 from evidence.folder import RunFolder
-from pipeline.collect import collect
-from pipeline.judge import judge
 from protocol.errors import EvidenceError
+from tests.inline import judged
 from tests.spark.rawfolder import Story, make
 
 CLEAN = Story({4: 20, 9: 5})
@@ -30,21 +27,6 @@ FILES = (
 )
 LOG = "5 1795279280923 INFO  [main] ComponentStarter - Started component {component=bookie-server}\n"
 LINES = FILES[:4]
-
-
-class Inline:
-    """Tasks in this process, one after the other: what is judged does not depend on where."""
-
-    cores = 1
-
-    def map(self, name: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        return [function(task) for task in tasks]
-
-
-def judged(folder: RunFolder) -> RunVerdict:
-    session: Any = Inline()
-    collect(session, folder)
-    return judge(session, folder)
 
 
 @pytest.fixture(scope="module")

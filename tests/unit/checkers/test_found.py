@@ -90,9 +90,9 @@ def test_overlapping_ranges_count_once():
     assert [(row.first, row.last, row.number) for row in found.runs("here")] == [(0, 12, 13)]
 
 
-def test_a_class_of_loss_keeps_rows_apart():
-    found = Found.of(set_rows("lost", Spans.of_entries([1], [3]), loss="explained"))
-    assert list(found.spans("lost", "explained")) == [(1, 3, 3)]
+def test_rows_of_a_class_of_loss_are_of_a_kind_of_their_own():
+    found = Found.of(set_rows("lost/explained", Spans.of_entries([1], [3])))
+    assert list(found.spans("lost/explained")) == [(1, 3, 3)]
     assert not len(found.spans("lost"))
 
 
