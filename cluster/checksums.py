@@ -66,20 +66,15 @@ def read_paths(path: Path) -> dict[str, str]:
     return hashes
 
 
-def lock_text(hashes: Mapping[str, str]) -> str:
-    """The lock's text, sorted by path."""
-    return "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
-
-
 def write_lock(path: Path, hashes: Mapping[str, str]) -> None:
-    """Write the lock so that a reader sees the old one or the new one, never a part."""
-    _replace(path, lock_text(hashes))
+    """Write the lock, sorted by path, so that a reader sees the old one or the new one, never a part."""
+    _replace(path, "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items())))
 
 
-def digests(folder: Path, pattern: str = "*.jar") -> dict[str, str]:
-    """File name to hex digest of each file of ``folder`` that matches, unchanged ones from the memo."""
+def digests(folder: Path) -> dict[str, str]:
+    """File name to hex digest of each jar of ``folder``, unchanged ones from the memo."""
     memo = _read_memo(folder / MEMO)
-    fresh = {path.name: _remembered(path, memo) for path in sorted(folder.glob(pattern))}
+    fresh = {path.name: _remembered(path, memo) for path in sorted(folder.glob("*.jar"))}
     if fresh != memo:
         _write_memo(folder / MEMO, fresh)
     return {name: str(entry[-1]) for name, entry in fresh.items()}

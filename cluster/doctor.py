@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import psutil
+
 from cluster import artifacts
 from cluster.docker.programs import compose_command, images_of
 from cluster.docker.sweep import EngineSocket, socket_path
@@ -114,8 +116,6 @@ def _jars(version: str) -> str:
 
 def _memory() -> Check:
     available = available_memory_bytes()
-    if available is None:
-        return Check("memory", "warn", "/proc/meminfo does not say what is available", "A run needs 1.5 GiB.")
     seen = f"{_gib(available)} available, a run of three bookies needs about {_gib(RUN_BYTES)}"
     if available >= RUN_BYTES:
         return Check("memory", "ok", seen)
@@ -123,19 +123,15 @@ def _memory() -> Check:
     return Check("memory", state, seen, "End other programs, or give this container more memory.")
 
 
-def available_memory_bytes(proc: Path = Path("/proc"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
+def available_memory_bytes(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
     """Memory available to new processes: the kernel's estimate, or the rest of the control group if less."""
-    try:
-        lines = (proc / "meminfo").read_text().splitlines()
-        kib = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        return None
+    available = psutil.virtual_memory().available
     try:
         limit = int((cgroup / "memory.max").read_text())
         left = limit - int((cgroup / "memory.current").read_text())
     except (OSError, ValueError):  # no control group of our own, or the limit is "max"
-        return kib << 10
-    return min(kib << 10, max(left, 0))
+        return available
+    return min(available, max(left, 0))
 
 
 def _disk(results: Path) -> Check:
@@ -143,7 +139,7 @@ def _disk(results: Path) -> Check:
     while not folder.exists():
         folder = folder.parent
     point = mount_point(folder.resolve())
-    if not is_listed(point):
+    if str(point) not in {one.mountpoint for one in psutil.disk_partitions(all=True)}:
         seen = f"{point} is no mount point of /proc/self/mounts: bookies end with 'Mount point not found'"
         return Check("disk", "fail", seen, "In a chroot: mount --bind ROOT ROOT before entering it.")
     usage = shutil.disk_usage(folder)
@@ -156,15 +152,6 @@ def mount_point(folder: Path) -> Path:
     while folder != folder.parent and folder.parent.stat().st_dev == device:
         folder = folder.parent
     return folder
-
-
-def is_listed(point: Path, mounts: Path = Path("/proc/self/mounts")) -> bool:
-    """Whether the kernel lists ``point`` among the mount points of this process."""
-    try:
-        lines = mounts.read_text().splitlines()
-    except OSError:
-        return False
-    return any(line.split()[1].replace("\\040", " ") == str(point) for line in lines)
 
 
 def disk_check(results: Path, total_bytes: int, free_bytes: int) -> Check:

@@ -158,7 +158,10 @@ class Metadata:
 
     def children(self, path: str) -> tuple[str, ...]:
         """The names below a path, none where there is no such path."""
-        with self._translated(f"list {path}"):
+        return self._children(f"list {path}", path)
+
+    def _children(self, what: str, path: str) -> tuple[str, ...]:
+        with self._translated(what):
             try:
                 return tuple(self._ask("get_children", path))
             except NoNodeError:
@@ -187,7 +190,7 @@ class Metadata:
             self._ask("delete", path)
 
     def _below(self, path: str) -> Iterator[int]:
-        for child in self.children(path):  # none where it was deleted meanwhile
+        for child in self._children("list the ledgers", path):  # none where it was deleted meanwhile
             below = f"{path}/{child}"
             ledger = ledger_of_path(below)
             if ledger is not None:

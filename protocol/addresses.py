@@ -22,12 +22,12 @@ OBSERVER = "observer"
 PROXY = "proxy"
 ADMIN = "admin"
 """The source of admin commands: it has separate links, like an operator's machine."""
+ADMIN_NUMBER = 240
 MAX_AUTORECOVERY = 9
 FIRST_OCTET, LAST_OCTET = 1, 239
 _ZOOKEEPER_NUMBER = 201
 _OBSERVER_NUMBER = 250
 _AUTORECOVERY_NUMBER = 220
-_ADMIN_NUMBER = 240
 _PROXY_NUMBER = 250
 _LEASE_NUMBER = 254
 _BRIDGED_PROXY_NUMBER, _GATEWAY_NUMBER = 252, 254
@@ -75,11 +75,6 @@ def autorecovery_number(name: str) -> int:
     if not is_autorecovery(name):
         raise ValueError(f"{name!r} is no autorecovery process's name (ar1..ar{MAX_AUTORECOVERY})")
     return _AUTORECOVERY_NUMBER + int(name[2:])
-
-
-def admin_number() -> int:
-    """The source number of admin commands."""
-    return _ADMIN_NUMBER
 
 
 def client_numbers(names: list[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from cluster.docker.containers import Containers, Prelude
 from cluster.docker.engine import Engine
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.machine import require, taken_octets
-from cluster.docker.programs import ImagePrograms
+from cluster.docker.programs import PROGRAMS
 from cluster.docker.project import Project
 from cluster.servers.cluster import Cluster
 from cluster.servers.disks import mount_points
@@ -62,7 +62,7 @@ def open_cluster(spec: RunSpec) -> Iterator[Cluster]:
         containers = Containers(engine, project, spec.folder.events, preludes=preludes)
         scopes.on_end("the watch over the containers", containers.close)
         containers.watch(f"{RUN_LABEL}={name}")
-        site = Site(spec, keeper, containers, addresses, opening.events, ImagePrograms())
+        site = Site(spec, keeper, containers, addresses, opening.events, PROGRAMS)
         yield opening.cluster(site)
 
 

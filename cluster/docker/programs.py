@@ -10,7 +10,7 @@ import subprocess
 from functools import cache
 
 from cluster.docker.images import bookkeeper_image, client_image, proxy_image
-from cluster.servers.runner import CLIENT, Java
+from cluster.servers.runner import CLIENT, Java, Programs
 from protocol.addresses import PROXY
 from protocol.errors import PrerequisiteError
 
@@ -22,20 +22,15 @@ _JARS = "/opt/bookkeeper/lib/*"
 _CLIENT_JAR = "/opt/fencepost/fencepost-client.jar"
 
 
-class ImagePrograms:
-    """As :class:`cluster.servers.programs.Programs`; ``home`` of a program is its image's name."""
+def _java(version: str, role: str) -> Java:
+    """An image's Java and jars; the image holds its own class-data archive."""
+    if role == CLIENT:
+        return Java("/opt/java/bin/java", f"{_JARS}:{_CLIENT_JAR}", home=client_image(version).name)
+    return Java("/opt/java/bin/java", _JARS, home=bookkeeper_image(version).name)
 
-    machine = MACHINE
 
-    def java(self, version: str, role: str) -> Java:
-        """The image's Java and jars; the image holds its own class-data archive."""
-        if role == CLIENT:
-            return Java("/opt/java/bin/java", f"{_JARS}:{_CLIENT_JAR}", home=client_image(version).name)
-        return Java("/opt/java/bin/java", _JARS, home=bookkeeper_image(version).name)
-
-    def proxy(self) -> str:
-        """Where the image of the proxy has its program."""
-        return "/usr/local/bin/fencepost-proxy"
+PROGRAMS = Programs(MACHINE, _java, lambda: "/usr/local/bin/fencepost-proxy")
+"""The programs of containers; ``home`` of a program is its image's name."""
 
 
 def image_of(name: str, version: str, clients: frozenset[str]) -> str:

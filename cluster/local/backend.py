@@ -22,7 +22,7 @@ from cluster import artifacts
 from cluster.local.archives import CACHED, Archives, train_missing
 from cluster.servers.cluster import Cluster
 from cluster.servers.opening import Opening
-from cluster.servers.runner import CLIENT, Java
+from cluster.servers.runner import CLIENT, Java, Programs
 from cluster.servers.scopes import Scopes
 from cluster.servers.settings import RunSpec
 from cluster.servers.site import Site
@@ -51,25 +51,18 @@ def open_cluster(spec: RunSpec, archives: Archives = CACHED) -> Iterator[Cluster
         if spec.disks is not None:
             keeper.own_mounts()
         addresses = AddressPlan(keeper.lease((ZOOKEEPER_PORT, BOOKIE_PORT, PROXY_PORT)))
-        programs = LocalPrograms(archives)
+        programs = _programs(archives)
         yield opening.cluster(Site(spec, keeper, keeper, addresses, opening.events, programs))
 
 
-class LocalPrograms:
-    """The programs of this machine, as ``Programs``."""
+def _programs(archives: Archives) -> Programs:
+    """Java, the jars of a release and for clients the client's jar, and the proxy that set-up built."""
 
-    def __init__(self, archives: Archives) -> None:
-        self.machine = socket.gethostname()
-        self._archives = archives
-
-    def java(self, version: str, role: str) -> Java:
-        """Java, the jars of a release, and for clients the client's jar."""
+    def with_java(version: str, role: str) -> Java:
         jars = [_checked(version).class_path, *([str(artifacts.client_jar())] if role == CLIENT else [])]
-        return Java(str(java()), os.pathsep.join(jars), tuple(self._archives.options(version, role)))
+        return Java(str(java()), os.pathsep.join(jars), tuple(archives.options(version, role)))
 
-    def proxy(self) -> str:
-        """The proxy that set-up built."""
-        return str(artifacts.proxy_binary())
+    return Programs(socket.gethostname(), with_java, lambda: str(artifacts.proxy_binary()))
 
 
 @cache

@@ -17,7 +17,7 @@ from cluster.servers.process import Process, Rung
 from cluster.servers.runner import BOOKIE as ROLE
 from cluster.servers.runner import Exit, Launch
 from cluster.servers.site import Site
-from protocol.addresses import ADMIN, admin_number, bookie_id
+from protocol.addresses import ADMIN, ADMIN_NUMBER, bookie_id
 from protocol.shell import ShellCommand
 
 MAIN = "org.apache.bookkeeper.bookie.BookieShell"
@@ -55,12 +55,11 @@ class AdminProcess(Process):
     def _launch(self, boot: int) -> Launch:
         assert self._next is not None  # noqa: S101 - only `run` starts it
         command, target = self._next
-        source = admin_number()
         properties = target.effective().properties | _CLIENT_KEYS
-        properties["metadataServiceUri"] = metadata_service_uri(self._site.zookeeper(source))
+        properties["metadataServiceUri"] = metadata_service_uri(self._site.zookeeper(ADMIN_NUMBER))
         arguments = ["-conf", self._write_conf(boot, properties), *command.words(bookie_id(target.name))]
         program = JavaProgram(MAIN, target.version, self.folder, boot, ROLE)
-        return self._site.launch(program, arguments, source=source)
+        return self._site.launch(program, arguments, source=ADMIN_NUMBER)
 
     def _rungs(self) -> Sequence[Rung]:
         return ()

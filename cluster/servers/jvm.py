@@ -5,7 +5,6 @@ Text and small files only: starts nothing. Every option has its reason beside it
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,11 +77,6 @@ def java_argv(java: Java, program: JavaProgram, arguments: Sequence[str]) -> lis
         program.main,
         *arguments,
     ]
-
-
-def java_environment() -> dict[str, str]:
-    """The environment of a Java process: none of the user's JAVA_TOOL_OPTIONS and the like."""
-    return {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
 
 
 def prepare_folder(program: JavaProgram, hosts: str) -> None:

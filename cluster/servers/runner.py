@@ -134,18 +134,14 @@ class Java:
     home: str = ""
 
 
-class Programs(Protocol):
-    """The programs of one backend, by paths as the processes see them."""
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The programs of one backend, by paths as the processes see them.
 
-    @property
-    def machine(self) -> str:
-        """The host name of the machine on which a process believes to be."""
-        ...
+    ``machine`` is the host name of the machine on which a process believes to be. ``java`` gives what runs a
+    program of a release (version, role), ``proxy`` the path of the proxy's program.
+    """
 
-    def java(self, version: str, role: str) -> Java:
-        """What runs a program of ``role`` of a release."""
-        ...
-
-    def proxy(self) -> str:
-        """The path of the proxy's program."""
-        ...
+    machine: str
+    java: Callable[[str, str], Java]
+    proxy: Callable[[], str]

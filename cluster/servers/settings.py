@@ -26,9 +26,9 @@ from evidence.folder import RunFolder
 from plans.cluster import Disks
 from protocol.addresses import (
     ADMIN,
+    ADMIN_NUMBER,
     OBSERVER,
     ZOOKEEPER_PORT,
-    admin_number,
     autorecovery_names,
     autorecovery_number,
     bookie_name,
@@ -96,7 +96,7 @@ class RunSpec:
     def other_numbers(self) -> dict[str, int]:
         """Source numbers of autorecovery, and of admin commands; none of these is a client or a bookie."""
         repairers = {name: autorecovery_number(name) for name in autorecovery_names(self.autorecovery)}
-        return repairers | ({ADMIN: admin_number()} if self.administered else {})
+        return repairers | ({ADMIN: ADMIN_NUMBER} if self.administered else {})
 
     @property
     def sources(self) -> dict[str, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cluster import artifacts
-from cluster.servers.jvm import JavaProgram, hosts_file, java_argv, java_environment, prepare_folder
+from cluster.servers.jvm import JavaProgram, hosts_file, java_argv, prepare_folder
 from cluster.servers.keeping import Keeper
 from cluster.servers.runner import Launch, Programs, Runner
 from cluster.servers.settings import RunSpec
@@ -41,7 +42,9 @@ class Site:
         prepare_folder(program, hosts)
         java = self.programs.java(program.version, program.role)
         java = replace(java, options=(*java.options, *agent_options(spec, program)))
-        return Launch(java_argv(java, program, arguments), java_environment(), home=java.home)
+        # None of the user's JAVA_TOOL_OPTIONS and the like.
+        env = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
+        return Launch(java_argv(java, program, arguments), env, home=java.home)
 
 
 def agent_options(spec: RunSpec, program: JavaProgram) -> list[str]:

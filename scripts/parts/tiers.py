@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
 def run(chosen: list[Tier]) -> None:
     """Run the tiers in two rows side by side, or in one where the memory is too small for both."""
     rows = [[tier for tier in chosen if (tier.name in ASIDE) is aside] for aside in (False, True)]
-    if (doctor.available_memory_bytes() or 0) < (WORKERS + 1) * RUN_BYTES:
+    if doctor.available_memory_bytes() < (WORKERS + 1) * RUN_BYTES:
         rows = [chosen]
     with ThreadPoolExecutor(len(rows)) as pool:
         try:
