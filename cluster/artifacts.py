@@ -102,12 +102,13 @@ def adopt(folder: Path) -> str:
             remedy="name the folder into which BookKeeper's build put its jars",
         )
     number = _number(server)
-    jars = own if _STORE in own else {**_of_release(_nearest(number)), **own}
-    name = f"{number}-jars.{_sum(jars)}"
+    if _STORE not in own:
+        own = {_artifact(path): path for path in class_path(_nearest(number)).jars} | own
+    name = f"{number}-jars.{_sum(own)}"
     parse(name)
     place = cache_root() / "bookkeeper" / name
     if not place.is_dir():
-        _copy(jars, place)
+        _copy(own, place)
     return name
 
 
@@ -235,10 +236,6 @@ def _nearest(number: str) -> str:
     """The newest published release of the same line, else the default."""
     line = parse(number)[:2]
     return next((version for version in reversed(PUBLISHED) if parse(version)[:2] == line), DEFAULT_VERSION)
-
-
-def _of_release(version: str) -> dict[str, Path]:
-    return {_artifact(path): path for path in class_path(version).jars}
 
 
 def _sum(jars: Mapping[str, Path]) -> str:

@@ -64,9 +64,9 @@ class Rule:
     delay_ms: int = 0
     status: str = ""
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The rule in the proxy's words, without what says nothing."""
-        criteria: dict[str, Any] = {
+        criteria: dict[str, object] = {
             "kinds": list(self.kinds),
             "entries": list(self.entries or ()),
             "statuses": list(self.statuses),
@@ -75,7 +75,7 @@ class Rule:
             "delay_ms": self.delay_ms,
             "status": self.status,
         }
-        tree: dict[str, Any] = {"id": self.id, "way": str(self.way), "action": str(self.action)}
+        tree: dict[str, object] = {"id": self.id, "way": str(self.way), "action": str(self.action)}
         tree |= {key: value for key, value in criteria.items() if value}
         if self.ledger is not None:
             tree["ledger"] = self.ledger

@@ -33,11 +33,11 @@ class Rest:
         """What is at ``path``."""
         return self._call("GET", path)
 
-    def post(self, path: str, body: Any) -> Any:
+    def post(self, path: str, body: object) -> Any:
         """Send ``body`` to ``path``; the answer."""
         return self._call("POST", path, body)
 
-    def put(self, path: str, body: Any) -> Any:
+    def put(self, path: str, body: object) -> Any:
         """Let ``path`` be ``body``; the answer."""
         return self._call("PUT", path, body)
 
@@ -59,7 +59,7 @@ class Rest:
                     ) from error
                 time.sleep(_POLL_S)
 
-    def _call(self, verb: str, path: str, body: Any = None) -> Any:
+    def _call(self, verb: str, path: str, body: object = None) -> Any:
         order = f"{verb} {path} at {self._where}"
         try:
             response = requests.request(

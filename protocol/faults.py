@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Literal
 
 UNPLANNED = "unplanned"
 """The recorded kind of "fault" for a process that ended on its own."""
@@ -49,7 +49,7 @@ class Effects:
     latent: bool = False
     whole: tuple[str, str] | None = None
 
-    def takes_all(self, params: Mapping[str, Any]) -> bool:
+    def takes_all(self, params: Mapping[str, object]) -> bool:
         """Whether a fault with these parameters leaves nothing of what a bookie had stored."""
         return self.whole is not None and params.get(self.whole[0]) == self.whole[1]
 

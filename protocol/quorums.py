@@ -6,6 +6,7 @@ on Quorums", and *Closing Ledgers Safely* (quorum coverage). Pure arithmetic.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,14 +62,10 @@ def fragment_of(fragments: Sequence[Fragment], entry: int) -> Fragment:
 
     Raises ``ValueError`` when there is no fragment at or before the entry.
     """
-    found = None
-    for fragment in fragments:
-        if fragment.first_entry > entry:
-            break
-        found = fragment
-    if found is None:
+    number = bisect_right(fragments, entry, key=lambda fragment: fragment.first_entry)
+    if not number:
         raise ValueError(f"no fragment covers entry {entry}")
-    return found
+    return fragments[number - 1]
 
 
 def fenced(known: Collection[int], quorums: Quorums) -> bool:

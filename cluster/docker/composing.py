@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cluster.configuration import RACK_SCRIPT
 from cluster.docker.programs import MACHINE, image_of
@@ -56,7 +55,7 @@ class Composition:
         """Processes that are destinations of links."""
         return [ZOOKEEPER, *self.spec.bookie_names]
 
-    def document(self, images: Mapping[str, str]) -> dict[str, Any]:
+    def document(self, images: Mapping[str, str]) -> dict[str, object]:
         """The whole document; ``images`` replace those of the specification by name of the server."""
         numbers = self.numbers()
         services = {name: self._process(name, images.get(name, self.image(name))) for name in numbers}
@@ -79,14 +78,14 @@ class Composition:
             if server != source
         ]
 
-    def _process(self, name: str, image: str) -> dict[str, Any]:
+    def _process(self, name: str, image: str) -> dict[str, object]:
         if name in self.servers():
-            network: dict[str, Any] = {"network_mode": f"service:{network_owner(name)}"}
+            network: dict[str, object] = {"network_mode": f"service:{network_owner(name)}"}
         else:
             network = self._place(name)
         return {**self._service(name, image, self._folders(name)), **self._powerless(), **network}
 
-    def _network_owner(self, server: str) -> dict[str, Any]:
+    def _network_owner(self, server: str) -> dict[str, object]:
         return {
             **self._container(self.image(PROXY)),
             **self._powerless(),
@@ -95,14 +94,14 @@ class Composition:
             "stop_signal": "SIGKILL",  # the first process of a container heeds no other unless it says so
         }
 
-    def _place(self, name: str) -> dict[str, Any]:
+    def _place(self, name: str) -> dict[str, object]:
         address = self.addresses.own(self.numbers()[name])
         return {"hostname": MACHINE, "networks": {name: {"ipv4_address": address}}}
 
-    def _powerless(self) -> dict[str, Any]:
+    def _powerless(self) -> dict[str, object]:
         return {"user": self.user, "cap_drop": ["ALL"]}
 
-    def _proxy(self) -> dict[str, Any]:
+    def _proxy(self) -> dict[str, object]:
         folders = [self._own(PROXY), self.spec.folder.frames]
         networks = {
             name: {"ipv4_address": self.addresses.proxy_in(number)} for name, number in self.numbers().items()
@@ -120,7 +119,7 @@ class Composition:
             "networks": networks,
         }
 
-    def _service(self, name: str, image: str, folders: Iterable[Path]) -> dict[str, Any]:
+    def _service(self, name: str, image: str, folders: Iterable[Path]) -> dict[str, object]:
         own = self._own(name)
         volumes = [_bound(folder) for folder in folders]
         if (script := self.spec.folder.path / RACK_SCRIPT).exists():
@@ -132,7 +131,7 @@ class Composition:
             "volumes": volumes,
         }
 
-    def _container(self, image: str) -> dict[str, Any]:
+    def _container(self, image: str) -> dict[str, object]:
         return {
             "image": image,
             "pull_policy": "never",
@@ -153,7 +152,7 @@ class Composition:
     def _own(self, name: str) -> Path:
         return self.spec.folder.server(name).absolute()
 
-    def _network(self, number: int) -> dict[str, Any]:
+    def _network(self, number: int) -> dict[str, object]:
         pool = {"subnet": self.addresses.network(number), "gateway": self.addresses.gateway(number)}
         # Internal: there is no way out but to those who are in it, which are its owner and the proxy.
         return {
@@ -164,12 +163,12 @@ class Composition:
         }
 
 
-def _bound(path: Path) -> dict[str, Any]:
+def _bound(path: Path) -> dict[str, object]:
     place = str(path.absolute())
     return {"type": "bind", "source": place, "target": place}
 
 
-def _escaped(value: Any) -> Any:
+def _escaped(value: object) -> object:
     """The same with every ``$`` doubled, for Compose would replace what looks like a variable."""
     if isinstance(value, str):
         return value.replace("$", "$$")

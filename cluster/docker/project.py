@@ -10,7 +10,6 @@ from __future__ import annotations
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from ruamel.yaml import YAML
 from testcontainers.compose import DockerCompose
@@ -101,6 +100,6 @@ class _Compose(DockerCompose):
         return [*compose_command(), "-p", self.project, "-f", FILE]
 
 
-def _words(said: Any) -> str:
+def _words(said: bytes | str | None) -> str:
     text = said.decode(errors="replace") if isinstance(said, bytes) else str(said or "")
     return text.strip()[-800:]

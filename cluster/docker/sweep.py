@@ -31,7 +31,7 @@ class EngineSocket:
         self._path = path
         self._timeout_s = timeout_s
 
-    def ask(self, verb: str, path: str, **query: Any) -> Any:
+    def ask(self, verb: str, path: str, **query: object) -> Any:
         """The answer's document, None for an empty one; values of ``query`` that are no text go as JSON."""
         words = {key: value if isinstance(value, str) else json.dumps(value) for key, value in query.items()}
         connection = _Connection(self._path, self._timeout_s)

@@ -40,7 +40,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 MESSAGE_BYTES = 1 << 20
 UNDO_TIMEOUT_S = 30
@@ -76,7 +75,7 @@ class Keeper:
     undo_count: int = 0
     open: bool = True
 
-    def record(self, server: str, boot: int, event: str, **details: Any) -> None:
+    def record(self, server: str, boot: int, event: str, **details: object) -> None:
         """Append one line to the events file; a full disk must not stop the killing."""
         line = json.dumps({"server": server, "boot": boot, "event": event, **details}) + "\n"
         try:
@@ -84,7 +83,7 @@ class Keeper:
         except OSError as error:
             print(f"keeper: event not recorded: {error}: {line}", end="", file=sys.stderr)
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, object]) -> None:
         """Send to the harness, or notice that it is gone."""
         try:
             self.channel.send(json.dumps(message).encode())
@@ -93,7 +92,7 @@ class Keeper:
 
     # requests -------------------------------------------------------------------------------
 
-    def hello(self) -> dict[str, Any]:
+    def hello(self) -> dict[str, object]:
         """The keeper's pid."""
         return {"pid": os.getpid()}
 
@@ -107,7 +106,7 @@ class Keeper:
         log: str,
         stdin: int = subprocess.DEVNULL,
         stdout: int | None = None,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Start one process in its own session; it dies with this process."""
         log_fd = _append(log)
         try:
@@ -131,7 +130,7 @@ class Keeper:
         self.record(name, boot, "started", at_ns=at_ns, earliest_ns=earliest_ns, pid=process.pid)
         return {"name": name, "boot": boot, "pid": process.pid, "start_ticks": ticks}
 
-    def send_signal(self, name: str, number: int) -> dict[str, Any]:
+    def send_signal(self, name: str, number: int) -> dict[str, object]:
         """Signal a living child; it cannot be reaped meanwhile, so the pid is its own."""
         for child in self.children.values():
             if child.name == name:
@@ -144,7 +143,7 @@ class Keeper:
             child.signalled_ns = time.monotonic_ns()
         os.kill(child.pid, number)
 
-    def take_lease(self, ports: Sequence[int] = (), besides: Sequence[int] = ()) -> dict[str, Any]:
+    def take_lease(self, ports: Sequence[int] = (), besides: Sequence[int] = ()) -> dict[str, object]:
         """Bind the lease socket of the first free octet; the kernel keeps others out."""
         if self.lease is not None:
             raise ValueError("this keeper holds a lease already")
@@ -166,30 +165,30 @@ class Keeper:
             return {"octet": octet}
         raise OSError(f"no octet of 127/8 is free: {reasons}")
 
-    def add_undo(self, argv: list[str]) -> dict[str, Any]:
+    def add_undo(self, argv: list[str]) -> dict[str, object]:
         """Remember a command for the end."""
         self.undo_count += 1
         self.undos[self.undo_count] = argv
         return {"undo": self.undo_count}
 
-    def forget_undo(self, undo: int) -> dict[str, Any]:
+    def forget_undo(self, undo: int) -> dict[str, object]:
         """Drop a remembered command, because its effect is already undone."""
         self.undos.pop(undo, None)
         return {}
 
-    def own_mounts(self) -> dict[str, Any]:
+    def own_mounts(self) -> dict[str, object]:
         """Enter a mount namespace of our own, from which nothing is passed on to the machine's."""
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(_CLONE_NEWNS) or libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         return {}
 
-    def run_command(self, argv: list[str], timeout_s: float) -> dict[str, Any]:
+    def run_command(self, argv: list[str], timeout_s: float) -> dict[str, object]:
         """Run a short command to its end; no other request is served meanwhile."""
         code, said = _run(argv, timeout_s)
         return {"code": code, "said": said}
 
-    def end(self) -> dict[str, Any]:
+    def end(self) -> dict[str, object]:
         """End everything; the reply is the report."""
         self.open = False
         return self.end_all()
@@ -219,7 +218,7 @@ class Keeper:
         self.record(child.name, child.boot, "exit", pid=child.pid, **details)
         self.send({"event": "exit", "name": child.name, "boot": child.boot, "pid": child.pid, **details})
 
-    def end_all(self) -> dict[str, Any]:
+    def end_all(self) -> dict[str, object]:
         """Kill the children, the newest first, then orphans, then run the undos.
 
         A process may hang in the kernel until an undo frees it (a frozen file system); so no
@@ -309,7 +308,7 @@ class Keeper:
         self.send({"id": number, **reply})
 
 
-_DO: dict[str, Callable[..., dict[str, Any]]] = {
+_DO: dict[str, Callable[..., dict[str, object]]] = {
     "hello": Keeper.hello,
     "spawn": Keeper.spawn,
     "signal": Keeper.send_signal,
