@@ -131,20 +131,14 @@ _NO_RACK = "/default-rack"
 
 
 @dataclass(frozen=True, slots=True)
-class Overridden:
-    """A key of the user's file that a run owns; ``ours`` is empty when the key was dropped."""
-
-    key: str
-    theirs: str
-    ours: str
-
-
-@dataclass(frozen=True, slots=True)
 class Effective:
-    """The properties written for one process, and the overridden keys of the user's file."""
+    """The properties written for one process, and what of the user's file they override.
+
+    ``overridden`` has both values by key, ``theirs`` and ``ours``, which is empty when the key was dropped.
+    """
 
     properties: Properties
-    overridden: tuple[Overridden, ...] = ()
+    overridden: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +158,11 @@ class Layers:
         base = {key: value for key, value in self.base.items() if not _tied(key, given)}
         merged = {**base, **given, **final}
         properties = {key: value for key, value in merged.items() if key not in drop or key in owned}
-        overridden = tuple(
-            Overridden(key, theirs, properties.get(key, ""))
+        overridden = {
+            key: {"theirs": theirs, "ours": properties.get(key, "")}
             for key, theirs in sorted(self.user.items())
             if properties.get(key, "") != theirs
-        )
+        }
         return Effective(properties, overridden)
 
 

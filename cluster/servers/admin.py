@@ -55,7 +55,7 @@ class AdminProcess(Process):
     def _launch(self, boot: int) -> Launch:
         assert self._next is not None  # noqa: S101 - only `run` starts it
         command, target = self._next
-        properties = target.effective().properties | _CLIENT_KEYS
+        properties = target.properties() | _CLIENT_KEYS
         properties["metadataServiceUri"] = metadata_service_uri(self._site.zookeeper(ADMIN_NUMBER))
         arguments = ["-conf", self._write_conf(boot, properties), *command.words(bookie_id(target.name))]
         program = JavaProgram(MAIN, target.version, self.folder, boot, ROLE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cluster.configuration import (
     ROCKSDB_OPTIONS,
-    Effective,
+    Properties,
     bookie_properties,
     direct_memory_mb,
     needs_rocksdb_conf,
@@ -53,7 +53,7 @@ class Bookie(Store):
         self._disks = disks_of(self.folder, site.spec.disks, site.keeper)
         self.address = site.addresses.direct(name)
 
-    def effective(self) -> Effective:
+    def properties(self) -> Properties:
         """The settings of the present or next boot."""
         return bookie_properties(
             self.name,
@@ -61,7 +61,7 @@ class Bookie(Store):
             folder=f"{self.folder}/data",
             zookeeper=self._site.zookeeper(bookie_number(self.name)),
             version=self.version,
-        )
+        ).properties
 
     def probe(self, ledger: int = _NO_LEDGER, entry: int = _NO_ENTRY, *, timeout_s: float) -> int | None:
         """The status of a plain read sent straight to it, None without an answer."""
@@ -105,7 +105,7 @@ class Bookie(Store):
         self._assert_disks()
         data = self.places()[journal_directories(self._layers.plan)[0]].parent
         data.mkdir(exist_ok=True)
-        properties = self.effective().properties
+        properties = self.properties()
         conf = self._write_conf(boot, properties)
         journaling = {key: properties[key] for key in JOURNALING if key in properties}
         self._record(boot, "configured", conf=journaling)

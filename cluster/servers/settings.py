@@ -14,7 +14,6 @@ from cluster.configuration import (
     BOOKIE_BASE,
     CLIENT_BASE,
     OBSERVER_BASE,
-    Effective,
     Layers,
     autorecovery_properties,
     bookie_properties,
@@ -145,14 +144,10 @@ class RunSpec:
             **repairers,
             "bookie": bookie.properties,
             "client": client.properties,
-            "overridden": {"bookie": _overridden(bookie), "client": _overridden(client)},
+            "overridden": {"bookie": bookie.overridden, "client": client.overridden},
         }
 
     def _autorecovery(self, network: str) -> Mapping[str, str]:
         first = autorecovery_names(1)[0]
         link = (f"{network}.L.221.201", ZOOKEEPER_PORT)
         return autorecovery_properties(first, self.autorecovery_layers(), zookeeper=link)
-
-
-def _overridden(effective: Effective) -> dict[str, dict[str, str]]:
-    return {one.key: {"theirs": one.theirs, "ours": one.ours} for one in effective.overridden}

@@ -124,6 +124,17 @@ def test_an_engine_is_asked(
     assert found.state == state
 
 
-def test_no_engine_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
-    assert named("docker", doctor.checks()).state == "warn"
+@pytest.mark.parametrize(
+    ("place", "seen"),
+    [
+        ("nowhere.sock", "no engine is running: {path} does not exist"),
+        ("a-file", "no engine answers: Connection refused"),
+    ],
+)
+def test_a_socket_without_an_engine_is_named_in_words(
+    place: str, seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a-file").touch()
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path / place}")
+    found = named("docker", doctor.checks())
+    assert (found.state, found.seen) == ("warn", seen.format(path=tmp_path / place))

@@ -7,7 +7,6 @@ import pytest
 from cluster.configuration import (
     BOOKIE_BASE,
     Layers,
-    Overridden,
     bookie_properties,
     client_properties,
     direct_memory_mb,
@@ -57,18 +56,18 @@ def test_a_plan_may_start_a_bookie_under_another_id_and_give_its_index_a_directo
 
 def test_what_the_run_owns_is_reported_with_both_values() -> None:
     result = effective(bookiePort="4000", ledgerDirectories="/a,/b", gcWaitTime="1000", zkServers="z:1")
-    assert result.overridden == (
-        Overridden("bookiePort", "4000", "3181"),
-        Overridden("ledgerDirectories", "/a,/b", "/run/b2/data/ledgers"),
-        Overridden("zkServers", "z:1", ""),
-    )
+    assert list(result.overridden.items()) == [
+        ("bookiePort", {"theirs": "4000", "ours": "3181"}),
+        ("ledgerDirectories", {"theirs": "/a,/b", "ours": "/run/b2/data/ledgers"}),
+        ("zkServers", {"theirs": "z:1", "ours": ""}),
+    ]
     assert "zkServers" not in result.properties
     assert result.properties["gcWaitTime"] == "1000"
 
 
 def test_sizes_of_a_big_machine_are_cut_and_small_ones_kept() -> None:
     result = effective(dbStorage_writeCacheMaxSizeMb="8192", dbStorage_readAheadCacheMaxSizeMb="2")
-    assert result.overridden == (Overridden("dbStorage_writeCacheMaxSizeMb", "8192", "512"),)
+    assert result.overridden == {"dbStorage_writeCacheMaxSizeMb": {"theirs": "8192", "ours": "512"}}
     assert direct_memory_mb(result.properties) == 512 + 2 + 64
 
 
@@ -85,7 +84,7 @@ def test_two_releases_are_given_the_file_they_insist_on(version: str, needed: bo
 def test_a_client_has_no_metadata_uri_of_the_users() -> None:
     result = client_properties(Layers({}, {}, {}, {"metadataServiceUri": "zk://prod", "readTimeout": "3"}))
     assert result.properties == {"readTimeout": "3"}
-    assert result.overridden == (Overridden("metadataServiceUri", "zk://prod", ""),)
+    assert result.overridden == {"metadataServiceUri": {"theirs": "zk://prod", "ours": ""}}
 
 
 def test_zookeeper_writes_its_log_where_evidence_is_read() -> None:
@@ -141,7 +140,7 @@ def test_a_plan_names_the_ledger_directories_in_their_order() -> None:
     )
     found = bookie_properties("b2", named, folder="/data", zookeeper=("127.9.2.201", 2181), version="4.18.0")
     assert found.properties["ledgerDirectories"] == "/data/more,/data/ledgers"
-    assert [one.theirs for one in found.overridden] == ["/mnt/theirs"]
+    assert [one["theirs"] for one in found.overridden.values()] == ["/mnt/theirs"]
 
 
 def test_a_plan_names_the_journal_directories_in_their_order() -> None:

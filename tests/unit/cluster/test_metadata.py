@@ -50,3 +50,29 @@ def test_a_ctrl_c_while_kazoo_sends_is_not_lost(monkeypatch: pytest.MonkeyPatch)
         pytest.raises(KeyboardInterrupt),
     ):
         store.registered()
+
+
+class Store:
+    """A metadata store that has these names below the path of repair."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def children(self, path: str) -> tuple[str, ...]:
+        return self._names if path == "/ledgers/underreplication" else ()
+
+
+@pytest.mark.parametrize(
+    ("names", "over"),
+    [
+        ((), False),
+        (("ledgers", "locks", "auditorelection", "LAYOUT"), False),
+        (("ledgers", "checkallledgersctime"), True),
+        (("ledgers", "disable"), True),  # an auditor that may not repair does not check either
+    ],
+)
+def test_the_first_check_of_all_ledgers_is_over_when_its_time_is_told(
+    names: tuple[str, ...], over: bool
+) -> None:
+    store: Any = Store(*names)
+    assert metadata.RepairRecords(store).checked() is over

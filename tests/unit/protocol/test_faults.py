@@ -1,6 +1,8 @@
 """What kinds of fault do to servers."""
 
-from protocol.faults import EFFECTS, UNPLANNED, Loses, effects_of
+import pytest
+
+from protocol.faults import EFFECTS, UNPLANNED, Loses, effects_of, unclean
 
 
 def having(**wanted: object) -> set[str]:
@@ -31,3 +33,21 @@ def test_which_step_undoes_it() -> None:
 def test_a_kind_that_nobody_knows_may_take_anything_and_is_no_excuse_for_a_death() -> None:
     assert effects_of("of another version").loses is Loses.STORED
     assert not effects_of("of another version").ends
+
+
+@pytest.mark.parametrize(
+    ("signal", "code", "expected"),
+    [
+        (None, 0, False),
+        (None, 143, False),
+        (15, None, False),
+        (None, None, False),
+        (9, None, True),
+        (6, None, True),
+        (None, 1, True),
+        (None, 137, True),
+        (15, 1, True),
+    ],
+)
+def test_an_end_is_in_order_or_unclean(signal: int | None, code: int | None, expected: bool) -> None:
+    assert unclean(signal=signal, code=code) is expected
