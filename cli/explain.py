@@ -19,7 +19,7 @@ def command(run: str, subject: str, results: Path) -> int:
 
     RUN is a folder, one mode of it, a scenario, or a bundle.
     """
-    from harness.bundles.opening import opened
+    from harness.bundles.reading import opened
     from reports.explain.story import explain, in_planned_order
     from reports.seeded import seeded_lines
 

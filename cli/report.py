@@ -62,7 +62,7 @@ def _write_report(results: Path, run: str | None) -> Path:
 
     Raises ``EvidenceError`` when there is no such run, ``UsageError`` when there are no results at all.
     """
-    from harness.bundles.opening import is_bundle, opened
+    from harness.bundles.reading import is_bundle, opened
     from reports.index import write_index
     from reports.page.writing import write_page
 
@@ -79,7 +79,7 @@ def _write_report(results: Path, run: str | None) -> Path:
 
 def _issue_text(results: Path, run: str) -> str:
     """The run as Markdown for an issue; ``EvidenceError`` when there is no such run."""
-    from harness.bundles.opening import opened
+    from harness.bundles.reading import opened
     from reports.issue import issue_markdown
 
     with opened(results, run, tables=True) as found:

@@ -23,13 +23,16 @@ from harness.otherwise import of_servers, sentence
 from harness.stage import Stage
 from harness.steps.faults import inject
 from harness.steps.registry import STEPS, Done
-from harness.steps.waiting import StepsOverError, wait_for
 from nemesis.registry import FAULTS, Fault
-from plans.conditions import Condition, Elapsed
+from plans.conditions import Condition, Elapsed, Quiet
 from plans.rounds import every
 from plans.sequence import Step, StepSpec, Together
 from plans.steps import Act
 from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
+
+
+class StepsOverError(NotReadyError):
+    """A condition was not reached, and the plan says that its other steps are skipped then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +65,11 @@ def _all_rounds(stage: Stage) -> None:
     for number in range(1, plan.rounds + 1):
         if number > 1:
             _between(stage)
-        _begin(stage, number, plan.rounds)
+        stage.round = number
+        stage.ledgers.begin_round(number)
+        if plan.rounds > 1:
+            stage.narrator.event(f"round {number} of {plan.rounds}", style="bold")
         perform(plan.steps, stage)
-
-
-def _begin(stage: Stage, number: int, rounds: int) -> None:
-    stage.round = number
-    stage.ledgers.begin_round(number)
-    if rounds > 1:
-        stage.narrator.event(f"round {number} of {rounds}", style="bold")
 
 
 def _between(stage: Stage) -> None:
@@ -91,10 +90,15 @@ def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) 
     try:
         for index, step in enumerate(steps):
             stage.assert_alive()
-            _wait_for_time(step, began)
-            _wait_for_event(step, stage)
+            _await_trigger(step, stage, began)
             if isinstance(step, Together):
-                _perform_together(step.branches, stage, (*path, index))
+                branches = [
+                    _begun(branch, stage, (*path, index, number))
+                    for number, branch in enumerate(step.branches)
+                ]
+                wait(branches)
+                for branch in branches:
+                    branch.result()
             else:
                 _perform_one(step, stage, _Place((*path, index), block_ns))
     except FencepostError as error:
@@ -102,11 +106,13 @@ def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) 
         raise
 
 
-def _perform_together(branches: Sequence[Sequence[Step]], stage: Stage, path: tuple[int, ...]) -> None:
-    futures = [_begun(branch, stage, (*path, number)) for number, branch in enumerate(branches)]
-    wait(futures)
-    for future in futures:
-        future.result()
+def _await_trigger(step: Step, stage: Stage, began: float) -> None:
+    if step.at_s is not None:
+        time.sleep(max(0.0, began + step.at_s - time.monotonic()))
+    if isinstance(step.when, Elapsed):
+        time.sleep(step.when.for_s)
+    elif step.when is not None:
+        await_condition(stage, step.when)
 
 
 def _begun(branch: Sequence[Step], stage: Stage, path: tuple[int, ...]) -> Future[None]:
@@ -135,10 +141,10 @@ def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
     outcome = done.outcome.name.lower()
     _record(stage, step, place, began_ns, outcome=outcome, text=done.text, facts=dict(done.facts))
     stage.narrator.event(done.text)
-    if step.outcome not in ("any", done.outcome.name.lower()):
+    if step.outcome not in ("any", outcome):
+        in_round = f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
         raise StepError(
-            f"step {step.name!r}{_in_round(stage)} ended {done.outcome.name.lower()}, "
-            f"the plan wants {step.outcome}: {done.text}",
+            f"step {step.name!r}{in_round} ended {outcome}, the plan wants {step.outcome}: {done.text}",
             remedy="say `outcome: any` on the step if this may happen, or if a `decides` judges it",
         )
 
@@ -153,13 +159,12 @@ def _done(step: StepSpec, stage: Stage) -> Done:
         raise
 
 
-def _in_round(stage: Stage) -> str:
-    return f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
-
-
 def _run(step: StepSpec, stage: Stage) -> Done:
-    if isinstance(step.params, Condition | Elapsed):
-        return wait_for(stage, step.params)
+    if isinstance(step.params, Elapsed):
+        time.sleep(step.params.for_s)
+        return Done(f"waited {step.params.for_s:g} s")
+    if isinstance(step.params, Condition):
+        return _waited(step.params, stage)
     if step.name in STEPS:
         return STEPS[step.name].run(stage, step.params)
     if isinstance(step.params, Fault):
@@ -167,16 +172,14 @@ def _run(step: StepSpec, stage: Stage) -> Done:
     raise UsageError(f"no step is named {step.name!r}", remedy="`fencepost list faults` shows the names")
 
 
-def _wait_for_time(step: Step, began: float) -> None:
-    if step.at_s is not None:
-        time.sleep(max(0.0, began + step.at_s - time.monotonic()))
-
-
-def _wait_for_event(step: Step, stage: Stage) -> None:
-    if isinstance(step.when, Elapsed):
-        time.sleep(step.when.for_s)
-    elif step.when is not None:
-        await_condition(stage, step.when)
+def _waited(wanted: Condition, stage: Stage) -> Done:
+    """Wait until a named condition holds."""
+    try:
+        return Done(f"{wanted.condition}: {await_condition(stage, wanted)}")
+    except NotReadyError as error:
+        if isinstance(wanted, Quiet) and wanted.otherwise == "finish":
+            raise StepsOverError(str(error)) from error
+        raise
 
 
 def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: Any) -> None:

@@ -8,7 +8,7 @@ module that it calls.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -40,47 +40,40 @@ def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | No
         for mode in prepared.modes:
             folder = RunFolder.create(path, mode)
             work.enter_context(at_work(folder))
-            modes.append(_run_mode(prepared, folder, judge, narrator))
+            narrator.line(mode_title(mode), style="bold")
+            began = time.monotonic()
+            _record(prepared, folder, judge, narrator)
+            with _told_where(folder, narrator):
+                result = judge_mode(folder, judge, narrator, keep=prepared.request.keep)
+            modes.append(replace(result, took_s=time.monotonic() - began))
         return conclude(RunResult(plan.name, prepared.seed, path, modes), narrator)
-
-
-def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
-    """Judge a stored run from its folders alone, and conclude it unless a mode of it was left out."""
-    modes = []
-    with ExitStack() as work:
-        for folder in found.modes:
-            if is_at_work(folder):
-                narrator.line(f"waiting for another fencepost process in {folder.path}", style="yellow")
-            work.enter_context(at_work(folder))
-            narrator.line(mode_title(folder.mode), style="bold")
-            modes.append(_judged(folder, judge, narrator))
-        facts = found.modes[0].run()
-        result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
-        return conclude(result, narrator) if found.modes == modes_of(found.path) else result
 
 
 def record_only(prepared: Prepared, path: Path, narrator: Narrator) -> None:
     """Record one request in the folder ``path``, of which another process judges every mode."""
     for mode in prepared.modes:
         folder = RunFolder.create(path, mode)
-        with at_work(folder), narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
-            narrator.restart_clock()
-            record(prepared, folder, None, narrator)
+        with at_work(folder):
+            _record(prepared, folder, None, narrator)
+
+
+def judge_again(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
+    """Judge a stored run from its folders alone, and conclude it unless a mode of it was left out."""
+
+    def judged(folder: RunFolder) -> ModeResult:
+        narrator.line(mode_title(folder.mode), style="bold")
+        return _judged(folder, judge, narrator)
+
+    return _of_stored(found, judged, narrator)
 
 
 def judge_recorded(found: FoundRun, judge: Judge, narrator: Narrator) -> RunResult:
     """Judge and conclude what another process just recorded, as :func:`run` would have."""
-    modes = []
-    with ExitStack() as work:
-        for folder in found.modes:
-            work.enter_context(at_work(folder))
-            modes.append(judge_mode(folder, judge, narrator))
-        facts = found.modes[0].run()
-        return conclude(RunResult(facts["scenario"], int(facts["seed"]), found.path, modes), narrator)
+    return _of_stored(found, lambda folder: judge_mode(folder, judge, narrator), narrator)
 
 
 def judge_mode(folder: RunFolder, judge: Judge, narrator: Narrator, *, keep: bool = False) -> ModeResult:
-    """Judge one mode that another process just recorded.
+    """Judge one mode that was just recorded.
 
     Its servers' directories are removed when it met its expectation, unless ``keep``.
     """
@@ -91,17 +84,23 @@ def judge_mode(folder: RunFolder, judge: Judge, narrator: Narrator, *, keep: boo
     return result
 
 
-def _run_mode(prepared: Prepared, folder: RunFolder, judge: Judge, narrator: Narrator) -> ModeResult:
+def _of_stored(found: FoundRun, judged: Callable[[RunFolder], ModeResult], narrator: Narrator) -> RunResult:
+    modes = []
+    with ExitStack() as work:
+        for folder in found.modes:
+            if is_at_work(folder):
+                narrator.line(f"waiting for another fencepost process in {folder.path}", style="yellow")
+            work.enter_context(at_work(folder))
+            modes.append(judged(folder))
+        facts = found.modes[0].run()
+        result = RunResult(facts["scenario"], int(facts["seed"]), found.path, modes)
+        return conclude(result, narrator) if found.modes == modes_of(found.path) else result
+
+
+def _record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator: Narrator) -> None:
     narrator.restart_clock()
-    began = time.monotonic()
-    narrator.line(mode_title(folder.mode), style="bold")
-    with narrator.logging_to(folder.harness_log):
-        with _told_where(folder, narrator):
-            record(prepared, folder, judge, narrator)
-            result = _judged(folder, judge, narrator)
-        if result.comparison.met and not prepared.request.keep:
-            drop_directories(folder)
-    return replace(result, took_s=time.monotonic() - began)
+    with narrator.logging_to(folder.harness_log), _told_where(folder, narrator):
+        record(prepared, folder, judge, narrator)
 
 
 @contextmanager

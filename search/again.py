@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
-from harness.bundles.opening import is_bundle, opened
+from harness.bundles.reading import is_bundle, opened
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
 from harness.vocabulary import words

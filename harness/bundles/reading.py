@@ -2,15 +2,18 @@
 
 Refused by name: what is no archive or is truncated, paths that lead out of it, links, names that are there
 twice, members that overlap, encryption, other compression, and what would grow beyond all measure. Members
-are read with their checksum and never more of them than the archive announced.
+are read with their checksum and never more of them than the archive announced. A stored run is opened the
+same way, whether it is a folder or a bundle.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import stat
+import tempfile
 import unicodedata
 import zipfile
 import zlib
@@ -20,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from evidence.folder import FoundRun, find_run, modes_of
 from harness.bundles.writing import FACTS, FORMAT
 from protocol.errors import EvidenceError
 
@@ -36,6 +40,41 @@ _JUDGED = re.compile(
     r"[^/]+/(run\.json|verdict\.json|harness\.log|raw/.+|servers/[^/]+/boot-[^/]+)|[^/]+\.(json|md|yaml)"
 )
 """What judging, explaining and replaying read; bookies' directories and the report stay in the archive."""
+
+
+def is_bundle(reference: str) -> bool:
+    """Whether a user's word for a run means an archive: it is a file, or is named like one."""
+    return Path(reference).is_file() or reference.endswith(".zip")
+
+
+@contextmanager
+def opened(results: Path, reference: str, *, tables: bool = False) -> Iterator[FoundRun]:
+    """The run that ``reference`` names: a bundle, or what :func:`evidence.folder.find_run` knows.
+
+    Of a bundle the evidence is put below ``results`` while the block lasts: nothing stays, and
+    the bundle never changes. ``tables`` collects it, which takes a Spark session; its verdict stays the one
+    that it came with. Raises ``EvidenceError`` when there is no such run, or the bundle is damaged or
+    hostile.
+    """
+    if not is_bundle(reference):
+        yield find_run(results, reference)
+        return
+    results.mkdir(parents=True, exist_ok=True)
+    with (
+        examined(Path(reference)) as archive,
+        tempfile.TemporaryDirectory(prefix=f".bundle-{os.getpid()}-", dir=results) as scratch,
+    ):
+        path = archive.place(Path(scratch))
+        found = FoundRun(path, modes_of(path))
+        if not found.modes:
+            raise EvidenceError(f"{reference} holds no run")
+        if tables:
+            from harness.judging import judging
+
+            with judging(results) as judge:
+                for folder in found.modes:
+                    judge.collect(folder)
+        yield found
 
 
 @dataclass(frozen=True)

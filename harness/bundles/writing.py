@@ -11,14 +11,13 @@ import json
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evidence.folder import FoundRun, RunFolder
 from evidence.seal import FILES, is_whole, resealed
-from harness.bundles.members import CORE, ORDER, Member, mode_members, whole_members
 from protocol.errors import EvidenceError
 from reports.page.stored import stored_modes
 from reports.page.writing import NAME as PAGE
@@ -27,11 +26,69 @@ from reports.redaction import Redactor, redacted_run, redactor_for
 
 FORMAT = 1
 FACTS, README = "bundle.json", "README.md"
+CORE, OPERATIONS, LOGS, FRAMES, HOLDINGS, DIRECTORIES = (
+    "plan, verdict, faults, events of servers, metadata",
+    "clients' histories",
+    "logs",
+    "wire log",
+    "copies of disks' indexes",
+    "bookies' directories",
+)
+ORDER = (OPERATIONS, LOGS, FRAMES, HOLDINGS)
+"""Groups in the order in which they are dropped last to first where a bundle would be too large."""
+_RAW = {"operations": OPERATIONS, "frames": FRAMES, "holdings": HOLDINGS}
+_OF_A_BOOKIE = ("data", "lives", "snapshots")
+_WHOLE = ("verdict.json", "summary.md", "shrunk.yaml")
 LIMIT_BYTES = 25_000_000
 _TEXT_BYTES = 256 << 20
 _CHUNK_BYTES = 1 << 20
 _ALIKE = (2020, 1, 1, 0, 0, 0)
 """The time of every member: the same run makes the same bytes."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file of a run: where it is, its name in the bundle, its group, the mode that it belongs to."""
+
+    path: Path
+    name: str
+    group: str
+    mode: str
+
+
+def whole_members(run: Path) -> Iterator[Member]:
+    """The files about the run as a whole."""
+    for name in _WHOLE:
+        if (run / name).is_file():
+            yield Member(run / name, name, CORE, "")
+
+
+def mode_members(folder: RunFolder, *, full: bool) -> Iterator[Member]:
+    """The files of one mode; with ``full`` bookies' directories too."""
+    for path in _files(folder, full=full):
+        relative = path.relative_to(folder.path)
+        group = _group(relative.parts, set(folder.run()["bookies"]), full=full)
+        if group:
+            yield Member(path, f"{folder.mode}/{relative.as_posix()}", group, folder.mode)
+
+
+def _files(folder: RunFolder, *, full: bool) -> Iterator[Path]:
+    yield from (path for path in (folder.run_json, folder.verdict_json, folder.harness_log) if path.is_file())
+    places = [folder.raw, folder.servers] if full else [folder.raw, *folder.servers.glob("*/boot-*")]
+    for place in places:
+        found = [place] if place.is_file() else sorted(place.rglob("*"))
+        yield from (path for path in found if path.is_file() and not path.is_symlink())
+
+
+def _group(parts: tuple[str, ...], bookies: set[str], *, full: bool) -> str:
+    """The group of a file by its path below the mode's folder; empty for an excluded file."""
+    if parts[0] == "raw":
+        return _RAW.get(parts[1], CORE)
+    if parts[0] != "servers":
+        return CORE
+    if len(parts) == 3 and parts[2].startswith("boot-"):
+        return LOGS if parts[2].endswith(".log") else CORE
+    return DIRECTORIES if full and parts[1] in bookies and parts[2] in _OF_A_BOOKIE else ""
 
 
 @dataclass
@@ -61,7 +118,8 @@ def write_bundle(found: FoundRun, target: Path, *, full: bool, limit_bytes: int 
     members += whole_members(found.path)
     bundle = Bundle(target)
     texts = {PAGE: redactor.text(page(stored_modes(found))).encode()}
-    kept = members if full else _fitting(members, contents, bundle, limit_bytes - _packed(texts[PAGE]))
+    page_bytes = len(zlib.compress(texts[PAGE], 6)) + 4096
+    kept = members if full else _fitting(members, contents, bundle, limit_bytes - page_bytes)
     for folder in found.modes:
         _reseal(folder, contents, kept)
     bundle.redacted = {
@@ -87,7 +145,11 @@ def _write(path: Path, texts: Mapping[str, bytes], kept: Iterable[Member], conte
         for name, text in sorted(texts.items()):
             archive.writestr(_info(name), text)
         for member in sorted(kept, key=lambda one: one.name):
-            _add(archive, member, contents)
+            info = _info(member.name)
+            info.file_size = member.path.stat().st_size
+            with archive.open(info, "w") as stream:
+                for chunk in contents.chunks(member):
+                    stream.write(chunk)
 
 
 class _Contents:
@@ -146,10 +208,6 @@ def _size(member: Member, contents: _Contents) -> int:
     return packed + len(packer.flush()) + 2 * len(member.name) + 120
 
 
-def _packed(text: bytes) -> int:
-    return len(zlib.compress(text, 6)) + 4096
-
-
 def _reseal(folder: RunFolder, contents: _Contents, kept: Iterable[Member]) -> None:
     """Give texts that were redacted their new sums in ``end.json``, where the old ones were right."""
     members = {one.name: one for one in kept if one.mode == folder.mode}
@@ -182,14 +240,6 @@ def _chunks(path: Path) -> Iterable[bytes]:
     with path.open("rb") as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             yield chunk
-
-
-def _add(archive: zipfile.ZipFile, member: Member, contents: _Contents) -> None:
-    info = _info(member.name)
-    info.file_size = member.path.stat().st_size
-    with archive.open(info, "w") as stream:
-        for chunk in contents.chunks(member):
-            stream.write(chunk)
 
 
 def _info(name: str) -> zipfile.ZipInfo:

@@ -31,43 +31,44 @@ A bookie does not answer that question (its events are declared in ``datainteg/E
 """
 
 
-class Limbo(Condition):
-    """The bookie answers "unknown" (status 507) for the ledger."""
-
+class _OfLedger(Condition):
     target: BookieName
     ledger: LedgerName
+
+
+class Limbo(_OfLedger):
+    """The bookie answers "unknown" (status 507) for the ledger."""
 
 
 @condition(Limbo)
 def limbo(stage: Stage, wanted: Limbo) -> tuple[bool, str]:
-    status = _answer(stage, wanted.target, wanted.ledger)
-    return status == UNKNOWN_STATE, f"{wanted.target} {_said(status)}"
+    status, said = _answer(stage, wanted)
+    return status == UNKNOWN_STATE, said
 
 
-class NotLimbo(Condition):
+class NotLimbo(_OfLedger):
     """The bookie answers, and not with status 507, for the ledger."""
-
-    target: BookieName
-    ledger: LedgerName
 
 
 @condition(NotLimbo)
 def not_limbo(stage: Stage, wanted: NotLimbo) -> tuple[bool, str]:
-    status = _answer(stage, wanted.target, wanted.ledger)
-    return status not in (None, UNKNOWN_STATE), f"{wanted.target} {_said(status)}"
+    status, said = _answer(stage, wanted)
+    return status not in (None, UNKNOWN_STATE), said
 
 
-class Forgotten(Condition):
+class Forgotten(_OfLedger):
     """The bookie answers "no such ledger" (status 402), or has collected it as garbage."""
-
-    target: BookieName
-    ledger: LedgerName
 
 
 @condition(Forgotten)
 def forgotten(stage: Stage, wanted: Forgotten) -> tuple[bool, str]:
-    status = _answer(stage, wanted.target, wanted.ledger)
-    return status == NO_LEDGER, f"{wanted.target} {_said(status)}"
+    status, said = _answer(stage, wanted)
+    return status == NO_LEDGER, said
+
+
+def _answer(stage: Stage, wanted: _OfLedger) -> tuple[int | None, str]:
+    status = stage.cluster.answer(wanted.target, stage.ledgers.id(wanted.ledger), _NO_SUCH_ENTRY_ID)
+    return status, f"{wanted.target} {_said(status)}"
 
 
 @condition(Quiet)
@@ -83,10 +84,6 @@ def quiet(stage: Stage, wanted: Quiet) -> tuple[bool, str]:  # noqa: ARG001  # t
         if repairing(stage, name):
             return False, f"{name} is checking and repairing its entries"
     return True, f"all {len(stage.cluster.bookies)} bookies registered, answering, none in limbo or repairing"
-
-
-def _answer(stage: Stage, bookie: str, ledger: str) -> int | None:
-    return stage.cluster.answer(bookie, stage.ledgers.id(ledger), _NO_SUCH_ENTRY_ID)
 
 
 def _said(status: int | None) -> str:

@@ -123,8 +123,13 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
             narrator.lines(introduction(one.prepared, one.path))
         narrator.line(f"  begins {one.mode}")
 
+    def tell_left() -> None:
+        """Say where the evidence of the modes is that an error left without a verdict."""
+        for one in begun:
+            tell_where(one.folder, narrator)
+
     with ExitStack() as work:
-        work.callback(_tell_left, begun, narrator)
+        work.callback(tell_left)
         work.enter_context(recorders)
         judge.wait_warm()
         ended = recorded(prepared, recorders, parallel=parallel, begins=begins)
@@ -134,8 +139,13 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
             modes = judged[one.number]
             modes[one.mode] = _judge(one, judge, narrator)
             begun.remove(one)
-            if len(modes) == len(one.prepared.modes):
-                yield one.number, conclude(_result(one, modes), narrator)
+            ready = one.prepared
+            if len(modes) == len(ready.modes):
+                in_order = [modes[mode] for mode in ready.modes]
+                yield (
+                    one.number,
+                    conclude(RunResult(ready.plan.name, ready.seed, one.path, in_order), narrator),
+                )
 
 
 def _announce(number: int, of: int, narrator: Narrator) -> None:
@@ -148,15 +158,3 @@ def _judge(one: ModeRun, judge: Judge, narrator: Narrator) -> ModeResult:
     narrator.line(f"{prepared.plan.name}, seed {prepared.seed}, {mode_title(one.mode)}", style="bold")
     with at_work(one.folder):
         return judge_mode(one.folder, judge, narrator, keep=prepared.request.keep)
-
-
-def _result(one: ModeRun, modes: dict[str, ModeResult]) -> RunResult:
-    """The whole result, its modes in the plan's order."""
-    prepared = one.prepared
-    return RunResult(prepared.plan.name, prepared.seed, one.path, [modes[mode] for mode in prepared.modes])
-
-
-def _tell_left(begun: Sequence[ModeRun], narrator: Narrator) -> None:
-    """Say where the evidence of the modes is that an error left without a verdict."""
-    for one in begun:
-        tell_where(one.folder, narrator)

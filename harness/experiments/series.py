@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import FoundRun
-from harness.bundles.opening import is_bundle, opened
+from harness.bundles.reading import is_bundle, opened
 from harness.experiments.parallel import run_each
 from harness.judging import Judge, judging
 from harness.narrator import Narrator

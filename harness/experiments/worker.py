@@ -34,7 +34,6 @@ from harness.request import RunRequest
 from harness.run import judge_recorded, record_only
 from harness.vocabulary import words
 from plans.load import load_tree
-from plans.models import Plan
 from protocol.errors import FencepostError, IncapableError
 from protocol.exit_codes import ExitCode
 from reports.results import RunResult
@@ -80,7 +79,10 @@ def _record(tree: Tree, results: Path) -> Tree:
     path = tree["run"] and Path(tree["run"])
     answer: Tree = {}
     try:
-        ready = prepare(request) if tree["plan"] is None else prepared(request, _plan(tree["plan"]))
+        if tree["plan"] is None:
+            ready = prepare(request)
+        else:
+            ready = prepared(request, load_tree(tree["plan"], words(), source="the plan of the request"))
         if path is None:
             path = new_run(results, ready.plan.name, ready.seed)
             point_latest(results, path)
@@ -102,10 +104,6 @@ def _pressure(path: Path | None) -> float | None:
     """The greatest of the run's modes, None where it is not known."""
     loads = ((one.end() or {}).get("load", {}) for one in (modes_of(path) if path else ()))
     return max((load["cpu_pressure"] for load in loads if load.get("cpu_pressure") is not None), default=None)
-
-
-def _plan(tree: Tree) -> Plan:
-    return load_tree(tree, words(), source="the plan of the request")
 
 
 def _judge(tree: Tree, results: Path, judge: Judge) -> Tree:

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal
 
 from pydantic import TypeAdapter
@@ -157,9 +156,7 @@ class Recorders:
     def __enter__(self) -> Recorders:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def record(
@@ -212,9 +209,7 @@ class WorkerPool:
     def __enter__(self) -> WorkerPool:
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def carry_out(self, experiment: Experiment) -> Outcome:
@@ -222,8 +217,11 @@ class WorkerPool:
         began = time.monotonic()
         told: Answer = {}
         try:
-            told = self._recorded(experiment)
-            if "came" not in told:
+            self._warm_up()
+            told = self._recorders.record(experiment.request(self._results), timeout_s=self._run_s)
+            if error := told.pop("error", None):
+                told |= {key: error[key] for key in ("came", "why", "error")}
+            else:
                 told = self._judged(told)
         except NoAnswerError as error:
             told = {**told, "came": error.came, "why": f"{error}"}
@@ -241,12 +239,6 @@ class WorkerPool:
         self.stop()
         self._recorders.close()
         self._judge.close()
-
-    def _recorded(self, experiment: Experiment) -> Answer:
-        self._warm_up()
-        answer = self._recorders.record(experiment.request(self._results), timeout_s=self._run_s)
-        error = answer.pop("error", None)
-        return {**answer, **{key: error[key] for key in ("came", "why", "error")}} if error else answer
 
     def _warm_up(self) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""

@@ -1,4 +1,4 @@
-"""Steps of clients: create, append, recover, open, close, read, tail, lac, force, delete.
+"""Steps of clients: create, append, recover, open, close, read, tail, lac, force, delete; extend, read_log.
 
 Each sends one command to a client process; the client records the operations. Nothing here
 reads a history.
@@ -15,7 +15,7 @@ from cluster.configuration import CHOSEN_ENSEMBLE
 from harness.stage import Stage
 from harness.steps.registry import Done, ended, step
 from plans.executed import BOOKIES
-from plans.names import BookieName, named_once
+from plans.names import BookieName, ClientName, LogName, Params, named_once
 from plans.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
 
@@ -243,3 +243,34 @@ class Lac(Act):
 def lac(stage: Stage, step: Lac) -> Done:
     known = stage.client(step.client).lac(stage.ledgers.handle(step.client, step.ledger))
     return ended(known, f"{step.client} gets LAC {_or_dash(known.lac)} of {step.ledger}")
+
+
+class Extend(Act):
+    """Put the ledger at the end of a log's list, by compare-and-set on the list as it is now."""
+
+    handle = "none"
+    log: LogName
+
+
+@step(Extend)
+def extend(stage: Stage, step: Extend) -> Done:
+    text = f"{step.client} puts {step.ledger} at the end of log {step.log}"
+    client = stage.client(step.client)
+    listed = client.chain_list(step.log)
+    if not listed.ok:
+        return ended(listed, text)
+    ledgers = (*listed.ledgers, stage.ledgers.id(step.ledger))
+    return ended(client.chain_extend(step.log, ledgers, listed.version), text)
+
+
+class ReadLog(Params):
+    """Read a whole log, ledger by ledger, without recovery."""
+
+    client: ClientName
+    log: LogName
+
+
+@step(ReadLog)
+def read_log(stage: Stage, step: ReadLog) -> Done:
+    found = stage.client(step.client).chain_read(step.log)
+    return ended(found, f"{step.client} reads log {step.log}: {found.entries} entries")

@@ -10,11 +10,10 @@ import pytest
 from evidence.codes import Outcome
 from harness import perform as performing
 from harness.conditions.registry import CONDITIONS, Kind
-from harness.perform import perform
+from harness.perform import StepsOverError, perform
 from harness.stage import Stage
 from harness.steps.clients import Recover
 from harness.steps.registry import Done, Step
-from harness.steps.waiting import StepsOverError
 from plans.conditions import Quiet
 from plans.executed import begins
 from plans.names import Params

@@ -12,8 +12,8 @@ from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from evidence.recorders import Recorder
 from harness import perform as performing
+from harness.perform import StepsOverError
 from harness.stage import Ledgers, Stage
-from harness.steps.waiting import StepsOverError
 from plans.names import Params
 from plans.sequence import StepSpec
 from protocol.errors import UsageError

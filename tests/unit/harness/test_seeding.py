@@ -18,7 +18,7 @@ from cluster.servers.settings import RunSpec
 from cluster.servers.site import agent_options
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
-from harness.bundles import opening
+from harness.bundles import reading
 from harness.preparing import require_seedable, with_changes
 from harness.vocabulary import words
 from plans.load import find, load
@@ -141,7 +141,7 @@ def test_a_modified_release_is_not_named_like_a_release() -> None:
 
 
 def test_explain_begins_with_what_was_changed(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
+    monkeypatch.setattr(reading, "opened", lambda *_, **__: nullcontext(SimpleNamespace(modes=[spec.folder])))
     monkeypatch.setattr(story, "explain", lambda *_: iter(["main (ledger 1)"]))
     monkeypatch.setattr(story, "in_planned_order", list)
     said = CliRunner().invoke(explain, ["run", "main"])

@@ -13,7 +13,7 @@ import pytest
 from evidence.collect.sealing import damage_to_seal
 from evidence.folder import FoundRun, read_json
 from evidence.names import ledger_names
-from harness.bundles.opening import opened
+from harness.bundles.reading import opened
 from harness.bundles.writing import FACTS, README, write_bundle
 from tests.unit.reports.stored_run import stored_run
 

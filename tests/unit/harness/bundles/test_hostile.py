@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from evidence.folder import FoundRun
 from harness.bundles import reading
-from harness.bundles.opening import opened
-from harness.bundles.reading import examined
+from harness.bundles.reading import examined, opened
 from harness.bundles.writing import FACTS, FORMAT, write_bundle
 from protocol.errors import EvidenceError
 from tests.unit.reports.stored_run import stored_run
