@@ -17,7 +17,7 @@ import click
 
 from bench.calm import command as calm
 from bench.clients import client_bench
-from bench.judging import SHAPES, Wanted, judge_bench
+from bench.judging import SHAPES, judge_bench
 from bench.log import log_bench
 from bench.scenarios import command as scenarios
 from bench.wire import PROTOCOLS, wire_bench
@@ -151,8 +151,8 @@ def judge(
 ) -> None:
     """Raw evidence to verdict at size, against a plain decode, no Spark, and DuckDB; and the log checker."""
     extras = [name for name, wanted in (("census", census), ("frames", frames)) if wanted]
-    wanted = Wanted(operations, shapes, extras, rounds, not no_duckdb, scratch)
-    for line in judge_bench(wanted):
+    duckdb = not no_duckdb
+    for line in judge_bench(operations, shapes, extras, rounds=rounds, duckdb=duckdb, scratch=scratch):
         click.echo(line)
     for line in () if no_log else log_bench(transactions):
         click.echo(line)

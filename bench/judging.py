@@ -43,28 +43,20 @@ _ABOUT = {"many": "many ledgers of 1,000 entries", "huge": "one ledger"}
 _WARM = Shape(8, 1_000, together=8, census=True, frames=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What to measure: ``extras`` says which of ``census`` and ``frames`` the runs have."""
-
-    sizes: Sequence[int]
-    shapes: Sequence[str]
-    extras: Sequence[str]
-    rounds: int
-    duckdb: bool
-    scratch: Path
-
-
-def judge_bench(wanted: Wanted) -> Iterator[str]:
-    """Lines of the table, one block for each shape and size."""
-    asked = {
-        "extras": list(wanted.extras),
-        "rounds": wanted.rounds,
-        "duckdb": str(duck.python()) if wanted.duckdb else "",
-    }
-    for size in wanted.sizes:
-        for shape in wanted.shapes:
-            with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=wanted.scratch) as folder:
+def judge_bench(
+    sizes: Sequence[int],
+    shapes: Sequence[str],
+    extras: Sequence[str],
+    *,
+    rounds: int,
+    duckdb: bool,
+    scratch: Path,
+) -> Iterator[str]:
+    """Lines of the table, one block for each shape and size; ``extras``: the runs' ``census``, ``frames``."""
+    asked = {"extras": extras, "rounds": rounds, "duckdb": str(duck.python()) if duckdb else ""}
+    for size in sizes:
+        for shape in shapes:
+            with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=scratch) as folder:
                 order = json.dumps({**asked, "size": size, "shape": shape, "folder": folder})
                 child = [sys.executable, "-B", "-m", "bench.judging", order]
                 with subprocess.Popen(child, stdout=subprocess.PIPE, text=True) as process:

@@ -1,26 +1,31 @@
-"""A whole run folder of a shape: histories, transactions, wire log, closed and sealed."""
+"""A whole run folder of a shape: histories, transactions, wire log, closed and sealed.
+
+Segments on disk have their headers, sequence numbers and checksums.
+"""
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bench.raw.frames import LINKS, counters, frames
-from bench.raw.segments import write_frames, write_slots
 from bench.raw.shape import BOOKIES, MS, OBSERVER, RUN_ID, SIZE_BYTES, STEP_NS, WRITER, Shape
-from bench.raw.slots import closed_ns, observer_slots, writer_slots
+from bench.raw.slots import Rows, closed_ns, observer_slots, writer_slots
+from evidence import history, wirelog
+from evidence.crc import crc32
 from evidence.findings import Finding
 from evidence.folder import RunFolder
+from evidence.history import BOOT_SHIFT, SLOT, SLOT_BYTES, SLOTS
+from evidence.wirelog import RECORD, RECORD_BYTES, RECORDS, first_seq_of
 from harness.provenance import provenance
 
 Found = tuple[str, str, int, int, int]
 """(property, kind, ledger, first entry, last entry) of a finding."""
-_PLAN: Mapping[str, Any] = {
+_PLAN: Mapping[str, object] = {
     "name": "made/at-size",
     "about": "Made by scripts/bench judge.",
     "source": {"document": "none"},
@@ -48,7 +53,7 @@ def make(run: Path, shape: Shape) -> RunFolder:
     started = ({"server": name, "boot": 1, "event": "started", "at_ns": 1} for name in BOOKIES)
     folder.events.write_text("".join(json.dumps(event) + "\n" for event in started))
     slots = {
-        client[0]: write_slots(folder.operations, client, rows)
+        client[0]: _write_slots(folder.operations, client, rows)
         for client, rows in ((WRITER, writer_slots(shape)), (OBSERVER, observer_slots(shape)))
     }
     end_ns = shape.written_ns + 20 * (slots["observer"] + 1) * STEP_NS
@@ -85,7 +90,7 @@ def told(finding: Finding) -> Found:
     return (finding.property, finding.kind, finding.ledger, finding.first_entry, finding.last_entry)
 
 
-def _facts() -> dict[str, Any]:
+def _facts() -> dict[str, object]:
     return {
         "run_id": str(RUN_ID),
         "scenario": "made/at-size",
@@ -147,8 +152,8 @@ def _varint(value: int) -> bytes:
     return bytes([low | 0x80]) + _varint(rest) if rest else bytes([low])
 
 
-def _wire(folder: RunFolder, shape: Shape) -> dict[str, Any]:
-    count = write_frames(folder.frames, frames(shape))
+def _wire(folder: RunFolder, shape: Shape) -> dict[str, object]:
+    count = _write_frames(folder.frames, frames(shape))
     lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in LINKS.items())
     (folder.frames / "links.jsonl").write_text("".join(lines))
     log = {"open": True, "records": count, "lost": 0, "unlogged": 0, "error": ""}
@@ -156,3 +161,68 @@ def _wire(folder: RunFolder, shape: Shape) -> dict[str, Any]:
         "log": log | {"links": {name: link for link, name in LINKS.items()}},
         "links": counters(shape),
     }
+
+
+def _write_slots(folder: Path, client: tuple[str, int], blocks: Iterable[Rows]) -> int:
+    """Write the segments of boot 1 of one client; return how many slots they hold.
+
+    ``blocks`` have their sequence numbers already; a slot whose outcome is 0 never completed.
+    """
+    name, number = client
+    total = 0
+    for index, slots in enumerate(_cut(blocks, SLOT, SLOTS)):
+        header = np.zeros(1, dtype=history.HEADER)
+        header["magic"], header["version"] = history.MAGIC, history.VERSION
+        header["slot_size"], header["run_id"], header["client"] = SLOT_BYTES, RUN_ID, number
+        header["first_seq"], header["slots"] = (1 << BOOT_SHIFT) + 1 + index * SLOTS, SLOTS
+        header["name"] = name.encode()
+        _seal(header, history.SLOT_BYTES - 4)
+        halves = slots.view(np.uint8).reshape(len(slots), 2, history.HALF_BYTES)
+        for half, part in enumerate(("invoked", "completed")):
+            slots[part]["crc"] = crc32(halves[:, half, : history.CRC_AT])
+        with (folder / f"{name}-001-{index + 1:06d}.hist").open("wb") as file:
+            header.tofile(file)
+            slots.tofile(file)
+            file.truncate(history.FILE_BYTES)
+        total += len(slots)
+    return total
+
+
+def _write_frames(folder: Path, blocks: Iterable[Rows]) -> int:
+    """Write the segments of a wire log; return how many records they hold. Numbers the records."""
+    folder.mkdir(parents=True, exist_ok=True)
+    total = 0
+    for number, records in enumerate(_cut(blocks, RECORD, RECORDS), start=1):
+        header = np.zeros(1, dtype=wirelog.HEADER)
+        header["magic"], header["version"] = wirelog.MAGIC, wirelog.VERSION
+        header["record_bytes"], header["run_id"], header["records"] = RECORD_BYTES, RUN_ID, RECORDS
+        header["number"], header["first_seq"] = number, first_seq_of(number)
+        _seal(header, wirelog.HEADER_CRC_AT)
+        records["seq"] = first_seq_of(number) + np.arange(len(records))
+        raw = records.view(np.uint8).reshape(len(records), RECORD_BYTES)
+        records["crc"] = crc32(raw[:, : wirelog.CRC_AT])
+        with (folder / f"frames-{number:06d}.wire").open("wb") as file:
+            header.tofile(file)
+            records.tofile(file)
+        total += len(records)
+    return total
+
+
+def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterable[Rows]:
+    """The same rows in arrays of ``size``, the last one shorter."""
+    room, used = np.zeros(size, dtype=kind), 0
+    for block in blocks:
+        taken = 0
+        while taken < len(block):
+            count = min(size - used, len(block) - taken)
+            room[used : used + count] = block[taken : taken + count]
+            used, taken = used + count, taken + count
+            if used == size:
+                yield room
+                used = 0
+    if used:
+        yield room[:used]
+
+
+def _seal(header: Rows, length: int) -> None:
+    header["crc"] = crc32(header.view(np.uint8).reshape(1, -1)[:, :length])

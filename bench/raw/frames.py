@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.raw.shape import BOOKIES, OBSERVER, STEP_NS, WINDOW, WRITER, Shape
-from bench.raw.slots import is_lost, observer_slots, writer_slots
+from bench.raw.slots import Ints, Rows, is_lost, observer_slots, writer_slots
 from evidence.codes import Direction, Kind, Message, Status
 from evidence.wirelog import RECORD
 
-Rows = NDArray[Any]
-Ints = NDArray[np.int64]
 LINKS: Mapping[int, str] = dict(
     enumerate((f"{source}-{bookie}" for source in (WRITER[0], OBSERVER[0]) for bookie in BOOKIES), start=1)
 )
@@ -62,15 +59,10 @@ def counters(shape: Shape) -> dict[str, dict[str, int]]:
     entries = shape.ledgers * shape.entries
     seen = dict.fromkeys(LINKS.values(), entries)
     for place, bookie in enumerate(BOOKIES):
-        seen[f"{OBSERVER[0]}-{bookie}"] = (2 * entries if shape.census else 0) + _read_from(shape, place)
+        read = shape.ledgers * ((shape.entries - place + len(BOOKIES) - 1) // len(BOOKIES))
+        seen[f"{OBSERVER[0]}-{bookie}"] = (2 * entries if shape.census else 0) + read
     silent = dict.fromkeys(("raw_streams", "oversize", "unparsed"), 0)
     return {name: {"requests": count, "answers": count, **silent} for name, count in seen.items()}
-
-
-def _read_from(shape: Shape, place: int) -> int:
-    """Entries that the final reads took from the bookie in this place."""
-    each = (shape.entries - place + len(BOOKIES) - 1) // len(BOOKIES)
-    return shape.ledgers * each
 
 
 def _delivering(shape: Shape, slots: Rows) -> NDArray[np.bool_]:

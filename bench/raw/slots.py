@@ -7,7 +7,6 @@ Rows follow from their number alone, so memory does not grow with the run. Only 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from bench.raw.shape import (
 from evidence.codes import ErrorCode, Flag, Kind, Outcome, Proof
 from evidence.history import BOOT_SHIFT, SLOT
 
-Rows = NDArray[Any]
+Rows = NDArray[np.void]
 Ints = NDArray[np.int64]
 _BLOCK = 60_000
 _FIRST_HANDLE = (1 << 20) + 1

@@ -37,7 +37,6 @@ from protocol.errors import FencepostError
 
 PULLED_BASE = "debian:bookworm-slim"
 MADE_BASE = "fencepost/base:bookworm"
-DEBOOTSTRAP = machine.Gap("debootstrap", ("debootstrap",))
 _PULL_TIMEOUT_S = 300
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
@@ -132,8 +131,8 @@ def _base() -> str:
         )
     if shutil.which("debootstrap") is None:
         if not machine.may_install():
-            raise machine.StopError(machine.by_hand([DEBOOTSTRAP], "scripts/images"), 2)
-        steps.system([DEBOOTSTRAP])
+            raise machine.StopError(machine.by_hand([engine.DEBOOTSTRAP], "scripts/images"), 2)
+        steps.system([engine.DEBOOTSTRAP])
     steps.run("images", [str(ROOT / "images" / "base.sh")])
     return MADE_BASE
 

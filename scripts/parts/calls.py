@@ -1,16 +1,23 @@
-"""Commands that run side by side, and are all ended when one thread is interrupted."""
+"""Commands that run side by side and are all ended when one thread is interrupted; counts of tests.
+
+Tests are counted from JUnit reports (pytest, surefire) and from ``go test -json``. Standard library only.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from stamp import ROOT
 
@@ -38,7 +45,18 @@ class Calls:
     ) -> int:
         """Run a command; the exit code. A ``silent`` command prints a line a minute."""
         sys.stdout.flush()
-        process = self._start(argv, cwd=cwd, env=os.environ | (env or {}), stdout=stdout)
+        with self._lock:
+            if self._ended:
+                raise KeyboardInterrupt
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=os.environ | (env or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                process_group=0,
+            )
+            self._running.add(process)
         began = time.monotonic()
         try:
             while (took_s := time.monotonic() - began) < TIMEOUT_S:
@@ -61,15 +79,6 @@ class Calls:
                 with suppress(ProcessLookupError):  # it has just ended
                     os.killpg(process.pid, signal.SIGKILL)
 
-    def _start(self, argv: list[str], **how: Any) -> subprocess.Popen[bytes]:
-        """A process that :meth:`end` ends; none is started after that."""
-        with self._lock:
-            if self._ended:
-                raise KeyboardInterrupt
-            process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, process_group=0, **how)
-            self._running.add(process)
-        return process
-
     def _finish(self, process: subprocess.Popen[bytes]) -> None:
         """End it, if it has not ended, with its whole group."""
         if process.poll() is None:
@@ -77,3 +86,67 @@ class Calls:
             process.wait()
         with self._lock:
             self._running.discard(process)
+
+
+@dataclass
+class Counts:
+    """How many tests passed, failed (errors included) and were skipped."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, passed: int = 0, failed: int = 0, skipped: int = 0) -> None:
+        """Count these too."""
+        self.passed += passed
+        self.failed += failed
+        self.skipped += skipped
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def junit(reports: Iterable[Path], *, newer_than: float = 0) -> Counts:
+    """The sum over JUnit files that exist and were written after ``newer_than`` (seconds since 1970)."""
+    counts = Counts()
+    for report in reports:
+        if not report.is_file() or report.stat().st_mtime < newer_than:
+            continue
+        root = ElementTree.parse(report).getroot()  # noqa: S314  # written by our own tools a moment ago
+        for suite in [root] if root.tag == "testsuite" else root.findall("testsuite"):
+            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            skipped = int(suite.get("skipped", 0))
+            counts.add(int(suite.get("tests", 0)) - failed - skipped, failed, skipped)
+    return counts
+
+
+def go(log: Path) -> tuple[Counts, str]:
+    """The counts of ``go test -json``, and the output of whatever failed."""
+    counts = Counts()
+    said: dict[tuple[str, str], str] = {}
+    failures = ""
+    for line in log.read_text(errors="replace").splitlines():
+        event = _event(line)
+        key = event.get("Package", event.get("ImportPath", "")), event.get("Test", "")
+        action = event.get("Action")
+        said[key] = said.get(key, "") + event.get("Output", "")
+        if action == "fail":
+            failures += said[key]
+        if key[1]:
+            counts.add(int(action == "pass"), int(action == "fail"), int(action == "skip"))
+    return counts, failures
+
+
+def with_code(counts: Counts, code: int) -> Counts:
+    """A command that failed without a failed test (it broke earlier) is one failure more."""
+    if code != 0 and counts.failed == 0:
+        counts.add(failed=1)
+    return counts
+
+
+def _event(line: str) -> dict[str, str]:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return {"Action": "output", "Output": line + "\n"}
+    return {key: str(value) for key, value in event.items()} if isinstance(event, dict) else {}

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GO_MINIMUM = (1, 23)
-BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
 
 
 class StopError(Exception):

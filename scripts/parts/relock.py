@@ -5,16 +5,22 @@ usage: scripts/lock [--help] [python] [uplot] [--upgrade] [VERSION ...]
 Without arguments: the Python locks (kept at their versions where they still fit; --upgrade takes
 the newest) and the sums of every BookKeeper release that has a lock. `python` does only the
 former; VERSIONs (4.17.3 ...) only the sums of these. Jars are fetched afresh, never taken from the cache.
+`uplot` fetches the charts of the reports from npm's registry, which needs npm: the files are committed, so
+that reports need no network. locks/uplot.txt has a line `version <version> <integrity>`, which decides, and
+a line `<sha256>  <file>` for each file.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import shutil
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 
 import machine
-import plots
 import steps
 from stamp import ROOT
 
@@ -22,6 +28,9 @@ sys.path.insert(0, str(ROOT))
 from cluster import artifacts, checksums, maven, versions
 from protocol.errors import FencepostError
 
+UPLOT_LOCK = ROOT / "locks" / "uplot.txt"
+UPLOT = ROOT / "reports" / "assets" / "uplot"
+UPLOT_FILES = {"uPlot.iife.min.js": "package/dist/", "uPlot.min.css": "package/dist/", "LICENSE": "package/"}
 COMPILE = [
     "pip", "compile", "-q", "--universal", "--python-version", "3.11", "--generate-hashes",
     "--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header",
@@ -46,7 +55,7 @@ def main(arguments: list[str]) -> int:
         if not names or "python" in names:
             lock_python(upgrade=upgrade)
         if "uplot" in names:
-            plots.fetch()
+            fetch_uplot()
         for version in [name for name in names if name not in ("python", "uplot")] or (
             [] if names else artifacts.locked_versions()
         ):
@@ -83,6 +92,40 @@ def lock_jars(version: str) -> None:
     checksums.write_lock(lock, sums)
     changes = checksums.differences(before, sums) if before else ["new"]
     sys.stdout.write(f"{lock.relative_to(ROOT)}: {len(sums)} jars, {'; '.join(changes) or 'unchanged'}\n")
+
+
+def fetch_uplot() -> None:
+    """Fetch the locked version, compare it with its integrity, and rewrite its files and their sums."""
+    word, version, integrity = UPLOT_LOCK.read_text().splitlines()[0].split()
+    if word != "version":
+        raise machine.StopError(f"{UPLOT_LOCK} does not begin with `version <version> <integrity>`", 1)
+    if shutil.which("npm") is None:
+        raise machine.StopError("npm is needed to fetch uPlot: apt-get install npm", 2)
+    with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as scratch:
+        steps.run("lock", ["npm", "pack", "--silent", f"uplot@{version}"], cwd=Path(scratch))
+        archive = Path(scratch) / f"uplot-{version}.tgz"
+        seen = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if seen != integrity:
+            raise machine.StopError(f"uplot {version} has {seen}, {UPLOT_LOCK.name} states {integrity}", 1)
+        _unpack_uplot(archive)
+    lines = [f"version {version} {integrity}", *(f"{digest(UPLOT / name)}  {name}" for name in UPLOT_FILES)]
+    UPLOT_LOCK.write_text("\n".join(lines) + "\n")
+    sys.stdout.write(f"{UPLOT_LOCK.relative_to(ROOT)}: uplot {version}, {len(UPLOT_FILES)} files\n")
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _unpack_uplot(archive: Path) -> None:
+    UPLOT.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(archive) as files:
+        for name, folder in UPLOT_FILES.items():
+            member = files.extractfile(folder + name)
+            if member is None:
+                raise machine.StopError(f"{archive.name} has no {folder}{name}", 1)
+            (UPLOT / name).write_bytes(member.read())
 
 
 if __name__ == "__main__":

@@ -23,11 +23,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import calls
-import counting
 import machine
 import needs
 import steps
-from counting import Counts
+from calls import Counts
 from needs import Lack
 from stamp import BUILD, ROOT
 
@@ -196,7 +195,7 @@ def _maven_test(project: Path) -> Counts:
     if code != 0:
         print("\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:]))
     reports = (project / "target" / "surefire-reports").glob("TEST-*.xml")
-    return counting.with_code(counting.junit(reports, newer_than=started), code)
+    return calls.with_code(calls.junit(reports, newer_than=started), code)
 
 
 def proxy() -> Counts:
@@ -208,9 +207,9 @@ def proxy() -> Counts:
     with log.open("w") as stream:
         argv = [go, "test", "-json", "-timeout", f"{calls.TIMEOUT_S}s", "./..."]
         code = CALLS.run(argv, cwd=ROOT / "proxy", env=env, stdout=stream)
-    counts, failures = counting.go(log)
+    counts, failures = calls.go(log)
     print(failures, end="")
-    return counting.with_code(counts, vet or code)
+    return calls.with_code(counts, vet or code)
 
 
 def _pytest(name: str, *options: str) -> Callable[[], Counts]:
@@ -226,7 +225,7 @@ def _pytest(name: str, *options: str) -> Callable[[], Counts]:
             code = CALLS.run(argv, stdout=stream, silent=False)
         if code != 0:
             print(log.read_text(errors="replace"), flush=True)
-        return counting.with_code(counting.junit([report]), code)
+        return calls.with_code(calls.junit([report]), code)
 
     return execute
 

@@ -17,7 +17,7 @@ import machine
 import needs
 import steps
 import tiers
-from counting import Counts
+from calls import Counts
 from needs import Lack
 from stamp import ROOT
 
