@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import venv
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ _HOME = CHECKOUT / ".build" / "bench"
 def python() -> Path:
     """The interpreter that has DuckDB; made when it is not there. ``PrerequisiteError`` when that fails."""
     command = _HOME / "bin" / "python"
-    if not _has_duckdb(command):
+    there = command.is_file() and subprocess.run([command, "-c", "import duckdb"], capture_output=True)
+    if not there or there.returncode:
         venv.create(_HOME, with_pip=True, clear=True)
         lock = str(CHECKOUT / "locks" / "bench.txt")
         asked = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "-r", lock]
@@ -37,13 +37,3 @@ def ask(command: Path, tables: Path) -> dict[str, Any]:
     done = subprocess.run([command, script, tables], capture_output=True, text=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def _has_duckdb(command: Path) -> bool:
-    if not command.is_file():
-        return False
-    return subprocess.run([command, "-c", "import duckdb"], capture_output=True).returncode == 0
-
-
-if __name__ == "__main__":
-    print(python(), file=sys.stdout)

@@ -79,8 +79,9 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
         rows = sum(collection.rows.values())
         files = sorted(folder.tables.rglob("*.parquet"))
         size = sum(path.stat().st_size for path in files)
+        extras = f", with {' and '.join(order['extras'])}" if order["extras"] else ""
         yield (
-            f"{order['size']:,} operations, {_ABOUT[order['shape']]}{_with(order['extras'])}: {rows:,} rows, "
+            f"{order['size']:,} operations, {_ABOUT[order['shape']]}{extras}: {rows:,} rows, "
             f"{raw / 1e9:.2f} GB raw, {size / 1e9:.2f} GB in {len(files):,} Parquet files"
         )
         turns: dict[str, list[Cost]] = {"raw to Parquet": collecting}
@@ -107,25 +108,17 @@ def _turn(
     verdict, cost = costing(lambda: judge(session, folder))
     _assert_found(verdict, shape)
     yield "Parquet to verdict", cost
-    yield "plain decode", costing(lambda: _decode(files))[1]
-    verdict, cost = costing(lambda: _kernel(folder))
+    # Every column of every file, on all cores.
+    decode = costing(lambda: [pq.read_table(path, partitioning=None).num_rows for path in files])
+    yield "plain decode", decode[1]
+    run = run_facts(folder, read_collection(folder))
+    verdict, cost = costing(lambda: judge_here(_Batches(folder, run), run))
     _assert_found(verdict, shape)
     yield "kernel without Spark, one process", cost
     if duckdb:
         answer = duck.ask(Path(duckdb), folder.tables)
         assert {kind for kind, *_ in answer["found"]} >= {"back", "damaged", "misplaced", "unread"}  # noqa: S101  # known truth
         yield "DuckDB, fewer questions", Cost(answer["wall_s"], answer["cpu_s"], answer["peak_gb"])
-
-
-def _decode(files: Sequence[Path]) -> int:
-    """Every column of every file, on all cores."""
-    return sum(pq.read_table(path, partitioning=None).num_rows for path in files)
-
-
-def _kernel(folder: RunFolder) -> RunVerdict:
-    """The checkers over the same batches in this process."""
-    run = run_facts(folder, read_collection(folder))
-    return judge_here(_Batches(folder, run), run)
 
 
 @dataclass(frozen=True)
@@ -170,10 +163,6 @@ def _ratio(these: Sequence[Cost], those: Sequence[Cost]) -> str:
     wall = statistics.median(one.wall_s / other.wall_s for one, other in pairs)
     cpu = statistics.median(one.cpu_s / max(other.cpu_s, 0.01) for one, other in pairs)
     return f"{wall:.1f} by wall time, {cpu:.1f} by processor time"
-
-
-def _with(extras: Sequence[str]) -> str:
-    return f", with {' and '.join(extras)}" if extras else ""
 
 
 if __name__ == "__main__":

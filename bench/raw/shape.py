@@ -55,8 +55,13 @@ class Shape:
 
     @property
     def wounds(self) -> Wounds | None:
-        """Where the anomalies are; None for a run without."""
-        return Wounds.in_the_middle(self) if self.with_anomalies else None
+        """Where the anomalies are, in the middle of the middle ledger; None for a run without."""
+        if not self.with_anomalies:
+            return None
+        lost = self.entries // 2 // BATCH * BATCH + 3
+        return Wounds(
+            self.ledgers // 2, lost, lost + 2, swapped=lost - 200, damaged=lost - 100, back=lost + 150
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +84,12 @@ class Wounds:
         """The lower LAC."""
         return self.back - 2 * WINDOW
 
-    @classmethod
-    def in_the_middle(cls, shape: Shape) -> Wounds:
-        """In the middle of the middle ledger."""
-        lost = shape.entries // 2 // BATCH * BATCH + 3
-        return cls(
-            ledger=shape.ledgers // 2,
-            lost=lost,
-            lost_last=lost + 2,
-            swapped=lost - 200,
-            damaged=lost - 100,
-            back=lost + 150,
-        )
+
+def many(operations: int, **extras: bool) -> Shape:
+    """Ledgers of 1,000 entries, eight written at a time; ``extras`` are fields of :class:`Shape`."""
+    return Shape(max(8, operations // 2_010 // 8 * 8), 1_000, together=8, **extras)
 
 
-def many(
-    operations: int, *, census: bool = False, frames: bool = False, with_anomalies: bool = True
-) -> Shape:
-    """Ledgers of 1,000 entries, eight written at a time."""
-    ledgers = max(8, operations // 2_010 // 8 * 8)
-    return Shape(ledgers, 1_000, together=8, census=census, frames=frames, with_anomalies=with_anomalies)
-
-
-def huge(
-    operations: int, *, census: bool = False, frames: bool = False, with_anomalies: bool = True
-) -> Shape:
+def huge(operations: int, **extras: bool) -> Shape:
     """One ledger."""
-    entries = max(1_000, operations * BATCH // (2 * BATCH + 1))
-    return Shape(1, entries, census=census, frames=frames, with_anomalies=with_anomalies)
+    return Shape(1, max(1_000, operations * BATCH // (2 * BATCH + 1)), **extras)

@@ -37,7 +37,9 @@ def writer_slots(shape: Shape) -> Iterator[Rows]:
     """Ledger by ledger, ``together`` at a time: create, adds in turns, close."""
     for first in range(0, shape.ledgers * (shape.entries + 2), _BLOCK):
         number = np.arange(first, min(first + _BLOCK, shape.ledgers * (shape.entries + 2)))
-        ledger, place = _turns(shape, number)
+        wave, within = np.divmod(number, shape.together * (shape.entries + 2))
+        place, ledger = np.divmod(within, shape.together)  # 0 the create, 1.. the adds, the close
+        ledger += wave * shape.together
         entry = place - 1
         kind = np.select([place == 0, entry < shape.entries], [Kind.CREATE, Kind.ADD], Kind.CLOSE)
         add, close = kind == Kind.ADD, kind == Kind.CLOSE
@@ -89,13 +91,6 @@ def is_lost(wounds: Wounds | None, ledger: Ints, entry: Ints) -> NDArray[np.bool
     return lost
 
 
-def _turns(shape: Shape, number: Ints) -> tuple[Ints, Ints]:
-    """For each slot of the writer its ledger, and its place in it: 0 the create, 1.. the adds, the close."""
-    wave, within = np.divmod(number, shape.together * (shape.entries + 2))
-    place, ledger = np.divmod(within, shape.together)
-    return wave * shape.together + ledger, place
-
-
 def _watched(shape: Shape) -> Iterator[Rows]:
     for first in range(0, shape.ledgers, _BLOCK):
         ledger = np.repeat(np.arange(first, min(first + _BLOCK, shape.ledgers)), 2)
@@ -132,16 +127,13 @@ def _finals(shape: Shape) -> Iterator[Rows]:
     """Each ledger opened with recovery and read, ``BATCH`` entries at a time."""
     reads = -(-shape.entries // BATCH)
     total = shape.ledgers * reads
-    broken = _read_of(shape, shape.wounds.lost, reads) if shape.wounds else total
+    wounds = shape.wounds
+    broken = wounds.ledger * reads + wounds.lost // BATCH if wounds else total
     for begin, end in ((0, broken), (broken + 1, total)):
         for first in range(begin, end, _BLOCK // BATCH):
             yield _reads(shape, np.arange(first, min(first + _BLOCK // BATCH, end)), reads)
-        if shape.wounds and end == broken:
-            yield _read_singly(shape, shape.wounds, broken, reads)
-
-
-def _read_of(shape: Shape, entry: int, reads: int) -> int:
-    return (shape.wounds.ledger if shape.wounds else 0) * reads + entry // BATCH
+        if wounds and end == broken:
+            yield _read_singly(shape, wounds, broken, reads)
 
 
 def _reads(shape: Shape, unit: Ints, reads: int) -> Rows:

@@ -89,14 +89,8 @@ def libraries() -> list[Path]:
 
 def compile_into(classes: Path, compiler: Path, jars: list[Path]) -> None:
     """Compile client and agent at once; ``FencepostError`` with the compiler's words at any problem."""
-    argv = [
-        str(java()),
-        "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
-        "-XX:-UsePerfData",
-        "-jar",
-        str(compiler),
-    ]
+    quick = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"]
+    argv = [str(java()), *quick, "-jar", str(compiler)]
     argv += [*OPTIONS, "-cp", ":".join(map(str, jars)), "-d", str(classes)]
     argv += [str(SOURCES / "java"), str(AGENT / "java")]
     done = subprocess.run(

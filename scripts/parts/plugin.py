@@ -59,7 +59,12 @@ def bring(folder: Path) -> None:
             2,
         )
     with tempfile.TemporaryDirectory(prefix="fencepost-compose-") as scratch:
-        _unpack(_fetch(*here, Path(scratch)), folder / "cli-plugins" / "docker-compose")
+        found = _fetch(*here, Path(scratch))
+        steps.run("compose", ["dpkg-deb", "--extract", found.name, "out"], cwd=found.parent)
+        target = folder / "cli-plugins" / "docker-compose"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(found.parent / "out" / _IN_PACKAGE, target.with_suffix(".part"))
+        target.with_suffix(".part").replace(target)
 
 
 def package() -> str | None:
@@ -96,10 +101,3 @@ def _fetch(mirror: str, release: str, scratch: Path) -> Path:
     steps.run("compose", [*apt, "update"], cwd=scratch)
     steps.run("compose", [*apt, "download", f"docker-compose={VERSION}-*"], cwd=scratch)
     return next(scratch.glob("docker-compose_*.deb"))
-
-
-def _unpack(package: Path, target: Path) -> None:
-    steps.run("compose", ["dpkg-deb", "--extract", package.name, "out"], cwd=package.parent)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.move(package.parent / "out" / _IN_PACKAGE, target.with_suffix(".part"))
-    target.with_suffix(".part").replace(target)

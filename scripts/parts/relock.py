@@ -107,7 +107,13 @@ def fetch_uplot() -> None:
         seen = "sha512-" + base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         if seen != integrity:
             raise machine.StopError(f"uplot {version} has {seen}, {UPLOT_LOCK.name} states {integrity}", 1)
-        _unpack_uplot(archive)
+        UPLOT.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archive) as files:
+            for name, folder in UPLOT_FILES.items():
+                member = files.extractfile(folder + name)
+                if member is None:
+                    raise machine.StopError(f"{archive.name} has no {folder}{name}", 1)
+                (UPLOT / name).write_bytes(member.read())
     lines = [f"version {version} {integrity}", *(f"{digest(UPLOT / name)}  {name}" for name in UPLOT_FILES)]
     UPLOT_LOCK.write_text("\n".join(lines) + "\n")
     sys.stdout.write(f"{UPLOT_LOCK.relative_to(ROOT)}: uplot {version}, {len(UPLOT_FILES)} files\n")
@@ -116,16 +122,6 @@ def fetch_uplot() -> None:
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _unpack_uplot(archive: Path) -> None:
-    UPLOT.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(archive) as files:
-        for name, folder in UPLOT_FILES.items():
-            member = files.extractfile(folder + name)
-            if member is None:
-                raise machine.StopError(f"{archive.name} has no {folder}{name}", 1)
-            (UPLOT / name).write_bytes(member.read())
 
 
 if __name__ == "__main__":

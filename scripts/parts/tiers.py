@@ -180,11 +180,7 @@ def check() -> Counts:
 
 def client() -> Counts:
     """Maven's test phase in client/ and agent/, counted from its reports."""
-    counts = Counts()
-    for project in ("client", "agent"):
-        ran = _maven_test(ROOT / project)
-        counts.add(ran.passed, ran.failed, ran.skipped)
-    return counts
+    return sum((_maven_test(ROOT / project) for project in ("client", "agent")), Counts())
 
 
 def _maven_test(project: Path) -> Counts:
@@ -260,7 +256,7 @@ def _summary(ran: list[Tier]) -> int:
     total = Counts()
     print("\n== summary")
     for tier in ran:
-        total.add(tier.counts.passed, tier.counts.failed, tier.counts.skipped)
+        total += tier.counts
         word = "FAILED" if tier.counts.failed else "passed"
         if tier.lack is not None:
             print(f"{tier.name:<10} {'skipped' if word == 'passed' else word:<9} {tier.lack.reason}")

@@ -44,7 +44,8 @@ class Work:
             while waiting:
                 _, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
                 if time.monotonic() - self._spoke >= SILENCE_S:
-                    self.say(self._status())
+                    doing = "; ".join(name + _last_line(name) for name in self.running)
+                    self.say(f"  {time.monotonic() - self._started:3.0f} s: {doing}")
         if self.stops:
             raise registries.summary(self.stops)
         self.say(f"set up in {time.monotonic() - self._started:.0f} s")
@@ -78,11 +79,6 @@ class Work:
         if STEPS[name].what:
             self.say(f"  {name}: done in {time.monotonic() - started:.0f} s")
         return True
-
-    def _status(self) -> str:
-        """How long it has taken, and what each running step wrote last."""
-        doing = "; ".join(name + _last_line(name) for name in self.running)
-        return f"  {time.monotonic() - self._started:3.0f} s: {doing}"
 
 
 def main() -> int:
