@@ -64,8 +64,14 @@ def leftovers(results: Path, *, tables: bool, runs: bool) -> Iterator[tuple[Path
         modes = modes_of(run)
         if any(map(is_at_work, modes)):
             continue
-        for path in [run] if runs else chain.from_iterable(_of_mode(mode, tables=tables) for mode in modes):
-            yield path, sum(_taken_bytes(file) for file in path.rglob("*") if file.is_file())
+        paths = [run]
+        if not runs:
+            made = [mode.tables for mode in modes if tables and mode.tables.is_dir()]
+            paths = [*chain.from_iterable(map(_directories, modes)), *made]
+        for path in paths:
+            # An image is larger than the space that it takes.
+            found = (file.lstat() for file in path.rglob("*") if file.is_file())
+            yield path, sum(min(one.st_size, one.st_blocks * 512) for one in found)
 
 
 def abandoned_containers() -> dict[str, list[str]]:
@@ -89,15 +95,6 @@ def unmount_below(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> Non
         done = subprocess.run(["umount", point], capture_output=True, text=True)
         if done.returncode != 0:
             raise ServerError(f"{point} cannot be unmounted: {done.stderr.strip()}")
-
-
-def _taken_bytes(file: Path) -> int:
-    """The disk space of a file; an image is larger than the space that it takes."""
-    return min(file.lstat().st_size, file.lstat().st_blocks * 512)
-
-
-def _of_mode(folder: RunFolder, *, tables: bool) -> list[Path]:
-    return [*_directories(folder), *([folder.tables] if tables and folder.tables.is_dir() else [])]
 
 
 def _directories(folder: RunFolder) -> list[Path]:

@@ -6,7 +6,7 @@ faulted; every bookie that ever held a ledger is asked, straight past every cach
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from cluster.commands import R
 from cluster.interface import ProcessState
@@ -15,8 +15,7 @@ from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
 from harness.conditions.answers import quiet
 from harness.conditions.registry import alive_and
-from harness.otherwise import noted
-from harness.stage import Stage
+from harness.stage import Stage, noted
 from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S, restart
 from plans.conditions import Quiet
@@ -69,12 +68,12 @@ def await_quiet(stage: Stage) -> str:
     return wait_until(lambda: alive_and(stage, lambda: quiet(stage, Quiet())), patience_s, "the quiet state")
 
 
-def observe(stage: Stage) -> dict[str, Any]:
+def observe(stage: Stage) -> Mapping[str, object]:
     """A census, final reads with recovery, a census again; returns the final state of each ledger.
 
     An observation that the servers prevent is noted, and the others are made nevertheless.
     """
-    finals: dict[str, Any] = {}
+    finals: Mapping[str, object] = {}
     with noted(stage):
         stage.narrator.event(take_census(stage))
     with noted(stage):
@@ -84,7 +83,7 @@ def observe(stage: Stage) -> dict[str, Any]:
     return finals
 
 
-def _final_reads(stage: Stage) -> dict[str, Any]:
+def _final_reads(stage: Stage) -> Mapping[str, object]:
     ledgers = stage.cluster.metadata.ledgers()
     observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
     found = observer.final(ledgers, attempts=_FINAL_ATTEMPTS, timeout_s=_FINAL_TIMEOUT_S)
@@ -117,11 +116,11 @@ def _done(result: R, do: str) -> R:
     return result
 
 
-def _spans(stage: Stage) -> list[dict[str, Any]]:
+def _spans(stage: Stage) -> list[dict[str, object]]:
     """For each ledger: entries 0..highest id that a client tried to add, asked of every bookie."""
     highest = _highest_attempts(stage.folder)
     bookies = sorted(stage.cluster.bookies)
-    spans = []
+    spans: list[dict[str, object]] = []
     for ledger in stage.cluster.metadata.ledgers():
         found = stage.cluster.metadata.ledger(ledger)
         closed_at = found[0].last_entry if found is not None else None

@@ -19,8 +19,7 @@ from evidence.codes import Outcome
 from harness.conditions.registry import await_condition
 from harness.decisions import CONTRADICTED
 from harness.finals import await_quiet
-from harness.otherwise import of_servers, sentence
-from harness.stage import Stage
+from harness.stage import Stage, of_servers, sentence
 from harness.steps.faults import inject
 from harness.steps.registry import STEPS, Done
 from nemesis.registry import FAULTS, Fault

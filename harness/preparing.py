@@ -83,22 +83,19 @@ def prepared(request: RunRequest, plan: Plan) -> Prepared:
     ready = Prepared(request, plan, seed, request.modes or plan.modes, version)
     for path in (request.bookie_conf, request.client_conf):
         properties_of(path)
-    _examine_machine(request.results)
+    for check in checks(request.results):  # what ``fencepost doctor`` calls a failure is refused here
+        if check.state == "fail":
+            raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
+    require_space(request.results)
     require_disks(plan)
-    versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *_later_versions(plan))))
+    later = [getattr(step.params, "version", None) for step in every(plan.steps)]
+    versions = list(dict.fromkeys((version, *plan.cluster.versions.values(), *filter(None, later))))
     require_seedable(plan, versions, request.backend)
     for needed in versions:
         artifacts.require_adopted(needed)
         artifacts.class_path(needed)
     place.prepare(versions, request.results)
     return ready
-
-
-def _later_versions(plan: Plan) -> Iterator[str]:
-    """The releases that servers are started with by the steps."""
-    for step in every(plan.steps):
-        if later := getattr(step.params, "version", None):
-            yield later
 
 
 def require_disks(plan: Plan) -> None:
@@ -110,14 +107,6 @@ def require_disks(plan: Plan) -> None:
             f"{plan.name} needs dedicated disks for bookies, which this machine does not support: {reason}",
             remedy=disks.remedy(asked.kind),
         )
-
-
-def _examine_machine(results: Path) -> None:
-    """The first step of each run: what ``fencepost doctor`` calls a failure is refused here."""
-    for check in checks(results):
-        if check.state == "fail":
-            raise PrerequisiteError(f"{check.name}: {check.seen}", remedy=check.remedy)
-    require_space(results)
 
 
 def introduction(prepared: Prepared, path: Path) -> Iterator[tuple[str, str]]:

@@ -42,7 +42,7 @@ def _pressure(figure: str) -> float | None:
 def load_now() -> dict[str, float | None]:
     """The load average, and the share of the last ten seconds in which a process waited for a core."""
     percent = _pressure("avg10")
-    return {**_average(), "cpu_pressure": None if percent is None else round(percent / 100, 3)}
+    return _load(None if percent is None else percent / 100)
 
 
 def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float | None]:
@@ -52,14 +52,16 @@ def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float |
     1, None where it is not known.
     """
     waited = waited_ns()
-    share = None
-    if waited is not None and waited_before_ns is not None:
-        share = round((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns), 3)
-    return {**_average(), "cpu_pressure": share}
+    if waited is None or waited_before_ns is None:
+        return _load(None)
+    return _load((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns))
 
 
-def _average() -> dict[str, float]:
-    return {"average": round(os.getloadavg()[0], 2)}
+def _load(share: float | None) -> dict[str, float | None]:
+    return {
+        "average": round(os.getloadavg()[0], 2),
+        "cpu_pressure": None if share is None else round(share, 3),
+    }
 
 
 def cpu_s() -> float:
@@ -73,14 +75,18 @@ def cpu_s() -> float:
 
 def commit() -> tuple[str, bool]:
     """The checkout's commit and whether its tree differs from it; ``("unknown", True)`` without git."""
+
+    def git(*arguments: str) -> str:
+        argv = ["git", "-C", str(CHECKOUT), *arguments]
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
     try:
-        head = _git("rev-parse", "HEAD")
-        return head, bool(_git("status", "--porcelain", "--untracked-files=no"))
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.CalledProcessError):
         return "unknown", True
 
 
-def host() -> dict[str, Any]:
+def host() -> dict[str, object]:
     """Kernel, machine, cores, memory and Python of this machine."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return {
@@ -99,10 +105,3 @@ def provenance() -> dict[str, Any]:
     head, dirty = commit()
     here = {"host": host(), "load": load_now(), "clock": clock()}
     return {"commit": head, "dirty": dirty, "argv": sys.argv[1:], **here}
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(CHECKOUT), *arguments], capture_output=True, text=True, check=True, timeout=10
-    )
-    return done.stdout.strip()

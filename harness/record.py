@@ -25,13 +25,12 @@ from harness.cleaning import full_disk
 from harness.finals import heal_everything, observe
 from harness.judging import Judge
 from harness.narrator import Narrator
-from harness.otherwise import by_itself
 from harness.pausing import pause
 from harness.perform import carry_out
 from harness.preparing import Prepared
 from harness.provenance import clock, cpu_s, load_since, provenance, waited_ns
 from harness.request import properties_of
-from harness.stage import Ledgers, Stage, format_death
+from harness.stage import Ledgers, Stage, by_itself, format_death
 from harness.steps.admin import Admin
 from harness.steps.loads import abandon_all
 from nemesis.active import Active
@@ -61,7 +60,9 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
         _tell_overridden(spec, narrator)
-        narrator.event(_starting(spec))
+        repair = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
+        servers = f"ZooKeeper, {spec.bookies} bookies, {repair}{len(spec.clients)} clients, the observer"
+        narrator.event(f"starting {servers}")
         with backend(prepared.request.backend).open_cluster(spec) as cluster:
             narrator.event("all processes are ready")
             if judge is not None:
@@ -96,10 +97,10 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         )
 
 
-def _play(stage: Stage) -> dict[str, Any]:
+def _play(stage: Stage) -> Mapping[str, object]:
     """The steps, then healing, census and final reads; returns the final state of each ledger.
 
-    A deviation from the plan only ends the steps (:mod:`harness.otherwise`). After any other error nothing is
+    A deviation from the plan only ends the steps (:mod:`harness.stage`). After any other error nothing is
     healed, because no final reads follow that would need it, and the faults in force end with their servers.
     """
     stage.observe_metadata()
@@ -148,11 +149,6 @@ def _placing(cluster: ClusterSpec, folder: RunFolder) -> dict[str, str]:
     return rack_settings(str(script), cluster.min_racks)
 
 
-def _starting(spec: RunSpec) -> str:
-    repairers = f"{spec.autorecovery} for autorecovery, " if spec.autorecovery else ""
-    return f"starting ZooKeeper, {spec.bookies} bookies, {repairers}{len(spec.clients)} clients, the observer"
-
-
 def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
     """Report which keys of the user's own files this run overrides."""
     for whose, keys in spec.describe()["overridden"].items():
@@ -164,8 +160,6 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
 
 
 def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, Any]:
-    numbers = spec.sources
-    bookies = {name: numbers[name] for name in spec.bookie_names}
     return {
         **plan.as_json(),
         "run_id": str(spec.run_id),
@@ -176,7 +170,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, A
         "bookkeeper": spec.version,
         "versions": {name: spec.version_of(name) for name in spec.sources},
         "clients": spec.client_numbers,
-        "bookies": bookies,
+        "bookies": {name: spec.sources[name] for name in spec.bookie_names},
         "others": spec.other_numbers,
         "backend": prepared.request.backend,
         "conf": spec.describe(backend(prepared.request.backend).network),
@@ -185,7 +179,7 @@ def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, A
     }
 
 
-def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
+def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, object] | None:
     """The proxy's present report on its log; None without a log or a report."""
     try:
         return cluster.wire()
@@ -196,10 +190,13 @@ def _wire(cluster: Cluster, narrator: Narrator) -> Mapping[str, Any] | None:
 
 def _end(
     stage: Stage,
-    finals: dict[str, Any],
-    wire: Mapping[str, Any] | None,
+    finals: Mapping[str, object],
+    wire: Mapping[str, object] | None,
     unplanned: list[Exit],
-) -> dict[str, Any]:
+) -> dict[str, object]:
+    slots: Counter[str] = Counter()
+    for file in segment_files(stage.folder.operations):
+        slots[file.client] += file.slots
     return {
         **({} if wire is None else {"wire": wire}),
         "complete": True,
@@ -207,21 +204,14 @@ def _end(
         **({"otherwise": stage.otherwise} if stage.otherwise else {}),
         "closed_ns": time.monotonic_ns(),
         "clock": clock(),
-        "histories": _histories(stage.folder),
+        # The number of slots that each client's files use, so that a later loss of a file is detected.
+        "histories": {client: {"slots": count} for client, count in sorted(slots.items())},
         "unplanned": [format_death(death) for death in unplanned],
         "finals": {"ledgers": finals},
     }
 
 
-def _histories(folder: RunFolder) -> dict[str, dict[str, int]]:
-    """Number of slots that each client's files use at the end, so that a later loss of a file is detected."""
-    slots: Counter[str] = Counter()
-    for file in segment_files(folder.operations):
-        slots[file.client] += file.slots
-    return {client: {"slots": count} for client, count in sorted(slots.items())}
-
-
-def _unplanned_fault(number: int, death: Exit) -> dict[str, Any]:
+def _unplanned_fault(number: int, death: Exit) -> dict[str, object]:
     proof = {"boot": death.boot, "code": death.code, "signal": death.signal}
     return {
         "fault": -number,  # the nemesis numbers its own from 1

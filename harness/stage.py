@@ -1,14 +1,20 @@
-"""The state of one run in progress, which the actions of a plan use.
+"""The state of one run in progress, which the actions of a plan use; and what went otherwise than planned.
 
 Holds the cluster, the ledgers by name, the faults in force and the running loads. Independent of
 judging: the clients, the keeper and the fault log record what happens here.
+
+Deviations from the plan are kept apart from errors of the harness and the machine, and noted. A server under
+test that dies, refuses or does not become ready, a condition that never holds and a step with another outcome
+are results. The run skips its other steps, is observed as far as possible, and judged.
 """
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -19,11 +25,20 @@ from evidence.collect.logs import GrowingLog, LogEvent
 from evidence.folder import RunFolder
 from evidence.names import NAMED
 from evidence.recorders import Recorder
+from harness.cleaning import full_disk
 from harness.narrator import Narrator
 from nemesis.active import Active
 from plans.resolve import ResolvedPlan
 from plans.rounds import ledger_in_round
-from protocol.errors import FencepostError, StepError, UnplannedDeathError, UsageError
+from protocol.addresses import is_autorecovery, is_bookie
+from protocol.errors import (
+    FencepostError,
+    LinkError,
+    NotReadyError,
+    StepError,
+    UnplannedDeathError,
+    UsageError,
+)
 
 
 def format_death(death: Exit) -> str:
@@ -135,7 +150,7 @@ class Stage:
     """Everything an act may use; ``round`` counts from 1, ``left_out`` says why steps were left out.
 
     ``ended_by`` is the first error of the steps while they end; ``otherwise`` has what went otherwise than
-    planned (:mod:`harness.otherwise`), a sentence each in order of time.
+    planned (:func:`noted`), a sentence each in order of time.
     """
 
     cluster: Cluster
@@ -200,3 +215,44 @@ class Stage:
             )
         if self.ended_by is not None:
             raise StepError(f"the steps ended meanwhile: {self.ended_by}")
+
+
+def by_itself(death: Exit) -> bool:
+    """Whether a server under test ended on its own.
+
+    False for SIGKILL: the harness did not send it and no process sends it to itself, so the machine or a
+    user did.
+    """
+    under_test = is_bookie(death.server) or is_autorecovery(death.server)
+    return under_test and death.signal != signal.SIGKILL
+
+
+def of_servers(error: BaseException, stage: Stage) -> bool:
+    """Whether the servers under test did otherwise than planned; if not, harness or machine failed."""
+    deaths = stage.cluster.unplanned()
+    if full_disk(stage.folder.path) or not all(map(by_itself, deaths)):
+        return False
+    if deaths and not isinstance(error, LinkError):
+        return True  # What is done to a server that has just died fails in many ways.
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, StepError | NotReadyError | UnplannedDeathError):
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def sentence(error: BaseException) -> str:
+    """The error in one line; those of servers quote their logs."""
+    return " ".join(str(error).split())
+
+
+@contextmanager
+def noted(stage: Stage) -> Iterator[None]:
+    """Continue after the block when the servers deviate from the plan in it, and note the deviation."""
+    try:
+        yield
+    except FencepostError as error:
+        if not of_servers(error, stage):
+            raise
+        stage.note(sentence(error))

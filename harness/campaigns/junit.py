@@ -18,14 +18,16 @@ _RESULTS = {
     Status.HUNG: Error,
     Status.IMPOSSIBLE: Skipped,
 }
-_NO_TIME = "not started in time"
 
 
 def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Experiment]) -> None:
     """Write the file; runs that were not started are skipped cases that say so."""
     document = JUnitXml(name)
     cases = [(one.scenario, _case(one)) for one in outcomes]
-    cases += [(unit.scenario, _skipped(unit)) for unit in left]
+    for unit in left:
+        skipped = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
+        skipped.result = [Skipped("not started in time")]
+        cases.append((unit.scenario, skipped))
     for scenario, group in groupby(sorted(cases, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
         suite = TestSuite(scenario)
         suite.add_testcases([case for _, case in group])
@@ -37,17 +39,8 @@ def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequen
 def _case(outcome: Outcome) -> TestCase:
     case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
     if outcome.came in _RESULTS:
-        result = _RESULTS[outcome.came](f"{_said(outcome.came)}: {outcome.why}", outcome.came.value)
+        said = "not proven" if outcome.came is Status.UNKNOWN else outcome.came.value
+        result = _RESULTS[outcome.came](f"{said}: {outcome.why}", outcome.came.value)
         result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
         case.result = [result]
     return case
-
-
-def _skipped(unit: Experiment) -> TestCase:
-    case = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
-    case.result = [Skipped(_NO_TIME)]
-    return case
-
-
-def _said(came: Status) -> str:
-    return "not proven" if came is Status.UNKNOWN else came.value

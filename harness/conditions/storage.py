@@ -60,12 +60,8 @@ class FenceJournaled(Condition):
 def fence_journaled(stage: Stage, wanted: FenceJournaled) -> tuple[bool, str]:
     bookie = stage.cluster.bookie(wanted.target)
     ledger = stage.ledgers.id(wanted.ledger)
-    if any(ledger in fenced for fenced in _fences(bookie)):
-        return True, f"the journal of {wanted.target} has the fence of {wanted.ledger}"
-    return False, f"the journal of {wanted.target} has no fence of {wanted.ledger} yet"
-
-
-def _fences(bookie: Bookie) -> list[frozenset[int]]:
     journals = [folder for place, folder in bookie.places().items() if of_journal(place)]
     files = [file for folder in journals for file in (folder / "current").glob("*.txn")]
-    return [parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None]
+    if any(ledger in parse(file.read_bytes()).fenced for file in files if journal_id(file.name) is not None):
+        return True, f"the journal of {wanted.target} has the fence of {wanted.ledger}"
+    return False, f"the journal of {wanted.target} has no fence of {wanted.ledger} yet"

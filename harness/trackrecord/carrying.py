@@ -19,7 +19,7 @@ from evidence.names import ledger_names
 from harness.experiments.parallel import run_each
 from harness.judging import judging
 from harness.narrator import Narrator
-from harness.preparing import Prepared, prepare
+from harness.preparing import prepare
 from harness.request import RunRequest
 from harness.trackrecord.bugs import Bug
 from protocol.exit_codes import ExitCode
@@ -109,7 +109,18 @@ def carry_out(
     """
     both = [(bug, bad) for bug in chosen for bad in (True, False)]
     seeds = range(1, times + 1)
-    first = [_prepared(bug, bad, results) for bug, bad in both]
+    first = [
+        prepare(
+            RunRequest(
+                scenario=bug.scenario,
+                modes=(bug.mode,),
+                version=bug.bad if bad else bug.good,
+                results=results,
+                seed=1,
+            )
+        )
+        for bug, bad in both
+    ]
     ready = [replace(one, seed=seed) for one in first for seed in seeds]
     with (
         judging(results) as judge,
@@ -126,13 +137,6 @@ def carry_out(
     if document is not None:
         marks.put(document, MARK, lines)
     return _concluded(sides)
-
-
-def _prepared(bug: Bug, bad: bool, results: Path) -> Prepared:
-    release = bug.bad if bad else bug.good
-    return prepare(
-        RunRequest(scenario=bug.scenario, modes=(bug.mode,), version=release, results=results, seed=1)
-    )
 
 
 def _shown(bug: Bug, result: RunResult) -> Showing:

@@ -20,9 +20,8 @@ from harness.decisions import decided_otherwise
 from harness.finals import heal_everything, observe
 from harness.judging import went_otherwise
 from harness.narrator import Narrator
-from harness.otherwise import of_servers
 from harness.perform import carry_out
-from harness.stage import Ledgers, Load, Stage
+from harness.stage import Ledgers, Load, Stage, of_servers
 from harness.steps.clients import Append
 from harness.steps.registry import Done, Step
 from nemesis.active import Active
@@ -172,7 +171,7 @@ def test_a_death_that_is_noted_ends_no_later_wait(stage: Stage) -> None:
 
 
 def test_a_full_disk_is_a_fault_of_the_machine(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.otherwise.full_disk", lambda _: "the disk is full")
+    monkeypatch.setattr("harness.stage.full_disk", lambda _: "the disk is full")
     assert not of_servers(NotReadyError("b1 is not ready"), stage)
 
 
