@@ -15,13 +15,12 @@ from typing import NamedTuple
 from evidence.folder import RunFolder, new_run, point_latest
 from harness.cleaning import at_work
 from harness.experiments.running import Policy, run_all
-from harness.experiments.workers import NoAnswerError, Recorders
+from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared, introduction
 from harness.run import conclude, judge_mode, run, tell_where
 from protocol.errors import FencepostError
-from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 from reports.text import mode_title
 
@@ -85,14 +84,9 @@ def _ended_by(one: ModeRun, recorders: Recorders) -> FencepostError | None:
     prepared = one.prepared
     request = replace(prepared.request, modes=(one.mode,), seed=prepared.seed)
     try:
-        error = recorders.record(request, plan=prepared.plan, run=one.path).get("error")
+        return recorders.record(RecordOrder(request, prepared.plan, one.path)).error
     except NoAnswerError as died:
         return died
-    if not error:
-        return None
-    ended = FencepostError(error["why"] or error["error"], remedy=error["remedy"])
-    ended.exit_code = ExitCode(error["exit_code"])
-    return ended
 
 
 def run_each(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator, *, parallel: int) -> Results:

@@ -6,34 +6,67 @@ A process that hangs or dies is replaced. What a recorder stored can be judged w
 
 from __future__ import annotations
 
-import json
 import os
 import queue
-import select
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any, Literal
-
-from pydantic import TypeAdapter
+from typing import Generic, Literal, TypeVar
 
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
-from plans.models import Plan, plan_tree
-from protocol.errors import FencepostError
+from plans.models import Plan
+from protocol.errors import FencepostError, IncapableError
 
 LOG = "worker.log"
 _MODULE = "harness.experiments.worker"
 _END_S = 90
-_CHUNK = 65536
-Answer = dict[str, Any]
+Order = TypeVar("Order")
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class RecordOrder:
+    """What to record: ``plan`` (else that of the request) in the folder ``run`` (else a new one)."""
+
+    request: RunRequest
+    plan: Plan | None = None
+    run: Path | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded run: its folder, relative to all runs' (empty for none), and the error that ended it early.
+
+    ``cpu_s`` and ``cpu_pressure`` are as in :class:`harness.experiments.outcomes.Outcome`.
+    """
+
+    folder: str
+    error: FencepostError | None = None
+    cpu_s: float | None = None
+    cpu_pressure: float | None = None
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a recorded run shows: ``broken`` are its properties with an anomaly, the rest as in an outcome."""
+
+    came: Status
+    why: str = ""
+    headline: str = ""
+    repeat: str = ""
+    acted: int = 0
+    error: str = ""
+    broken: tuple[str, ...] = ()
 
 
 class NoAnswerError(FencepostError):
@@ -52,11 +85,10 @@ class DiedError(NoAnswerError):
     """The process ended without an answer."""
 
 
-class Worker:
-    """A process that answers one request at a time, started with the first; ``work`` is what it does.
+class Worker(Generic[Order, Answer]):
+    """A process that answers one order at a time, started with the first; ``work`` is what it does.
 
-    What it prints besides its answers is appended to ``log``, or goes to standard error for None; the runs
-    are below ``results``.
+    What it prints is appended to ``log``, or goes to standard error for None; the runs are below ``results``.
     """
 
     def __init__(self, work: Literal["record", "judge"], log: Path | None, results: Path) -> None:
@@ -64,6 +96,8 @@ class Worker:
         self._log = log
         self._results = results
         self._process: subprocess.Popen[bytes] | None = None
+        self._orders: Connection[Order, None] | None = None
+        self._answers: Connection[None, Answer] | None = None
         self._answered = False
         self._closed = False
         self._starting = threading.Lock()
@@ -77,27 +111,23 @@ class Worker:
     def _runs(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def ask(self, request: Mapping[str, Any], timeout_s: float | None) -> Answer:
-        """The answer to a request, None for no time limit.
+    def ask(self, order: Order, timeout_s: float | None) -> Answer:
+        """The answer to an order, None for no time limit.
 
-        Raises ``HungError`` or ``DiedError``, and the next request finds another process.
+        Raises ``HungError`` or ``DiedError``, and the next order finds another process.
         """
-        process = self._ready()
-        assert process.stdin is not None and process.stdout is not None  # noqa: S101  # pipes
-        try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            line = _line(process.stdout, None if timeout_s is None else time.monotonic() + timeout_s)
-        except (BrokenPipeError, ValueError):  # it has exited, or was asked to
-            line = b""
-        if line:
-            self._answered = True
-            answer: Answer = json.loads(line)
-            return answer
+        process, orders, answers = self._ready()
+        in_time = True
+        with suppress(OSError, EOFError):  # it has exited, or was asked to
+            orders.send(order)
+            in_time = answers.poll(timeout_s)
+            if in_time:
+                answer = answers.recv()
+                self._answered = True
+                return answer
         process.kill()
         code = process.wait()
-        process.stdout.close()
-        if line is None:
+        if not in_time:
             raise HungError(f"no end after {timeout_s or 0:g} s; the worker and its servers were ended")
         where = f"; its last words are in {self._log.name}" if self._log else ""
         raise DiedError(f"the worker died (code {code}){where}")
@@ -106,9 +136,8 @@ class Worker:
         """Ask it to shut down gracefully, permanently; returns at once."""
         with self._starting:
             self._closed = True
-        if self._process is not None and self._process.stdin is not None:
-            with suppress(BrokenPipeError):  # it died with a request half written
-                self._process.stdin.close()
+        if self._orders is not None:
+            self._orders.close()
 
     def close(self) -> None:
         """Wait until it has ended; kill it when it does not."""
@@ -120,24 +149,30 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        if self._answers is not None:
+            self._answers.close()
 
-    def _ready(self) -> subprocess.Popen[bytes]:
+    def _ready(self) -> tuple[subprocess.Popen[bytes], Connection[Order, None], Connection[None, Answer]]:
         with self._starting:
             if self._closed:
                 raise DiedError("the worker was asked to exit")
-            if self._process is None or not self._runs:
-                self._answered = False
-                with self._log.open("ab") if self._log else nullcontext() as log:
-                    self._process = subprocess.Popen(
-                        [sys.executable, "-P", "-m", _MODULE, self._work, str(self._results)],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=log,
-                        env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
-                    )
-            return self._process
+            if self._process and self._orders and self._answers and self._runs:
+                return self._process, self._orders, self._answers
+            self._answered = False
+            taken, orders = Pipe(duplex=False)
+            answers, given = Pipe(duplex=False)
+            ends = (taken.fileno(), given.fileno())
+            with taken, given, self._log.open("ab") if self._log else nullcontext(sys.stderr) as log:
+                process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", _MODULE, self._work, str(self._results), *map(str, ends)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, "PYTHONPATH": str(CHECKOUT)},
+                    pass_fds=ends,
+                )
+            self._process, self._orders, self._answers = process, orders, answers
+            return process, orders, answers
 
 
 class Recorders:
@@ -148,8 +183,8 @@ class Recorders:
     """
 
     def __init__(self, log: Path | None, results: Path, parallel: int) -> None:
-        self._all = [Worker("record", log, results) for _ in range(parallel)]
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._all = [Worker[RecordOrder, Recording]("record", log, results) for _ in range(parallel)]
+        self._idle: queue.SimpleQueue[Worker[RecordOrder, Recording]] = queue.SimpleQueue()
         for recorder in self._all:
             self._idle.put(recorder)
 
@@ -159,24 +194,11 @@ class Recorders:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def record(
-        self,
-        request: RunRequest,
-        *,
-        plan: Plan | None = None,
-        run: Path | None = None,
-        timeout_s: float | None = None,
-    ) -> Answer:
-        """The answer of an idle process: the run's folder, and the error that ended the run, if any.
-
-        ``plan`` is what runs, that of the request's scenario unless given; ``run`` is the folder that the
-        request's modes are recorded in, a new one unless given.
-        """
+    def record(self, order: RecordOrder, timeout_s: float | None = None) -> Recording:
+        """The answer of an idle process."""
         recorder = self._idle.get()
         try:
-            tree = TypeAdapter(RunRequest).dump_python(request, mode="json")
-            planned = plan and plan_tree(plan)
-            return recorder.ask({"request": tree, "plan": planned, "run": run and str(run)}, timeout_s)
+            return recorder.ask(order, timeout_s)
         finally:
             self._idle.put(recorder)
 
@@ -202,7 +224,7 @@ class WorkerPool:
     def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:
         self._results = results
         self._run_s = run_s
-        self._judge = Worker("judge", folder / LOG, results)
+        self._judge = Worker[str, Judging]("judge", folder / LOG, results)
         self._judging = threading.Lock()
         self._recorders = Recorders(folder / LOG, results, parallel)
 
@@ -215,19 +237,27 @@ class WorkerPool:
     def carry_out(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
         began = time.monotonic()
-        told: Answer = {}
+        recorded, judged = Recording(""), Judging(Status.ERROR)
         try:
             self._warm_up()
-            told = self._recorders.record(experiment.request(self._results), timeout_s=self._run_s)
-            if error := told.pop("error", None):
-                told |= {key: error[key] for key in ("came", "why", "error")}
-            else:
-                told = self._judged(told)
+            recorded = self._recorders.record(RecordOrder(experiment.request(self._results)), self._run_s)
+            judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
         except NoAnswerError as error:
-            told = {**told, "came": error.came, "why": f"{error}"}
-        broken = told.pop("broken", ())
-        told = {**told, "came": Status(told["came"]), "took_s": round(time.monotonic() - began, 1)}
-        return of_control(experiment, outcome_of(experiment, **told), broken)
+            judged = Judging(error.came, why=f"{error}")
+        outcome = outcome_of(
+            experiment,
+            judged.came,
+            why=judged.why,
+            headline=judged.headline,
+            folder=recorded.folder,
+            repeat=judged.repeat,
+            took_s=round(time.monotonic() - began, 1),
+            acted=judged.acted,
+            error=judged.error,
+            cpu_s=recorded.cpu_s,
+            cpu_pressure=recorded.cpu_pressure,
+        )
+        return of_control(experiment, outcome, judged.broken)
 
     def stop(self) -> None:
         """Ask all processes to shut down gracefully; every experiment in progress ends as an error."""
@@ -245,15 +275,21 @@ class WorkerPool:
         if not self._judge.warm:
             with self._judging:  # who comes second waits for the first
                 if not self._judge.warm:
-                    self._judge.ask({}, self._run_s)
+                    self._judge.ask("", self._run_s)
 
-    def _judged(self, recorded: Answer) -> Answer:
+    def _judged(self, folder: str) -> Judging:
         """The judge's answer, of a second judge if the first died: what is stored can be judged again."""
         with self._judging:
             try:
-                return self._judge.ask(recorded, self._run_s)
+                return self._judge.ask(folder, self._run_s)
             except DiedError:
-                return self._judge.ask(recorded, self._run_s)
+                return self._judge.ask(folder, self._run_s)
+
+
+def of_error(error: FencepostError) -> Judging:
+    """What an error of recording or judging makes of a run."""
+    came = Status.IMPOSSIBLE if isinstance(error, IncapableError) else Status.ERROR
+    return Judging(came, why=f"{error}", error=type(error).__name__)
 
 
 def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) -> Outcome:
@@ -265,18 +301,3 @@ def of_control(experiment: Experiment, outcome: Outcome, broken: Sequence[str]) 
     defect = " ".join(experiment.defects)
     what = f"acted, and {experiment.breaks} is no anomaly" if outcome.acted else "never acted"
     return replace(outcome, came=Status.UNKNOWN, why=f"the control failed: the seeded defect {defect} {what}")
-
-
-def _line(source: IO[bytes], deadline: float | None) -> bytes | None:
-    """The next line of a pipe on which one line at a time is under way; empty at its end, None too late."""
-    found = b""
-    while not found.endswith(b"\n"):
-        left_s = None if deadline is None else max(0, deadline - time.monotonic())
-        ready, _, _ = select.select([source], [], [], left_s)
-        if not ready:
-            return None
-        part = os.read(source.fileno(), _CHUNK)
-        if not part:
-            return b""
-        found += part
-    return found

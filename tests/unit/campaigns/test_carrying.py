@@ -20,9 +20,9 @@ from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, prune, unfinished
-from harness.experiments.workers import DiedError, HungError, WorkerPool, of_control
+from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
-from protocol.errors import UsageError
+from protocol.errors import IncapableError, UsageError
 
 NOWHERE = Path("/nowhere")
 CAMPAIGN = load_campaign("gate")
@@ -270,18 +270,17 @@ class Scripted:
 
     warm = True
 
-    def __init__(self, *answers: dict[str, Any] | Exception) -> None:
+    def __init__(self, *answers: object) -> None:
         self._answers = iter(answers)
 
-    def ask(self, _order: object, _timeout_s: float) -> dict[str, Any]:
+    def ask(self, _order: object, _timeout_s: float) -> object:
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
-RECORDED, JUDGED = {"folder": "a"}, {"folder": "a", "came": "as expected"}
-NO_ROOT = {"came": "impossible here", "why": "no root", "error": "IncapableError"}
+RECORDED, JUDGED = Recording("a"), Judging(Status.AS_EXPECTED)
 
 
 @pytest.mark.parametrize(
@@ -293,7 +292,7 @@ NO_ROOT = {"came": "impossible here", "why": "no root", "error": "IncapableError
         ([RECORDED], [HungError("no end")], Status.HUNG, "a"),
         ([DiedError("code -9")], [], Status.ERROR, ""),
         ([HungError("no end")], [], Status.HUNG, ""),
-        ([{"folder": "", "error": NO_ROOT}], [], Status.IMPOSSIBLE, ""),
+        ([Recording("", IncapableError("no root"))], [], Status.IMPOSSIBLE, ""),
     ],
 )
 def test_what_becomes_of_a_worker_is_an_outcome(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import pickle
+from multiprocessing import Pipe
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
 from evidence.folder import RunFolder
 from harness.experiments import worker
 from harness.experiments.outcomes import Status
-from harness.experiments.workers import Recorders
+from harness.experiments.workers import RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.load import find, load
@@ -32,22 +33,13 @@ REQUEST = RunRequest(
 )
 
 
-class Pipe:
-    """A stand-in for a worker: keeps what it was asked."""
-
-    asked: dict[str, Any]
-
-    def ask(self, asked: dict[str, Any], _timeout_s: float | None) -> dict[str, Any]:
-        self.asked = json.loads(json.dumps(asked))
-        return {}
-
-
-def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> dict[str, Any]:
-    """The request as the worker reads it."""
-    recorders: Any = Recorders(None, Path(), 0)
-    recorders._idle.put(pipe := Pipe())
-    recorders.record(request, plan=plan, run=run)
-    return pipe.asked
+def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> RecordOrder:
+    """The order as the worker reads it."""
+    taken, orders = Pipe(duplex=False)
+    with taken, orders:
+        orders.send(RecordOrder(request, plan, run))
+        order: RecordOrder = taken.recv()
+    return order
 
 
 @pytest.mark.parametrize(
@@ -66,8 +58,11 @@ def test_only_what_the_machine_can_never_do_is_no_failure(
 
     monkeypatch.setattr(worker, "prepare", refuse)
     told = worker._record(sent(REQUEST), tmp_path)
-    assert (told["folder"], told["error"]["came"], told["error"]["why"]) == ("", came, str(error))
-    assert (told["error"]["remedy"], told["error"]["exit_code"]) == (error.remedy, error.exit_code)
+    assert (told.folder, told.error) == ("", error)
+    found = pickle.loads(pickle.dumps(told)).error
+    assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
+    judged = of_error(found)
+    assert (judged.came, judged.why, judged.error) == (came, str(error), type(error).__name__)
 
 
 def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
@@ -77,7 +72,7 @@ def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
     monkeypatch.setattr(worker, "prepare", lambda request: request)
     monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
     run = tmp_path / "mine" / "now-1"
-    assert worker._record(sent(REQUEST, run), tmp_path)["folder"] == "mine/now-1"
+    assert worker._record(sent(REQUEST, run), tmp_path).folder == "mine/now-1"
     assert carried_out == [REQUEST, run]
 
 
@@ -95,7 +90,7 @@ def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
     monkeypatch.setattr(worker, "record_only", record)
     monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
     answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
-    assert (answer["cpu_s"], answer["cpu_pressure"]) == (12.5, 0.75)
+    assert (answer.cpu_s, answer.cpu_pressure) == (12.5, 0.75)
 
 
 @pytest.mark.parametrize("scenario", ["bp46/truncation", "soak/kill9", "bp46/power-loss"])

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +14,7 @@ from cli.main import fencepost
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder, every_run
 from harness.experiments import parallel, series
+from harness.experiments.workers import Recording, RecordOrder
 from harness.judging import Judge
 from harness.narrator import Narrator
 from harness.preparing import Prepared
@@ -22,15 +22,14 @@ from harness.request import RunRequest
 from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.load import find, load
-from plans.models import Plan
-from protocol.errors import FencepostError
+from protocol.errors import FencepostError, PrerequisiteError
 from protocol.exit_codes import ExitCode
 from reports.results import ModeResult, RunResult
 from reports.trials import Trial
 
 SCENARIO = "bp46/truncation"
 MODES = ("unprotected", "protected", "journal")
-Record = Callable[[RunRequest, Path], dict[str, Any]]
+Record = Callable[[RunRequest, Path], Recording]
 
 
 class WarmJudge(Judge):
@@ -58,18 +57,18 @@ class FakeRecorders:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def record(self, request: RunRequest, *, plan: Plan, run: Path) -> dict[str, Any]:
-        assert plan.name == SCENARIO
-        return FakeRecorders.carry_out(request, run)
+    def record(self, order: RecordOrder) -> Recording:
+        assert order.plan and order.plan.name == SCENARIO and order.run
+        return FakeRecorders.carry_out(order.request, order.run)
 
     def stop(self) -> None:
         self.stopped.set()
 
 
-def recorded(request: RunRequest, run: Path) -> dict[str, Any]:
+def recorded(request: RunRequest, run: Path) -> Recording:
     """A mode is recorded well."""
     RunFolder.create(run, request.modes[0]).run_json.touch()
-    return {"folder": str(run)}
+    return Recording(str(run))
 
 
 def judged(folder: RunFolder, *_: object, **__: object) -> ModeResult:
@@ -97,7 +96,7 @@ def carried_out(runs: list[Prepared], record: Record, at_a_time: int = 2) -> lis
 def test_each_mode_is_a_job_and_each_run_has_one_folder(tmp_path: Path) -> None:
     requests: list[RunRequest] = []
 
-    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+    def record(request: RunRequest, run: Path) -> Recording:
         requests.append(request)
         return recorded(request, run)
 
@@ -114,7 +113,7 @@ def test_results_are_in_the_order_of_the_runs_whichever_ends_first(tmp_path: Pat
     """The first run's first mode ends after all of the second run."""
     second_done = threading.Semaphore(0)
 
-    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+    def record(request: RunRequest, run: Path) -> Recording:
         if (request.seed, request.modes) == (5, MODES[:1]):
             for _ in MODES:
                 assert second_done.acquire(timeout=30)
@@ -140,12 +139,12 @@ def test_the_modes_of_a_plan_that_is_to_run_alone_run_one_after_the_other(
 def test_an_error_ends_the_others_and_says_what_can_be_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+    def record(request: RunRequest, run: Path) -> Recording:
         told = recorded(request, run)
         if request.modes == ("unprotected",):
-            return {**told, "error": {"why": "no space", "remedy": "free some", "exit_code": 2}}
+            return replace(told, error=PrerequisiteError("no space", remedy="free some"))
         assert FakeRecorders.stopped.wait(30)
-        return {**told, "error": {"why": "interrupted", "remedy": "", "exit_code": 1}}
+        return replace(told, error=FencepostError("interrupted"))
 
     with pytest.raises(FencepostError, match="no space") as raised:
         carried_out([prepared(tmp_path)], record)
@@ -165,11 +164,11 @@ def test_runs_that_ended_before_an_error_are_counted(
         concluded.set()
         return result
 
-    def record(request: RunRequest, run: Path) -> dict[str, Any]:
+    def record(request: RunRequest, run: Path) -> Recording:
         if request.seed == 5:
             return recorded(request, run)
         assert concluded.wait(30)
-        return {"error": {"why": "b1 did not start", "remedy": "", "exit_code": 1}}
+        return Recording("", FencepostError("b1 did not start"))
 
     counted: list[RunResult] = []
 

@@ -26,7 +26,7 @@ def _untouched(monkeypatch: pytest.MonkeyPatch) -> None:
     def looked(_: Path) -> None:
         raise AssertionError("the machine was looked at")
 
-    monkeypatch.setattr(preparing, "_examine_machine", looked)
+    monkeypatch.setattr(preparing, "checks", looked)
 
 
 @pytest.mark.parametrize(

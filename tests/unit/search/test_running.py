@@ -12,15 +12,15 @@ import pytest
 from rich.text import Text
 
 from evidence.folder import FoundRun, RunFolder
-from harness.experiments.workers import DiedError
-from protocol.errors import EvidenceError, FencepostError
+from harness.experiments.workers import DiedError, Recording, RecordOrder
+from protocol.errors import EvidenceError, FencepostError, ServerError
 from search import running
 from search.running import ERROR, Ended, Runner
 from search.status import Status
 
-Answer = dict[str, Any] | Exception
+Answer = Recording | Exception
 Search = Callable[..., list[Ended]]
-DIED = {"error": {"why": "b1 did not start", "error": "ServerError", "remedy": "", "exit_code": 1}}
+DONE, DIED = Recording(""), Recording("", ServerError("b1 did not start"))
 LOST: Any = SimpleNamespace(verdict=SimpleNamespace(verdict="anomaly"))
 
 
@@ -31,9 +31,10 @@ class Recorders:
         self._answers = iter(answers)
         self.asked: list[Path] = []
 
-    def record(self, request: Any, *, plan: Any, run: Path) -> dict[str, Any]:
-        RunFolder.create(run, request.modes[0]).run_json.touch()
-        self.asked.append(run)
+    def record(self, order: RecordOrder) -> Recording:
+        assert order.run
+        RunFolder.create(order.run, order.request.modes[0]).run_json.touch()
+        self.asked.append(order.run)
         answer = next(self._answers)
         if isinstance(answer, Exception):
             raise answer
@@ -79,14 +80,14 @@ def test_a_run_that_ended_early_is_judged_on_what_it_left_and_the_next_one_runs(
 ) -> None:
     monkeypatch.setattr(running, "judge_again", judges)
     monkeypatch.setattr(running, "judge_recorded", judges)
-    first, second = searched(answer, {})
+    first, second = searched(answer, DONE)
     assert first.error in ("b1 did not start", "the worker died (code -9)")
     assert (first.modes, first.verdict) == ([LOST], "anomaly")
     assert (second.modes, second.error) == ([LOST], "")
     assert first.path != second.path
 
 
-@pytest.mark.parametrize("answer", [DIED, {}])
+@pytest.mark.parametrize("answer", [DIED, DONE])
 def test_a_run_that_cannot_be_judged_is_an_error(
     answer: Answer, searched: Search, monkeypatch: pytest.MonkeyPatch
 ) -> None:
