@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
@@ -23,16 +25,26 @@ from bench.scenarios import command as scenarios
 from bench.wire import PROTOCOLS, wire_bench
 from bench.writes import writes_bench
 
+Decorated = TypeVar("Decorated", bound=Callable[..., object] | click.Command)
 _SCENARIO = "bp46/truncation"
 _HANDED_ON = {"ignore_unknown_options": True, "help_option_names": []}
-_transactions = click.option(
-    "--transactions",
-    type=click.IntRange(1),
-    multiple=True,
-    default=[100_000, 1_000_000],
-    show_default=True,
-    help="For the log checker.",
-)
+
+
+def _number(
+    name: str, default: int | list[int], about: str | None = None, *, least: int = 1
+) -> Callable[[Decorated], Decorated]:
+    """An option that takes a number; with a list of defaults it is repeatable."""
+    return click.option(
+        name,
+        type=click.IntRange(least),
+        default=default,
+        multiple=isinstance(default, list),
+        show_default=True,
+        help=about,
+    )
+
+
+_transactions = _number("--transactions", [100_000, 1_000_000], "For the log checker.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,10 +53,8 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
-@click.option(
-    "--entries", type=click.IntRange(1), default=200_000, show_default=True, help="Adds in one turn."
-)
+@_number("--rounds", 5)
+@_number("--entries", 200_000, "Adds in one turn.")
 def client(rounds: int, entries: int) -> None:
     """The recording client against the same without recording, and against BookKeeper's own benchmark."""
     for line in client_bench(rounds, entries):
@@ -52,10 +62,8 @@ def client(rounds: int, entries: int) -> None:
 
 
 @bench.command()
-@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
-@click.option(
-    "--entries", type=click.IntRange(1), default=100_000, show_default=True, help="Adds in one turn."
-)
+@_number("--rounds", 5)
+@_number("--entries", 100_000, "Adds in one turn.")
 @click.option(
     "--protocol", "protocols", type=click.Choice(list(PROTOCOLS)), multiple=True, default=list(PROTOCOLS)
 )
@@ -66,13 +74,9 @@ def wire(rounds: int, entries: int, protocols: tuple[str, ...]) -> None:
 
 
 @bench.command()
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
-@click.option(
-    "--entries", type=click.IntRange(1), default=50_000, show_default=True, help="Adds of 1 KiB in one turn."
-)
-@click.option(
-    "--outstanding", type=click.IntRange(1), default=1000, show_default=True, help="Adds in flight at a time."
-)
+@_number("--rounds", 3)
+@_number("--entries", 50_000, "Adds of 1 KiB in one turn.")
+@_number("--outstanding", 1000, "Adds in flight at a time.")
 @click.option(
     "--scratch",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
@@ -86,7 +90,7 @@ def writes(rounds: int, entries: int, outstanding: int, scratch: Path) -> None:
 
 
 @bench.command()
-@click.option("--times", type=click.IntRange(1), default=3, show_default=True)
+@_number("--times", 3)
 def run(times: int) -> None:
     """Wall time of `fencepost run bp46/truncation`: all three modes, and one."""
     for label, options in (("three modes", ()), ("one mode", ("--mode", "unprotected"))):
@@ -116,18 +120,16 @@ def log(transactions: tuple[int, ...]) -> None:
 
 
 @bench.command()
-@click.option(
+@_number(
     "--operations",
-    type=click.IntRange(10_000),
-    multiple=True,
-    default=[1_000_000, 10_000_000],
-    show_default=True,
-    help="100000000 needs 30 GB of disk and half an hour.",
+    [1_000_000, 10_000_000],
+    "100000000 needs 30 GB of disk and half an hour.",
+    least=10_000,
 )
 @click.option("--shape", "shapes", type=click.Choice(list(SHAPES)), multiple=True, default=list(SHAPES))
 @click.option("--census", is_flag=True, help="Two passes of three bookies: six rows more for each entry.")
 @click.option("--frames", is_flag=True, help="A wire log of everything that was asked.")
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@_number("--rounds", 3)
 @click.option("--no-duckdb", is_flag=True, help="Leave DuckDB out (otherwise installed into .build/bench).")
 @click.option(
     "--scratch",

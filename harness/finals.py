@@ -98,7 +98,8 @@ def _final_reads(stage: Stage) -> Mapping[str, object]:
 
 def take_census(stage: Stage, only: int | None = None) -> str:
     """Ask every bookie for each entry that may exist (of ledger ``only``, or of all), straight."""
-    number = stage.next_census()
+    stage.censuses += 1
+    number = stage.censuses
     spans = [span for span in _spans(stage) if only in (None, span["ledger"])]
     observer = stage.commands(stage.cluster.observer, _OBSERVATION_TIMEOUT_S)
     counts = _done(observer.census(number, spans, _CENSUS_OUTSTANDING), "census")

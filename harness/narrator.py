@@ -50,7 +50,13 @@ class Narrator:
 
     def line(self, text: str = "", *, style: str = "") -> None:
         """Print one line as it is."""
-        self._write(text, style)
+        with self._lock:
+            self._keep(text)
+            if not self._quiet:
+                shown = typed(text)
+                if self._colour and style:
+                    shown = f"\x1b[{_STYLES[style]}m{shown}\x1b[0m"
+                print(shown, file=self._stream, flush=True)
 
     def lines(self, lines: Iterable[tuple[str, str]]) -> None:
         """Print lines of (text, style)."""
@@ -59,11 +65,7 @@ class Narrator:
 
     def event(self, text: str, *, style: str = "") -> None:
         """Print one line of progress with its time."""
-        self._write(f"  {time.monotonic() - self._began:6.1f} s  {text}", style)
-
-    def styled(self, text: str, style: str) -> str:
-        """``text`` in a style where colours are shown, else as it is."""
-        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._colour and style else text
+        self.line(f"  {time.monotonic() - self._began:6.1f} s  {text}", style=style)
 
     def _keep(self, text: str) -> None:
         """Log a line; a log that cannot be written is given up, it is no evidence."""
@@ -73,9 +75,3 @@ class Narrator:
             self._log.write(text + "\n")
         except OSError:
             self._log = None
-
-    def _write(self, text: str, style: str) -> None:
-        with self._lock:
-            self._keep(text)
-            if not self._quiet:
-                print(self.styled(typed(text), style), file=self._stream, flush=True)

@@ -103,7 +103,7 @@ def _play(stage: Stage) -> Mapping[str, object]:
     A deviation from the plan only ends the steps (:mod:`harness.stage`). After any other error nothing is
     healed, because no final reads follow that would need it, and the faults in force end with their servers.
     """
-    stage.observe_metadata()
+    stage.cluster.observer.call("watch", timeout_s=120)  # it follows every ledger's metadata from here on
     try:
         carry_out(stage)
         heal_everything(stage)

@@ -184,18 +184,9 @@ class Stage:
         """The named random stream of this run; the same seed and name give the same numbers."""
         return self.plan.stream(stream)
 
-    def next_census(self) -> int:
-        """The number of the next census pass, from 1."""
-        self.censuses += 1
-        return self.censuses
-
     def boot_log(self, name: str) -> Sequence[LogEvent]:
         """The events in the log of a process's present or last boot up to now."""
         return self._logs.of(name, self.cluster.process(name).boot, self.cluster.log(name))
-
-    def observe_metadata(self) -> None:
-        """Let the observer follow every ledger's metadata from here on."""
-        self.cluster.observer.call("watch", timeout_s=120)
 
     def note(self, what: str) -> None:
         """Note what went otherwise than planned; deaths up to now end no wait any more."""

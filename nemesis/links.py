@@ -26,7 +26,6 @@ from protocol.addresses import OBSERVER, link_name
 from protocol.errors import FaultError, LinkError, UsageError
 
 Pair = tuple[str, str]
-Order = Literal["cut", "hold", "slow"]
 _SOUND = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
 
 
@@ -54,12 +53,7 @@ class Link(Params):
 
 
 class LinksFault(Fault):
-    """A fault of whole links; each defines its links, its order, and the state that confirms it."""
-
-    @property
-    @abstractmethod
-    def order(self) -> Order:
-        """What it asks of the proxy for each link."""
+    """A fault of whole links; each defines its links, its order to them, and the state that confirms it."""
 
     @abstractmethod
     def hits(self, pair: Pair) -> bool:
@@ -69,6 +63,10 @@ class LinksFault(Fault):
     def apply(self, links: Links, pair: Pair) -> None:
         """Give the order for one link."""
 
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:  # noqa: ARG002  # cutting never does
+        """Whether the order for one link waits until the data in transit was read."""
+        return False
+
     @abstractmethod
     def took(self, state: LinkState) -> bool:
         """Whether a link in that state shows the fault."""
@@ -77,7 +75,7 @@ class LinksFault(Fault):
         pairs = self.pairs(cluster.links)
         if not pairs:
             raise UsageError(f"{self.target_name} has no links that may be faulted")
-        waiting = [pair for pair in pairs if self._waits_for_receivers(cluster.links, pair)]
+        waiting = [pair for pair in pairs if self.waits_for_receivers(cluster.links, pair)]
         if reason := _paused_end(waiting, cluster):
             raise UsageError(reason)
 
@@ -121,10 +119,6 @@ class LinksFault(Fault):
     def _states(self, links: Links) -> dict[str, LinkState]:
         return {link_name(*pair): links.state(*pair) for pair in self.pairs(links)}
 
-    def _waits_for_receivers(self, links: Links, pair: Pair) -> bool:
-        """Whether the order for one link waits until the data in transit was read."""
-        return self.order == "slow" or (self.order == "hold" and not links.filters(*pair))
-
 
 class LinkFault(Link, LinksFault):
     """A fault of one link."""
@@ -143,7 +137,6 @@ class Cut(LinkFault):
 
     kind = "cut"
     about = "close a link's connections and refuse new ones"
-    order: ClassVar[Order] = "cut"
 
     def apply(self, links: Links, pair: Pair) -> None:
         links.cut(*pair)
@@ -156,11 +149,13 @@ class Silence(LinkFault, CountingFault):
     """A silent partition: connections stay open, nothing is forwarded. ``hold`` for a whole link."""
 
     kind = "hold"
-    order: ClassVar[Order] = "hold"
     way: Way
 
     def apply(self, links: Links, pair: Pair) -> None:
         links.hold(*pair, self.way)
+
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
+        return not links.filters(*pair)
 
     def took(self, state: LinkState) -> bool:
         return set(state.held) == set(self.way.each)
@@ -179,7 +174,6 @@ class Slow(LinkFault):
 
     kind = "slow"
     about = "delay a link in each direction, or limit its rate"
-    order: ClassVar[Order] = "slow"
     heal_order: ClassVar[HealOrder] = HealOrder.SLOWNESS
     latency_ms: int = Field(default=0, ge=0)
     rate_bytes_per_s: int = Field(default=0, ge=0, multiple_of=1000)
@@ -192,6 +186,9 @@ class Slow(LinkFault):
 
     def apply(self, links: Links, pair: Pair) -> None:
         links.slow(*pair, latency_ms=self.latency_ms, rate_bytes_per_s=self.rate_bytes_per_s)
+
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:  # noqa: ARG002  # it always does
+        return True
 
     def took(self, state: LinkState) -> bool:
         return (state.latency_ms, state.rate_bytes_per_s) == (self.latency_ms, self.rate_bytes_per_s)
@@ -212,12 +209,11 @@ class Isolate(LinksFault):
     by: Literal["cut", "hold"] = "cut"
 
     @property
-    def order(self) -> Order:
-        return self.by
-
-    @property
     def target_name(self) -> str:
         return self.target
+
+    def waits_for_receivers(self, links: Links, pair: Pair) -> bool:
+        return self.by == "hold" and not links.filters(*pair)
 
     def hits(self, pair: Pair) -> bool:
         return self.target in pair and pair[0] != OBSERVER

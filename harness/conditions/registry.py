@@ -6,38 +6,27 @@ A look returns whether the condition holds and the state it saw, as a phrase.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
-
-from pydantic import BaseModel
 
 from cluster.waiting import wait_until
 from harness.stage import Stage
-from harness.steps.registry import checked
+from harness.steps.registry import Declared, declare
 from plans.conditions import Condition
-from plans.names import name_of
 
 C = TypeVar("C", bound=Condition)
 Seen = tuple[bool, str]
 Look = Callable[[], Seen]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A condition: the model of its parameters, and ``begin``, which gets an instance and gives the look."""
-
-    model: type[BaseModel]
-    begin: Callable[[Stage, Condition], Look]
-
-
-CONDITIONS: dict[str, Kind] = {}
+CONDITIONS: dict[str, Declared[Look]] = {}
+"""What runs a condition begins it, and gives the look."""
 
 
 def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable[[Stage, C], Seen]]:
     """Register the function below as the look of ``model``, under the name of that class."""
 
     def enter(function: Callable[[Stage, C], Seen]) -> Callable[[Stage, C], Seen]:
-        beginning(model)(lambda stage, wanted: lambda: function(stage, wanted))
+        declare("condition", CONDITIONS, model, lambda stage, wanted: lambda: function(stage, wanted))
         return function
 
     return enter
@@ -50,10 +39,7 @@ def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable
     """
 
     def enter(function: Callable[[Stage, C], Look]) -> Callable[[Stage, C], Look]:
-        name = name_of(model)
-        if name in CONDITIONS:
-            raise ValueError(f"condition {name!r} is registered twice")
-        CONDITIONS[name] = Kind(model, lambda stage, wanted: function(stage, checked(model, wanted)))
+        declare("condition", CONDITIONS, model, function)
         return function
 
     return enter
@@ -61,7 +47,7 @@ def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable
 
 def await_condition(stage: Stage, wanted: Condition) -> str:
     """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen."""
-    look = CONDITIONS[wanted.condition].begin(stage, wanted)
+    look = CONDITIONS[wanted.condition].run(stage, wanted)
     return wait_until(lambda: alive_and(stage, look), wanted.timeout_s, f"condition {wanted.condition!r}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ class Experiment:
     @property
     def protocol(self) -> str:
         """V2 or V3, that of its clients."""
-        return protocol_of(f"{name}={value}" for name, value in self.settings)
+        return "V2" if (V2, "true") in self.settings else "V3"
 
     @property
     def release(self) -> str:
@@ -79,11 +79,6 @@ class Experiment:
             rounds=self.rounds,
             seed_defects=self.defects,
         )
-
-
-def protocol_of(settings: Iterable[str]) -> str:
-    """V2 or V3, from a plan's parameters as ``--set`` takes them."""
-    return "V2" if f"{V2}=true" in settings else "V3"
 
 
 def digest_of(plan: Plan) -> str:

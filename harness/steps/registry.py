@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from cluster.commands import Result
 from evidence.codes import Outcome
 from harness.stage import Stage
-from plans.names import Params, name_of
+from plans.names import name_of
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=BaseModel)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,34 +34,40 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A step: the model of its parameters, and ``run``, which gets an instance of it."""
+class Declared(Generic[T]):
+    """A step or a condition: the model of its parameters, and ``run``, which gets an instance of it."""
 
     model: type[BaseModel]
-    run: Callable[[Stage, BaseModel], Done]
+    run: Callable[[Stage, BaseModel], T]
 
 
-STEPS: dict[str, Step] = {}
+STEPS: dict[str, Declared[Done]] = {}
 
 
 def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Stage, P], Done]]:
     """Register the function below as what runs ``model``, under the name of that class."""
 
     def enter(function: Callable[[Stage, P], Done]) -> Callable[[Stage, P], Done]:
-        name = name_of(model)
-        if name in STEPS:
-            raise ValueError(f"step {name!r} is registered twice")
-        STEPS[name] = Step(model, lambda stage, params: function(stage, checked(model, params)))
+        declare("step", STEPS, model, function)
         return function
 
     return enter
 
 
-def checked(model: type[P], params: object) -> P:
-    """``params``, which must be an instance of ``model``: a step that was read without it cannot run."""
-    if not isinstance(params, model):
-        raise TypeError(f"{name_of(model)} is given {type(params).__name__}")
-    return params
+def declare(
+    what: str, table: dict[str, Declared[T]], model: type[P], function: Callable[[Stage, P], T]
+) -> None:
+    """Register what runs ``model``, which gets nothing but instances of it."""
+    name = name_of(model)
+    if name in table:
+        raise ValueError(f"{what} {name!r} is registered twice")
+
+    def run(stage: Stage, params: BaseModel) -> T:
+        if not isinstance(params, model):
+            raise TypeError(f"{name} is given {type(params).__name__}")
+        return function(stage, params)
+
+    table[name] = Declared(model, run)
 
 
 def ended(result: Result, text: str, **facts: int | None) -> Done:

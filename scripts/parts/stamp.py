@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from threading import Lock
 
@@ -34,15 +33,12 @@ def sources(part: str) -> list[Path]:
     client = [ROOT / "scripts" / "parts" / "client_jar.py", *_below(ROOT / "client" / "src" / "main")]
     client += _below(ROOT / "agent" / "src" / "main")
     client += [locks / name for name in ("agent.sha256", "ecj.sha256", "bookkeeper-4.14.7.sha256")]
-    if part == "python":
-        return python
-    if part == "client":
-        return client
-    if part == "proxy":
-        return [path for path in _below(ROOT / "proxy") if path.suffix in {".go", ".mod", ".sum"}]
-    if part == "starts":
-        return [*python, *client, ROOT / "cluster" / "versions.py"]
-    raise ValueError(f"no part {part!r}")
+    return {
+        "python": python,
+        "client": client,
+        "proxy": [path for path in _below(ROOT / "proxy") if path.suffix in {".go", ".mod", ".sum"}],
+        "starts": [*python, *client, ROOT / "cluster" / "versions.py"],
+    }[part]
 
 
 def product(part: str) -> Path:
@@ -57,7 +53,11 @@ def product(part: str) -> Path:
 
 def digest(part: str) -> str:
     """SHA-256 over names and contents of the part's sources, and where this checkout stands."""
-    return _digest(sources(part), salt=f"{part} {ROOT} {sys.version_info[:2] if part == 'python' else ''}")
+    total = hashlib.sha256(f"{part} {ROOT} {sys.version_info[:2] if part == 'python' else ''}".encode())
+    for path in sources(part):
+        total.update(f"\0{path.relative_to(ROOT)}\0".encode())
+        total.update(path.read_bytes())
+    return total.hexdigest()
 
 
 def current(part: str) -> bool:
@@ -93,11 +93,3 @@ def _read() -> dict[str, str]:
 
 def _below(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _digest(paths: Iterable[Path], *, salt: str) -> str:
-    total = hashlib.sha256(salt.encode())
-    for path in paths:
-        total.update(f"\0{path.relative_to(ROOT)}\0".encode())
-        total.update(path.read_bytes())
-    return total.hexdigest()

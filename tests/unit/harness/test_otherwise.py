@@ -23,7 +23,7 @@ from harness.narrator import Narrator
 from harness.perform import carry_out
 from harness.stage import Ledgers, Load, Stage, of_servers
 from harness.steps.clients import Append
-from harness.steps.registry import Done, Step
+from harness.steps.registry import Declared, Done
 from nemesis.active import Active
 from plans.comparison import Comparison
 from plans.load import load_tree
@@ -85,7 +85,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def played(stage: Stage, monkeypatch: pytest.MonkeyPatch, steps: tuple[Any, ...], **acts: Act) -> None:
-    known = {name: Step(Params, act) for name, act in acts.items()}
+    known = {name: Declared(Params, act) for name, act in acts.items()}
     monkeypatch.setattr(performing, "STEPS", known)
     object.__setattr__(stage.plan.plan, "steps", steps)
     carry_out(stage)

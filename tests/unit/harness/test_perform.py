@@ -9,11 +9,11 @@ import pytest
 
 from evidence.codes import Outcome
 from harness import perform as performing
-from harness.conditions.registry import CONDITIONS, Kind
+from harness.conditions.registry import CONDITIONS
 from harness.perform import StepsOverError, perform
 from harness.stage import Stage
 from harness.steps.clients import Recover
-from harness.steps.registry import Done, Step
+from harness.steps.registry import Declared, Done
 from plans.conditions import Quiet
 from plans.executed import begins
 from plans.names import Params
@@ -28,9 +28,9 @@ def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def silent(stage: Stage, params: Any) -> Done:  # an act's arguments
         raise NotReadyError("no reply to 'opener open' within 20 s")
 
-    nothing = Step(Params, lambda stage, params: Done("done"))
+    nothing = Declared(Params, lambda stage, params: Done("done"))
     known = dict.fromkeys(("create", "kill", "start", "heal"), nothing)
-    monkeypatch.setattr(performing, "STEPS", {**known, "recover": Step(Recover, silent)})
+    monkeypatch.setattr(performing, "STEPS", {**known, "recover": Declared(Recover, silent)})
     return []
 
 
@@ -77,7 +77,7 @@ def test_an_act_that_hears_nothing_has_ended_unknown_where_it_may(
 def test_a_cluster_that_is_not_quiet_ends_the_steps_or_the_run(
     records: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, otherwise: Any, kind: type[NotReadyError]
 ) -> None:
-    busy = Kind(Quiet, lambda stage, wanted: lambda: (False, "b1 is checking its entries"))
+    busy = Declared(Quiet, lambda stage, wanted: lambda: (False, "b1 is checking its entries"))
     monkeypatch.setitem(CONDITIONS, "quiet", busy)
     waiting = StepSpec(name="wait_for", params=Quiet(timeout_s=0.01, otherwise=otherwise))
     with pytest.raises(NotReadyError, match="b1 is checking") as raised:
