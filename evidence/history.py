@@ -13,7 +13,7 @@ agree is damage, named by sequence number, and its slot yields no row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,7 @@ def decode(data: bytes, *, run_id: int) -> Segment:
     )
     if wrong:
         excused = used == 0 and (len(data) < FILE_BYTES or _is_torn(data[:SLOT_BYTES]))
-        return _segment(0, 0, stored[:0], damage=() if excused else (wrong,))
+        return _segment(0, 0, stored[:0], written[:0, 0], damage=() if excused else (wrong,))
     header = np.frombuffer(data, dtype=HEADER, count=1)[0]
     length = () if len(data) == FILE_BYTES else (f"the file has {len(data)} bytes instead of {FILE_BYTES}",)
     return _decode(stored[:used], written[:used], int(header["client"]), int(header["first_seq"]), length)
@@ -138,24 +138,15 @@ def _is_torn(header: bytes) -> bool:
     return not any(header[:8]) or not any(header[-8:])
 
 
-def _decode(
-    stored: Array,
-    written: NDArray[np.bool_],
-    client: int,
-    first_seq: int,
-    damage: tuple[str, ...],
-    *,
-    cut: bool = False,
-) -> Segment:
-    invoked, completed = stored[:, 0], stored[:, 1]
+def _decode(stored: Array, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
     due = first_seq + np.arange(len(stored), dtype=np.int64)
-    sound = _sound(invoked) & (invoked[:, 0] == due)
-    if not cut and len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(invoked[-1:])[0]:
-        # Invocations are stored one after the other, so that only the last one can be torn.
-        whole = _decode(stored[:-1], written[:-1], client, first_seq, damage, cut=True)
-        return replace(whole, torn=whole.torn + 1)
-    lacking = written[:, 1] & ~_sound(completed)
-    torn = lacking & _unfinished(completed)
+    sound = _sound(stored[:, 0]) & (stored[:, 0, 0] == due)
+    # Invocations are stored one after the other, so that only the last one can be torn.
+    cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
+    kept = len(stored) - cut
+    stored, written, due, sound = stored[:kept], written[:kept], due[:kept], sound[:kept]
+    lacking = written[:, 1] & ~_sound(stored[:, 1])
+    torn = lacking & _unfinished(stored[:, 1])
     broken = lacking & ~torn
     blank = ~written[:, 0]
     named = (
@@ -167,31 +158,29 @@ def _decode(
     if torn.any():
         stored = stored.copy()
         stored[torn, 1] = 0
-    rows = _segment(client, first_seq, stored, sound & ~broken, damage=named)
-    return replace(rows, torn=int(torn.sum()))
+    return _segment(client, first_seq, stored, sound & ~broken, torn=cut + int(torn.sum()), damage=named)
 
 
 def _segment(
     client: int,
     first_seq: int,
     stored: Array,
-    keep: Mask | None = None,
+    keep: Mask,
     *,
+    torn: int = 0,
     damage: tuple[str, ...] = (),
 ) -> Segment:
-    rows = stored.reshape(-1).view(SLOT)
-    used = len(rows)
-    if keep is not None:
-        rows = _chosen(rows, keep)
+    rows = _chosen(stored.reshape(-1).view(SLOT), keep)
     kind = rows["invoked"]["kind"]
     of_census, of_watch = kind == Kind.CENSUS, kind == Kind.WATCHED
     return Segment(
         client=client,
         first_seq=first_seq,
-        slots=used,
+        slots=len(stored),
         operations=_operations(_chosen(rows, ~of_census & ~of_watch), client),
         census=_census(_chosen(rows, of_census)),
         watched=_operations(_chosen(rows, of_watch), client),
+        torn=torn,
         damage=damage,
     )
 
