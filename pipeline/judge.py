@@ -21,7 +21,6 @@ from evidence.findings import RunVerdict
 from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
-from pipeline.facts import run_facts
 from pipeline.session import Session
 from pipeline.tables import read_facts, read_table
 from protocol.errors import EvidenceError, JudgementError
@@ -66,6 +65,8 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     sizes = _sizes(folder, collection)
     largest = largest_block(folder.tables, collection.buckets)
     rows = batch_rows(session.cores, collection.rows.get("ledgers", 0), collection.buckets, largest)
+    from pipeline.facts import run_facts  # reads plans with packages that a worker need not have
+
     run = run_facts(folder, collection)
     metadata = Batch({"ledgers": read_table(folder.tables, "ledgers")})
     facts = combined_facts([facts_of(metadata), *read_facts(folder.tables)])

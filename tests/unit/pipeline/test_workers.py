@@ -10,11 +10,30 @@ from typing import Any
 
 import pytest
 
+from evidence.collected import CHECKOUT, ROOMS
 from pipeline import worker
 from pipeline.workers import PACKAGES, check_folder, check_workers, code_zip, is_local, own_address
 from protocol.errors import JudgementError
 
 MASTER = "spark://127.0.0.1:7077"
+
+
+TASKS = """
+import sys
+
+class OnlyKnown:
+    def find_spec(self, name, path=None, target=None):
+        known = sys.stdlib_module_names | set(sys.argv[1:])
+        if name.partition(".")[0] not in known and not name.startswith("_sysconfigdata"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, OnlyKnown())
+import pipeline.decoding, pipeline.judge
+"""
+
+
+def test_tasks_import_only_packages_that_workers_are_asked_for() -> None:
+    subprocess.run([sys.executable, "-c", TASKS, *PACKAGES, *ROOMS], cwd=CHECKOUT, check=True)
 
 
 class Context:
