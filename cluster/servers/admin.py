@@ -12,11 +12,10 @@ from pathlib import Path
 
 from cluster.configuration import metadata_service_uri
 from cluster.servers.bookie import Bookie
-from cluster.servers.jvm import JavaProgram
 from cluster.servers.process import Process, Rung
 from cluster.servers.runner import BOOKIE as ROLE
 from cluster.servers.runner import Exit, Launch
-from cluster.servers.site import Site
+from cluster.servers.site import JavaProgram, Site
 from protocol.addresses import ADMIN, ADMIN_NUMBER, bookie_id
 from protocol.shell import ShellCommand
 

@@ -17,11 +17,10 @@ from cluster.metadata import Metadata
 from cluster.servers.answers import answer, listening
 from cluster.servers.disks import Disk, disks_of
 from cluster.servers.holdings import DiskRecord
-from cluster.servers.jvm import JavaProgram
 from cluster.servers.process import ProcessState, Rung, Store
 from cluster.servers.runner import BOOKIE as ROLE
 from cluster.servers.runner import Launch
-from cluster.servers.site import Site
+from cluster.servers.site import JavaProgram, Site
 from plans.cluster import (
     JOURNAL,
     LEDGERS,

@@ -19,7 +19,6 @@ from cluster.configuration import (
     bookie_properties,
     client_properties,
 )
-from cluster.servers.jvm import HEAP_MB
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
 from plans.cluster import Disks
@@ -35,6 +34,7 @@ from protocol.addresses import (
 )
 from protocol.modes import Mode
 
+HEAP_MB = 192
 READY_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 60.0
 

@@ -11,11 +11,10 @@ from cluster.configuration import java_properties, zookeeper_properties
 from cluster.metadata import NEW_CLUSTER
 from cluster.servers import offline
 from cluster.servers.answers import listening, reply
-from cluster.servers.jvm import JavaProgram
 from cluster.servers.process import ProcessState, Rung, Store
 from cluster.servers.runner import ZOOKEEPER as ROLE
 from cluster.servers.runner import Launch
-from cluster.servers.site import Site
+from cluster.servers.site import JavaProgram, Site
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 

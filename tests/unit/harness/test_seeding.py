@@ -13,9 +13,8 @@ from click.testing import CliRunner
 
 from cli.explain import command as explain
 from cluster import artifacts
-from cluster.servers.jvm import JavaProgram
 from cluster.servers.settings import RunSpec
-from cluster.servers.site import agent_options
+from cluster.servers.site import JavaProgram, agent_options
 from evidence.folder import FORMAT, RunFolder, write_json
 from evidence.seeding import releases_text
 from harness.bundles import reading
