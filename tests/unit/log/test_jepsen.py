@@ -57,6 +57,7 @@ def written(tmp_path: Path, text: str, name: str = "history.edn") -> Path:
         (OTHER_ORDER, "history.edn"),
         (JSON_LINES, "history.json"),
         (JSON_LINES, "history"),
+        (JSON_LINES, "history.jsonl"),
         (JSON_LIST, "history.json"),
         (JSON_LIST.replace("\n", "\n  ").replace("{", "{\n"), "history.json"),
     ],
@@ -69,6 +70,7 @@ def written(tmp_path: Path, text: str, name: str = "history.edn") -> Path:
         "nemesis",
         "json",
         "json unnamed",
+        "json lines",
         "array",
         "pretty",
     ],
@@ -198,9 +200,17 @@ def test_what_is_wrong_is_told_by_line(tmp_path: Path, line: str, said: str) -> 
     assert f"history.edn, line {last}: " in str(caught.value)
 
 
-def test_a_json_line_that_ends_early_is_told(tmp_path: Path) -> None:
-    with pytest.raises(EvidenceError, match="line 5: "):
-        read_jepsen(written(tmp_path, JSON_LINES + '{"type": "invoke", "process": \n', "history.json"))
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"type": "invoke", "process": ', "ends within an operation"),
+        ('{"type": "invoke", "process": 1', "ends within an operation"),
+        ("7", "an operation is a map, this is 7"),
+    ],
+)
+def test_what_is_wrong_in_json_is_told_by_line(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(EvidenceError, match=f"line 5: {said}"):
+        read_jepsen(written(tmp_path, f"{JSON_LINES}{line}\n", "history.json"))
 
 
 def test_an_empty_file_is_no_history(tmp_path: Path) -> None:
