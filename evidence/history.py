@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
 from evidence.crc import crc32
 from evidence.schemas import CENSUS, OPERATIONS, table_of
-from evidence.segments import named_damages, wrong_header
+from evidence.segments import named_damages, packed, wrong_header
 
 MAGIC = b"FPHIST1\n"
 VERSION = 1
@@ -35,56 +35,27 @@ SLOTS = 65_536
 FILE_BYTES = SLOT_BYTES * (1 + SLOTS)
 BOOT_SHIFT = 40
 
-HEADER = np.dtype(
-    [
-        ("magic", "S8"),
-        ("version", "<u4"),
-        ("slot_size", "<u4"),
-        ("run_id", "<u8"),
-        ("first_seq", "<i8"),
-        ("client", "<u4"),
-        ("slots", "<u4"),
-        ("name", "S32"),
-        ("zero", "V52"),
-        ("crc", "<u4"),
-    ]
+HEADER = packed(
+    """
+    magic S8, version <u4, slot_size <u4, run_id <u8, first_seq <i8, client <u4, slots <u4,
+    name S32, zero V52, crc <u4
+    """
 )
-INVOKED = np.dtype(
-    [
-        ("seq", "<i8"),
-        ("ns", "<i8"),
-        ("ledger", "<i8"),
-        ("entry", "<i8"),
-        ("last", "<i8"),
-        ("lac_before", "<i8"),
-        ("handle", "<i4"),
-        ("size_bytes", "<i4"),
-        ("kind", "u1"),
-        ("flags", "u1"),
-        ("zero", "<u2"),
-        ("crc", "<u4"),
-    ]
+INVOKED = packed(
+    """
+    seq <i8, ns <i8, ledger <i8, entry <i8, last <i8, lac_before <i8, handle <i4, size_bytes <i4,
+    kind u1, flags u1, zero <u2, crc <u4
+    """
 )
-COMPLETED = np.dtype(
-    [
-        ("ns", "<i8"),
-        ("ledger", "<i8"),
-        ("entry", "<i8"),
-        ("lac", "<i8"),
-        ("expected", "<i8"),
-        ("digest", "<u8"),
-        ("error", "<i4"),
-        ("origin", "<u4"),
-        ("outcome", "u1"),
-        ("proof", "u1"),
-        ("zero", "<u2"),
-        ("crc", "<u4"),
-    ]
+COMPLETED = packed(
+    """
+    ns <i8, ledger <i8, entry <i8, lac <i8, expected <i8, digest <u8, error <i4, origin <u4,
+    outcome u1, proof u1, zero <u2, crc <u4
+    """
 )
 SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
 _WORDS = SLOT_BYTES // 8
 _LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
-
 
 Array = NDArray[Any]
 Mask = NDArray[np.bool_]

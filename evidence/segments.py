@@ -17,6 +17,11 @@ _NAMED_DAMAGES = 20
 _NUMBER_BYTES = 8
 
 
+def packed(fields: str) -> np.dtype[np.void]:
+    """The fields of a record in their order, each with NumPy's kind of it: ``seq <i8, kind u1``."""
+    return np.dtype([(name, kind) for name, kind in map(str.split, fields.split(","))])
+
+
 def wrong_header(
     header: bytes, kind: np.dtype[np.void], *, magic: bytes, layout: Mapping[str, int], run_id: int, what: str
 ) -> str:

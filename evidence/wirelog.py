@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidence.crc import crc32
-from evidence.segments import named_damages, wrong_header
+from evidence.segments import named_damages, packed, wrong_header
 
 MAGIC = b"FPWIRE1\n"
 VERSION = 2
@@ -30,47 +30,19 @@ RECORDS = 131_072
 HEADER_CRC_AT = 124
 CRC_AT = 96
 
-HEADER = np.dtype(
-    [
-        ("magic", "S8"),
-        ("version", "<u4"),
-        ("record_bytes", "<u4"),
-        ("run_id", "<u8"),
-        ("first_seq", "<i8"),
-        ("number", "<u4"),
-        ("records", "<u4"),
-        ("zero", "V84"),
-        ("crc", "<u4"),
-    ]
+HEADER = packed(
+    """
+    magic S8, version <u4, record_bytes <u4, run_id <u8, first_seq <i8, number <u4, records <u4,
+    zero V84, crc <u4
+    """
 )
-RECORD = np.dtype(
-    [
-        ("seq", "<i8"),
-        ("received_ns", "<i8"),
-        ("ledger", "<i8"),
-        ("entry", "<i8"),
-        ("txn", "<i8"),
-        ("lac", "<i8"),
-        ("connection", "<u4"),
-        ("size_bytes", "<u4"),
-        ("status", "<i4"),
-        ("delivered", "<i4"),
-        ("rule", "<u4"),
-        ("flags", "<u4"),
-        ("link", "<u2"),
-        ("batch_place", "<u2"),
-        ("batch_size", "<u2"),
-        ("way", "u1"),
-        ("protocol", "u1"),
-        ("kind", "u1"),
-        ("op", "u1"),
-        ("zero", "<u2"),
-        ("zero_before", "<u4"),
-        ("asked_ns", "<i8"),
-        ("crc", "<u4"),
-        ("zero_behind", "<u4"),
-        ("forwarded_ns", "<i8"),
-    ]
+RECORD = packed(
+    """
+    seq <i8, received_ns <i8, ledger <i8, entry <i8, txn <i8, lac <i8, connection <u4,
+    size_bytes <u4, status <i4, delivered <i4, rule <u4, flags <u4, link <u2, batch_place <u2,
+    batch_size <u2, way u1, protocol u1, kind u1, op u1, zero <u2, zero_before <u4, asked_ns <i8,
+    crc <u4, zero_behind <u4, forwarded_ns <i8
+    """
 )
 _WORDS = RECORD_BYTES // 8
 _LAYOUT = {"version": VERSION, "record_bytes": RECORD_BYTES, "records": RECORDS}
