@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +36,11 @@ from evidence.codes import NEVER, Message, Status
 from evidence.findings import Finding, Judgement, Verdict
 
 _OWN, _HELD, _LIMBO = "denied_own_ack", "denied_held", "limbo_not_shown"
+_TEXTS = {
+    _OWN: "that it had acknowledged",
+    _HELD: "that its disk had held",
+    _LIMBO: "where limbo was due",
+}
 _READS = (Message.READ, Message.RECOVERY_READ)
 _ANSWER = ("received_ns", "asked_ns", "kind", "status", "source")
 _WORDS = {Status.ENOENTRY: "no such entry", Status.ENOLEDGER: "no such ledger"}
@@ -86,9 +90,8 @@ class Answers:
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002  # by contract
         """Needs an answer to a read from a known boot of a bookie."""
-        judged = {kind for kind, rule in RULES.items() if run.wire and not rule.doubts(run)}
-        rows = {kind: found.firsts(kind, 1) if kind in judged else [] for kind in RULES}
-        findings = tuple(_finding(kind, row, run) for kind in RULES for row in kept(rows[kind]))
+        rows = {kind: found.firsts(kind, 1) if _judged(kind, run) else [] for kind in self.kinds}
+        findings = tuple(_finding(kind, row, run) for kind in self.kinds for row in kept(rows[kind]))
         lacking = run.shortcomings(_RESTS_ON)
         read = found.count("read")
         verdict = Verdict.VALID if run.wire and read and not lacking else Verdict.UNKNOWN
@@ -101,9 +104,15 @@ class Answers:
             needed="whole evidence with a wire log, and an answer to a read from a known boot of a bookie",
             seen={name: found.count(name) for name in ("acknowledged", "read", "denied")},
             findings=findings,
-            counts={kind: sum(row.last - row.first + 1 for row in rows[kind]) for kind in RULES},
+            counts={kind: sum(row.last - row.first + 1 for row in rows[kind]) for kind in self.kinds},
             notes=tuple(lacking) if run.wire else (no_log,),
         )
+
+
+def _judged(kind: str, run: RunFacts) -> bool:
+    """Whether no excuse may hide in what is missing."""
+    excuses = ("ledgers", "servers", "faults") if kind == _HELD else ("ledgers", "servers")
+    return run.wire and not run.damage_to(excuses) and (run.complete or kind != _LIMBO)
 
 
 def _table(parts: Sequence[Rows], *names: str) -> pa.Table:
@@ -221,8 +230,10 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
         crashed = [_crashed(boots[:at], served) for at in range(len(boots))]
         for at, boot in enumerate(boots):
             for earlier, crash in zip(boots[: at + 1], crashed, strict=False):
-                marking = earlier is boot or earlier.life in served
-                if crash and marking and not _altered_between(crash, boot, run):
+                if crash is None or not (earlier is boot or earlier.life in served):
+                    continue
+                changes = changes_since(crash.started_ns, boot.bookie, run)
+                if not any(change.began_ns <= boot.ended_ns for change in changes):
                     owing.setdefault(boot.life, []).append((earlier, crash))
     return owing
 
@@ -243,55 +254,30 @@ def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:
     return None
 
 
-def _altered_between(crashed: Boot, boot: Boot, run: RunFacts) -> bool:
-    changes = changes_since(crashed.started_ns, boot.bookie, run)
-    return any(change.began_ns <= boot.ended_ns for change in changes)
-
-
 def _finding(kind: str, row: Row, run: RunFacts) -> Finding:
     life, received_ns, asked_ns, asked, status, source, *why = row.proof
     who = f"{run.bookie_name(bookie_of(life))} (boot {life - life_of(bookie_of(life), 0)})"
-    denied = entries_text(row.first, row.last)
     return run.finding(
         f"answers/{kind}",
         row[:3],
-        f"{who} denied {denied} {RULES[kind].text}",
-        RULES[kind].why(row, why, run),
+        f"{who} denied {entries_text(row.first, row.last)} {_TEXTS[kind]}",
+        _why(kind, row, why, run),
         f"{who} answered {_WORDS[Status(status)]} to {run.source_name(source)}'s "
         f"{_ASKED[Message(asked)]} of entry {row.first}: asked not before {run.time_text(asked_ns)}, "
         f"received by {run.time_text(received_ns)}",
     )
 
 
-def _why_own(row: Row, why: Sequence[int], run: RunFacts) -> str:
-    word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
-    return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
-
-
-def _why_held(row: Row, why: Sequence[int], run: RunFacts) -> str:
-    return f"its disk held entry {row.first} when {life_name(run, why[0])} died, and nothing changed it since"
-
-
-def _why_limbo(row: Row, why: Sequence[int], run: RunFacts) -> str:
+def _why(kind: str, row: Row, why: Sequence[int], run: RunFacts) -> str:
+    """Why the first entry of a row must not be denied; ``why`` are the columns that are the kind's own."""
+    if kind == _OWN:
+        word, by = "add" if why[0] == Message.ADD else "recovery add", run.time_text(why[1])
+        return f"the same boot answered EOK to the {word} of entry {row.first}, received by {by}"
+    if kind == _HELD:
+        died = life_name(run, why[0])
+        return f"its disk held entry {row.first} when {died} died, and nothing changed it since"
     return (
         f"boot {why[1]} had not shut down cleanly; {run.ledger_text(row.ledger)} was not closed and had "
         f"{run.bookie_name(bookie_of(row.proof[0]))} in its last ensemble since boot {why[0]} began: "
         "limbo was due"
     )
-
-
-class Rule(NamedTuple):
-    """The words for one kind of finding, and the ``doubts`` about evidence that may hide an excuse for it."""
-
-    text: str
-    why: Callable[[Row, Sequence[int], RunFacts], str]
-    doubts: Callable[[RunFacts], list[str]]
-
-
-RULES: Mapping[str, Rule] = {
-    _OWN: Rule("that it had acknowledged", _why_own, lambda run: run.damage_to(("ledgers", "servers"))),
-    _HELD: Rule(
-        "that its disk had held", _why_held, lambda run: run.damage_to(("ledgers", "servers", "faults"))
-    ),
-    _LIMBO: Rule("where limbo was due", _why_limbo, lambda run: run.shortcomings(("ledgers", "servers"))),
-}

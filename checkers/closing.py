@@ -191,7 +191,11 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
             (ledger, first, last),
             f"closed at {version.last_entry}, below {entries_text(first, last)} that had been promised",
             version.closed_text,
-            *_highest(facts, ledger, run),
+            *(
+                f"the highest entry acknowledged is {entry}, "
+                f"to {run.client_name(client)} ({operation_text(seq)})"
+                for _, entry, client, seq in facts.of(HIGHEST_ACKED, ledger)
+            ),
             *promise_proof(promises, (ledger, first, last), facts, run),
         )
 
@@ -218,12 +222,6 @@ def _lowest_close(
         and (released_ns is None or version.latest_ns < released_ns or version.last_entry in reported)
     ]
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
-
-
-def _highest(facts: LedgerFacts, ledger: int, run: RunFacts) -> Iterator[str]:
-    for _, entry, client, seq in facts.of(HIGHEST_ACKED, ledger):
-        to = f"{run.client_name(client)} ({operation_text(seq)})"
-        yield f"the highest entry acknowledged is {entry}, to {to}"
 
 
 def _two_ends(

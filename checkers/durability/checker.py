@@ -73,8 +73,8 @@ class Durability:
             "final_entries": got.spans().count(),
             "census_answers": batch.census.number,
         }
-        not_kept = acknowledged - fates.kept
-        tables = [set_rows("promised", _beyond_whole(promised, facts)), set_rows("acknowledged", not_kept)]
+        beyond = promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
+        tables = [set_rows("promised", beyond), set_rows("acknowledged", acknowledged - fates.kept)]
         bad = fates.lost | fates.corrupt | fates.corrupt_later
         if not len(bad):
             return Found.of(*fates.tables({}), *tables, **counts)
@@ -108,18 +108,13 @@ class Durability:
         )
 
 
-def _beyond_whole(promised: Spans, facts: LedgerFacts) -> Spans:
-    """The entries beyond the LAC and the close up to which all of a ledger is promised."""
-    return promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
-
-
 def _whose_rows(holders: Holders, asked: Rows) -> Iterator[pa.Table]:
     """For proofs: the entries that lives had and that bookies denied; the life or bookie is their mark."""
-    had = holders.held
+    had, on_disk = holders.held, holders.on_disk
     whose = {
         "had": had,
         "had_shown": {life: held & holders.shown_by(life) for life, held in had.items()},
-        "had_on_disk": {life: held & holders.disk_of(life) for life, held in had.items()},
+        "had_on_disk": {life: had[life] & held for life, held in on_disk.items() if life in had},
         "absent": by_bookie(asked.of(holding=Holding.ABSENT)),
         "damaged": by_bookie(asked.of(holding=Holding.DAMAGED)),
     }

@@ -49,10 +49,6 @@ class Holders:
         """What the last census showed on the bookie of a life."""
         return self.shown.get(bookie_of(life), Spans.empty())
 
-    def disk_of(self, life: int) -> Spans:
-        """What the disk of a life held when it was copied."""
-        return self.on_disk.get(life, Spans.empty())
-
 
 def having(sets: By, ledger: int, entries: Ints) -> Iterator[tuple[int, Bools]]:
     """(who, mask of ``entries``) for everyone who has some of these entries of one ledger."""

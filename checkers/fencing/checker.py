@@ -95,25 +95,21 @@ class Fencing:
 
 
 def _after_a_close(added: Rows, facts: LedgerFacts) -> Bools:
-    """Which adds were invoked after a close of their ledger that ends below them; a ledger has few ends."""
-    late = np.zeros(added.number, dtype=np.bool_)
-    for ledger, last_entry, at_ns in facts.once(_closes_in_turn):
-        since_ns = value_at(ledger, at_ns, added["ledger"], missing=NEVER)
-        end = value_at(ledger, last_entry, added["ledger"], missing=LAST_ENTRY)
-        late |= (added["invoked_ns"] > since_ns) & (added["entry"] > end)
-    return late
+    """Which adds were invoked after a close of their ledger that ends below them."""
+    beyond, since_ns = facts.once(_beyond_closes)
+    at = beyond.place(added["ledger"], added["entry"])
+    return np.asarray((at >= 0) & (added["invoked_ns"] > np.append(since_ns, NEVER)[at]))
 
 
-def _closes_in_turn(facts: LedgerFacts) -> list[tuple[Ints, Ints, Ints]]:
-    """The first close of each ledger that has one, then the second of each, and so on."""
-    ledger, last_entry, at_ns = facts.once(dated_closes)
-    _, begin, sizes = np.unique(ledger, return_index=True, return_counts=True)
-    turn = np.arange(len(ledger)) - np.repeat(begin, sizes)
-    return [
-        (ledger[mine], last_entry[mine], at_ns[mine])
-        for number in range(int(sizes.max(initial=0)))
-        for mine in [turn == number]
-    ]
+def _beyond_closes(facts: LedgerFacts) -> tuple[Spans, Ints]:
+    """The entries from each end of a ledger to its next, and when it was first closed below them."""
+    ledger, end, at_ns = facts.once(dated_closes)
+    again = ledger[1:] == ledger[:-1]
+    last, since_ns = np.full_like(end, LAST_ENTRY), at_ns.copy()
+    last[:-1][again] = end[1:][again]
+    for row in np.flatnonzero(again).tolist():  # few ledgers have several ends
+        since_ns[row + 1] = min(since_ns[row], since_ns[row + 1])
+    return Spans(ledger, end + 1, last), since_ns
 
 
 def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:

@@ -2,8 +2,8 @@
 
 The client acknowledges an add once AQ bookies of the write set have answered EOK
 (``PendingAddOp#writeComplete``), and moves the LAC then (the replication protocol, "Writing to the ledger").
-Here any AQ bookies count, for ensembles change while an add is under way (:mod:`checkers.lac.strays` judges
-where they are); recovery's adds count as normal ones, and an unknown status counts as EOK. What counts is
+Here any AQ bookies count, for ensembles change while an add is under way (``acked_outside`` is about where
+they are); recovery's adds count as normal ones, and an unknown status counts as EOK. What counts is
 what was passed on, by a fault rule too, and when: no process had a frame before its ``forwarded_ns``
 (``proxy/wirelog/record.go``).
 

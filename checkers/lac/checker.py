@@ -4,10 +4,16 @@ Sources: the replication protocol ("Writing to the ledger"), BP-31. Rules: a han
 does not fall; no client receives a LAC beyond the last entry of a ledger that was CLOSED before it
 asked; a LAC of a ledger that no client recovered does not cover an entry that never left its client;
 an add, which moves it, is ok when AQ bookies have acknowledged it, and a LAC covers only what they had
-acknowledged by then (both :mod:`checkers.lac.acks`).
+acknowledged by then (both :mod:`checkers.lac.acks`); no bookie acknowledges an add that no version of the
+metadata gives to it.
 A LAC read has two values: ``lac``, which the handle holds after it, and ``result``, the bookies'
 answer. The answer is the best of whichever bookies came first, the client calls it best effort,
 and it may lie below what the handle knows: that is a note, not an anomaly.
+
+A client sends an add to the write set of its entry, by the ensemble of the entry's fragment, and it writes a
+new ensemble to the metadata before it sends an add there (the replication protocol, "Writing to the ledger"
+and "Ensemble changes"). No reader asks for a copy elsewhere, so it must not count. Recovery's
+adds are left out: recovery keeps a new ensemble to itself until it closes the ledger.
 
 A writer sends its LAC along with its adds. Every add up to it has ended ok by then: for one add after the
 other the client moves the LAC and calls the application back (``LedgerHandle#sendAddSuccessCallbacks``).
@@ -23,11 +29,13 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_LAC, histories, operations_fact
 from checkers.facts.parts import acked, entries_of, identified, told_lac
-from checkers.facts.wire import UNPROVEN, requests
-from checkers.facts.wording import counted, entries_text, operation_text
-from checkers.found import Found, capped, ledger_rows, set_rows
+from checkers.facts.versions import Version, duties
+from checkers.facts.wire import UNPROVEN, proven_answers_about_entries, requests
+from checkers.facts.wording import counted, entries_text, listed, operation_text
+from checkers.found import Found, Row, capped, first_rows, kept, ledger_rows, set_rows
 from checkers.lac.acks import (
     FACTS,
     TABLES,
@@ -39,11 +47,11 @@ from checkers.lac.acks import (
     tried,
     unjudged,
 )
-from checkers.lac.strays import OUTSIDE, check_strays, stray_findings
 from checkers.sets.ordering import firsts
-from checkers.sets.spans import LAST_ENTRY, Ints, Spans
-from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Finding, Judgement, Verdict
+from protocol.addresses import name_of_id
 from protocol.metadata import LedgerState
 
 _TOLD = ("operations", "ledgers")
@@ -61,6 +69,7 @@ ADDED = operations_fact("added", lambda rows: rows.of(kind=Kind.ADD).once(identi
 OPENED_TO_RECOVER = operations_fact("opened_to_recover", _recovering)
 """The ledgers that a client of the plan tried to open with recovery."""
 
+_OUTSIDE = "acked_outside"
 _UNSURE = int(UNPROVEN | FrameFlag.GARBLED)
 
 
@@ -80,7 +89,7 @@ class Lac:
 
     name = "lac"
     tables: tuple[str, ...] = TABLES
-    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, OUTSIDE)
+    kinds: tuple[str, ...] = ("went_back", "beyond_close", "covers_unsent", TOO_SOON, UNACKED, _OUTSIDE)
     facts: tuple[LedgerFact, ...] = (HIGHEST_LAC, SENT_LAC, ADDED, OPENED_TO_RECOVER, *FACTS)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
@@ -88,16 +97,17 @@ class Lac:
         told = batch.operations.once(told_lac)
         answers = batch.operations.of(kind=Kind.LAC, outcome=Outcome.OK)
         low = (answers["lac"] >= 0) & (answers["result"] < answers["lac_before"])
-        sent = batch.operations.once(tried).once(entries_of)
+        sent, ok = (batch.operations.once(part).once(entries_of) for part in (tried, acked))
         mine = Found.of(
             *(_went_back(part.where(part["lac"] < part["lac_before"])) for part in told),
             *(_beyond_close(part, facts) for part in told),
             set_rows("sent", sent.up_to_each(facts.at(HIGHEST_LAC, "lac", sent.ledger, missing=-1))),
-            acked_below_sent(batch, facts),
+            set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1))),
+            _outside(batch, facts, run),
             told=sum(part.number for part in told),
             low_answers=int(low.sum()),
         )
-        return Found.joined([mine, check_acks(batch, facts, run), check_strays(batch, facts, run)])
+        return Found.joined([mine, check_acks(batch, facts, run)])
 
     def damage(self, found: Found, facts: LedgerFacts, run: RunFacts) -> tuple[str, ...]:
         """What the LACs on the wire show to be missing in the histories."""
@@ -110,11 +120,11 @@ class Lac:
         beyond = list(_beyond_findings(found, facts, run))
         unsent = [] if lacking else list(_covers_unsent(found, facts, run))
         acks = ack_rows(found, facts, run)
-        strays = [] if unjudged(run) else found.firsts(OUTSIDE, 1)
+        strays = [] if unjudged(run) else found.firsts(_OUTSIDE, 1)
         findings = [
             *(*back, *beyond, *unsent),
             *ack_findings(acks, found, facts, run),
-            *stray_findings(strays, facts, run),
+            *_outside_findings(strays, facts, run),
         ]
         told, low_answers = found.count("told"), found.count("low_answers")
         enough = told > 0 and not lacking
@@ -134,7 +144,7 @@ class Lac:
                 "covers_unsent": sum(finding.count for finding in unsent),
                 TOO_SOON: sum(row.number for row in acks.early),
                 UNACKED: sum(row.number for row in acks.unacked),
-                OUTSIDE: sum(row.number for row in strays),
+                _OUTSIDE: sum(row.number for row in strays),
             },
             notes=tuple(_notes(told, low_answers, acks.unlogged, run)),
         )
@@ -230,12 +240,6 @@ def _covers_unsent(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[
         )
 
 
-def acked_below_sent(batch: Batch, facts: LedgerFacts) -> pa.Table:
-    """The ok adds up to the highest LAC that was sent, for :func:`unrecorded`."""
-    ok = batch.operations.once(acked).once(entries_of)
-    return set_rows("acked", ok.up_to_each(facts.at(SENT_LAC, "lac", ok.ledger, missing=-1)))
-
-
 def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]:
     """A sentence of damage to ``operations`` where a LAC was sent beyond what the histories have as ok."""
     if not run.wire or run.shortcomings(("operations", "frames")):
@@ -258,3 +262,54 @@ def _ended_early(run: RunFacts) -> Iterator[int]:
     for event in run.events("exit"):
         if event.server in run.clients and event.detail.get("code") != 0:
             yield run.clients[event.server]
+
+
+def _outside(batch: Batch, facts: LedgerFacts, run: RunFacts) -> pa.Table:
+    """Normal adds that bookies outside the write set acknowledged; the proof: when, the frame, and whose."""
+    took = proven_answers_about_entries(batch.frames, Message.ADD).of(status=Status.EOK)
+    took = took.where(np.isin(took["source"], sorted(run.clients.values())))
+    stray = took.where(~_given(took, facts.once(histories), run))
+    proof = [stray[name] for name in ("received_ns", "seq", "source")]
+    return first_rows(_OUTSIDE, stray["ledger"], stray["entry"], like=[stray["bookie"]], proof=proof)
+
+
+def _given(took: Rows, metadata: Histories, run: RunFacts) -> Bools:
+    """Which rows some version gives to their bookie; all of a ledger whose versions were not all seen."""
+    given = np.ones(took.number, dtype=np.bool_)
+    for ledgers, chain in _alike(metadata, np.unique(took["ledger"])):
+        mine = np.flatnonzero(np.isin(took["ledger"], ledgers))
+        entry, bookie = took["entry"][mine], took["bookie"][mine]
+        given[mine] = False
+        for number, duty in duties(chain, entry, run.bookies).items():
+            given[mine] |= duty & (bookie == number)
+    return given
+
+
+def _alike(metadata: Histories, ledgers: Ints) -> Iterator[tuple[list[int], tuple[Version, ...]]]:
+    """Ledgers seen whole and not deleted, those with the same ensembles together, and the versions of one."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for ledger in ledgers.tolist():
+        if metadata.seen_whole(ledger) and ledger not in metadata.deleted:
+            places = {(version.shape, version.fragments) for version in metadata.of[ledger]}
+            groups.setdefault(tuple(sorted(places)), []).append(ledger)
+    for alike in groups.values():
+        yield alike, metadata.of[alike[0]]
+
+
+def _outside_findings(rows: list[Row], facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    """The anomalies that are shown, with the fragments of the last version."""
+    for row in kept(rows):
+        bookie, received_ns, seq, source = row.proof
+        name, version = run.bookie_name(bookie), facts.once(histories).of[row.ledger][-1]
+        yield run.finding(
+            f"lac/{_OUTSIDE}",
+            row,
+            f"{name} acknowledged {entries_text(row.first, row.last)}, which "
+            "no version of the metadata gives to it",
+            f"{name} answered EOK to the add of entry {row.first} by {run.client_name(source)} at "
+            f"{run.time_text(received_ns)} (frame {seq})",
+            *(
+                f"metadata version {version.version}: from entry {first} on {listed(map(name_of_id, names))}"
+                for first, names in version.fragments
+            ),
+        )

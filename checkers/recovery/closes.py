@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 
@@ -103,21 +104,15 @@ def _recovered(plain: Plain) -> Iterator[int]:
 
 
 def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterator[Close]:
-    for at, version in enumerate(chain):
-        new = version.closed and not version.put_back and not (at and chain[at - 1].closed)
-        if new and _may_be_recovered(chain[: at + 1]):
+    for at, (before, version) in enumerate(pairwise((None, *chain))):
+        if version is None or not version.closed or version.put_back or (before and before.closed):
+            continue
+        unseen = version.version != (before.version + 1 if before else 0)
+        if unseen or (before and before.state == LedgerState.IN_RECOVERY):
             versions = _in_recovery(chain[: at + 1])
             began_ns = min((seen.earliest_ns for seen in versions[1:]), default=0)
             last = max((seen.fragments[-1][0] for seen in versions[1:] if seen.fragments), default=0)
             yield Close(version, began_ns, last, _ensembles(versions, version.last_entry + 1, numbers))
-
-
-def _may_be_recovered(chain: tuple[Version, ...]) -> bool:
-    """Whether the last version of the chain followed IN_RECOVERY, or a version that was not seen."""
-    if len(chain) == 1:
-        return chain[-1].version > 0
-    before, version = chain[-2:]
-    return before.state == LedgerState.IN_RECOVERY or before.version != version.version - 1
 
 
 def _in_recovery(chain: tuple[Version, ...]) -> list[Version]:

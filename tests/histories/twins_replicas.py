@@ -7,12 +7,12 @@ from itertools import pairwise
 from typing import Any
 
 from checkers.facts.boots import Health
-from evidence.codes import Flag, Holding, Kind, Outcome
-from tests.histories.rows import write_set
+from evidence.codes import Flag, Holding
+from tests.histories.rows import has, rows, write_set
+from tests.histories.twins import tells, was_released
 
 AT_ONCE = ("kill", "wipe")
 CHANGES = ("started", "exit", "znode_created", "znode_gone", "repair_disabled", "repair_enabled")
-TELLING = (Kind.ADD, Kind.OPEN, Kind.READ, Kind.LAC, Kind.FORCE)
 Things = frozenset[tuple[str, int, int]]
 
 
@@ -101,25 +101,13 @@ def _possible(chain: list[Any], began: int, ended: int) -> list[Any]:
 
 
 def _deleted(history: list[Any], ledger: int) -> bool:
-    return any(
-        (table == "ledgers" and not row["state"])
-        or (table == "operations" and row["kind"] == Kind.DELETE and row["outcome"] != Outcome.FAIL)
-        for table, row in history
-        if row["ledger"] == ledger
-    )
+    versions = [row for row in rows(history, "ledgers") if row["ledger"] == ledger]
+    return was_released(history, ledger) or not all(row["state"] for row in versions)
 
 
 def _lac(history: list[Any], ledger: int) -> int:
-    told = [
-        row["lac"]
-        for table, row in history
-        if table == "operations"
-        and row["ledger"] == ledger
-        and row["kind"] in TELLING
-        and row["outcome"] == Outcome.OK
-        and not row["flags"] & Flag.FINAL
-    ]
-    return max(told, default=-1)
+    told = [row for row in rows(history, "operations") if row["ledger"] == ledger and tells(row)]
+    return max((row["lac"] for row in told if not has(row, Flag.FINAL)), default=-1)
 
 
 def _answers(rows: list[Any], ledger: int, entry: int, bookie: int) -> list[Any]:
