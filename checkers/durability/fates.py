@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import reduce
+from operator import or_
 
 import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
-from checkers.durability.holders import acknowledged, by_bookie, inside, on_disks, outside
-from checkers.facts.histories import Histories
+from checkers.durability.holders import acknowledged, by_bookie, inside
 from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
@@ -103,9 +104,10 @@ def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -
     census = batch.census.of(pass_number=last)
     got = batch.operations.once(delivered).once(proven).once(final).once(signed)
     read = _with_bytes(got, marks) & (promised | _promised_whole(got.spans(), facts))
-    named = on_disks(batch) - read
+    disks = batch.holdings
+    named = Spans.of_ranges(disks["ledger"], disks["entry"], disks["last"]) - read
     for rows in (census, *acknowledged(batch)):
-        named |= entries_of(outside(rows, read))
+        named |= entries_of(rows.where(~read.has(rows["ledger"], rows["entry"])))
     missing = (promised | _promised_whole(named, facts)) - read
     truncated = beyond_end(missing, facts)
     denied = _denied(read, census, marks, facts)
@@ -172,52 +174,32 @@ def _by_answers(
     that it denies may have been on its way, and acknowledged later. Bookies may forget a ledger
     whose metadata is gone.
     """
-    metadata = facts.once(histories)
+    metadata, none = facts.once(histories), Spans.empty()
     if not run.complete or not len(entries) or not census.number:
-        return Spans.empty(), Spans.empty()
-    answers = _Answers.of(inside(census, entries), marks)
-    absent: list[tuple[int, Ints]] = []
-    corrupt: list[tuple[int, Ints]] = []
+        return none, none
+    rows = inside(census, entries)
+    absent, bad = (by_bookie(rows.of(holding=holding)) for holding in (Holding.ABSENT, Holding.DAMAGED))
+    good, copies = none, rows.of(holding=Holding.PRESENT)
+    for bookie in np.unique(copies["bookie"]).tolist():
+        mine = signed(copies.of(bookie=bookie))
+        right = _with_bytes(mine, marks)
+        good |= right
+        bad[bookie] = bad.get(bookie, none) | (mine.spans() - right)
+    neither = {bookie: absent.get(bookie, none) | bad.get(bookie, none) for bookie in {*absent, *bad}}
+    spoiled = reduce(or_, bad.values(), none)
+    denied, without = [], []
     for ledger in entries.ledgers():
         if metadata.known_whole(ledger) and ledger not in metadata.gone:
-            mine = entries.of(ledger).entries()
-            lost, spoiled = answers.verdicts(ledger, mine, metadata, run)
-            absent.append((ledger, mine[lost]))
-            corrupt.append((ledger, mine[spoiled]))
-    return gathered(absent), gathered(corrupt)
+            these = entries.of(ledger).entries()
+            due = duties(metadata.of[ledger], these, run.bookies)
+            denied.append((ledger, these[_by_all(due, absent, ledger, these)]))
+            without.append((ledger, these[_by_all(due, neither, ledger, these)]))
+    return gathered(denied) - good - spoiled, (gathered(without) & spoiled) - good
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """The last census pass: explicit negatives and wrong copies by bookie, and all copies that are right."""
-
-    absent: Mapping[int, Spans]
-    bad: Mapping[int, Spans]
-    good: Spans
-
-    @classmethod
-    def of(cls, census: Rows, marks: Marks) -> _Answers:
-        """Of the rows of that pass."""
-        good, bad = Spans.empty(), by_bookie(census.of(holding=Holding.DAMAGED))
-        copies = census.of(holding=Holding.PRESENT)
-        for bookie in np.unique(copies["bookie"]).tolist():
-            mine = signed(copies.of(bookie=bookie))
-            right = _with_bytes(mine, marks)
-            good |= right
-            bad[bookie] = bad.get(bookie, Spans.empty()) | (mine.spans() - right)
-        return cls(by_bookie(census.of(holding=Holding.ABSENT)), bad, good)
-
-    def verdicts(self, ledger: int, entries: Ints, metadata: Histories, run: RunFacts) -> tuple[Bools, Bools]:
-        """(lost, corrupt) of each entry of a ledger."""
-        due, spoiled = np.zeros((2, len(entries)), dtype=np.bool_)
-        all_absent, all_without = np.ones((2, len(entries)), dtype=np.bool_)
-        for bookie, duty in duties(metadata.of[ledger], entries, run.bookies).items():
-            absent = self.absent.get(bookie, Spans.empty()).holds(ledger, entries)
-            bad = self.bad.get(bookie, Spans.empty()).holds(ledger, entries)
-            due |= duty
-            all_absent &= absent | ~duty
-            all_without &= absent | bad | ~duty
-        for wrong in self.bad.values():
-            spoiled |= wrong.holds(ledger, entries)
-        good = self.good.holds(ledger, entries)
-        return due & all_absent & ~good & ~spoiled, due & all_without & spoiled & ~good
+def _by_all(due: Mapping[int, Bools], said: Mapping[int, Spans], ledger: int, entries: Ints) -> Bools:
+    """The entries of a ledger of which every bookie whose duty they are said so."""
+    found = reduce(or_, due.values(), np.zeros(len(entries), dtype=np.bool_))
+    for bookie, duty in due.items():
+        found = found & (~duty | said.get(bookie, Spans.empty()).holds(ledger, entries))
+    return found

@@ -64,12 +64,6 @@ def acknowledged(batch: Batch) -> Iterator[Rows]:
         yield answers(batch.frames, kind).of(status=Status.EOK)
 
 
-def on_disks(batch: Batch) -> Spans:
-    """The entries that copied disks held."""
-    rows = batch.holdings
-    return Spans.of_ranges(rows["ledger"], rows["entry"], rows["last"])
-
-
 def holders_of(entries: Spans, batch: Batch, last: int) -> Holders:
     """Who had some entries; ``last`` is the number of the last census pass."""
     held: dict[int, Spans] = {}
@@ -102,11 +96,6 @@ def by_bookie(rows: Rows) -> dict[int, Spans]:
 def inside(rows: Rows, entries: Spans) -> Rows:
     """The rows about entries of a set."""
     return rows.where(entries.has(rows["ledger"], rows["entry"]))
-
-
-def outside(rows: Rows, entries: Spans) -> Rows:
-    """The rows about other entries."""
-    return rows.where(~entries.has(rows["ledger"], rows["entry"]))
 
 
 class Repair(NamedTuple):

@@ -18,7 +18,7 @@ from checkers.facts.histories import Histories
 from checkers.found import BOOKIE_WORDS, Found, bookie_bits, first_rows
 from checkers.recovery.closes import Close
 from checkers.recovery.links import ENTRY, READ, received, sent, unsure
-from checkers.sets.spans import Bools, Ints
+from checkers.sets.spans import Bools, Ints, ints
 from evidence.codes import NEVER, Message
 from protocol.addresses import MAX_BOOKIES
 from protocol.quorums import Quorums
@@ -39,11 +39,9 @@ def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     )
     both = given.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
     close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
-    ledger = np.array([one.ledger for one in closes], dtype=np.int64)[close]
+    ledgers, acks = ints([(one.ledger, one.version.shape[2]) for one in closes]).T
+    ledger, needed = ledgers[close], acks[close] - (source <= MAX_BOOKIES)
     yield first_rows("given", ledger, entry, like=[close, source], proof=[])
-    needed = np.array([one.version.shape[2] for one in closes], dtype=np.int64)[close] - (
-        source <= MAX_BOOKIES
-    )
     short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
     proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
     yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)
@@ -51,15 +49,11 @@ def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
 
 def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
     """The rows before a close, of entries up to its end, with the close's number; a row for each close."""
-    known = np.array([(one.ledger, one.by_ns, one.version.last_entry) for one in closes], dtype=np.int64)
-    ledgers, by_ns, last = known.reshape(-1, 3).T
-    ledger = np.asarray(rows["ledger"])
-    begin, end = (np.searchsorted(ledgers, ledger, side=side) for side in ("left", "right"))
-    row = np.repeat(np.arange(len(ledger)), end - begin)
-    close = np.arange(len(row)) - np.repeat(np.cumsum(end - begin) - end, end - begin)
-    entry, at_ns = (np.asarray(rows[name])[row] for name in ("entry", "at_ns"))
-    keep = (at_ns <= by_ns[close]) & (entry >= 0) & (entry <= last[close])
-    return rows.take(pa.array(row[keep])).append_column("close", pa.array(close[keep]))
+    numbers = ints([(one.ledger, one.by_ns, one.version.last_entry) for one in closes]).T
+    known = pa.table([*numbers, np.arange(len(closes))], names=["ledger", "by_ns", "end", "close"])
+    both = rows.join(known, "ledger", join_type="inner", use_threads=False)
+    at_ns, by_ns, entry, end = (np.asarray(both[name]) for name in ("at_ns", "by_ns", "entry", "end"))
+    return both.filter(pa.array((at_ns <= by_ns) & (entry >= 0) & (entry <= end)))
 
 
 def _bookies(rows: pa.Table, keys: list[str]) -> pa.Table:
