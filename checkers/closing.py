@@ -8,7 +8,7 @@ put back in time is no anomaly; such ledgers are named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -153,13 +153,27 @@ def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
 
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and the last entries of their lowest closes."""
-    special = facts.once(_lowest_closes)
-    ends = {ledger: version.last_entry for ledger, version in special.items() if version}
-    for ledger, end, _ in _all_closes(facts.once(histories)):
-        if ledger not in special:
-            ends[ledger] = min(end, ends.get(ledger, LAST_ENTRY))
+    metadata, ends = facts.once(histories), dict[int, int]()
+    for ledger, end, _ in _all_closes(metadata):
+        ends[ledger] = min(end, ends.get(ledger, LAST_ENTRY))
+    for ledger in {*metadata.odd_of, *facts.columns(RELEASED)["ledger"].tolist()}:
+        version = _lowest_close(ledger, facts)
+        ends[ledger] = version.last_entry if version else LAST_ENTRY
     ledgers, lowest = np.array(sorted(ends.items()), dtype=np.int64).reshape(-1, 2).T
     return ledgers, lowest
+
+
+def _lowest_close(ledger: int, facts: LedgerFacts) -> Version | None:
+    """The lowest CLOSED version; of a ledger that was released, one that was in force before.
+
+    The metadata store keeps whole milliseconds; a client that received an end knows its time better.
+    """
+    closes = [version for version in _of_bookkeeper(ledger, facts.once(histories)) if version.closed]
+    for _, released_ns in facts.of(RELEASED, ledger):
+        received = facts.once(reports).get(ledger, ())
+        reported = {report.end for report in received if report.completed_ns < released_ns}
+        closes = [one for one in closes if one.latest_ns < released_ns or one.last_entry in reported]
+    return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
 
 def _all_closes(metadata: Histories) -> Iterator[tuple[int, int, int]]:
@@ -168,23 +182,10 @@ def _all_closes(metadata: Histories) -> Iterator[tuple[int, int, int]]:
     return zip(*(metadata.all_closes[name].tolist() for name in names), strict=True)
 
 
-def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version | None]:
-    """The lowest close of each ledger that was released, or whose metadata is odd."""
-    metadata, received = facts.once(histories), facts.once(reports)
-    released = {row[0]: row[1] for row in facts.of(RELEASED)}
-    found = {}
-    for ledger in {*metadata.odd_of, *released}:
-        chain, released_ns = _of_bookkeeper(ledger, metadata), released.get(ledger, NEVER)
-        reported = {one.end for one in received.get(ledger, ()) if one.completed_ns < released_ns}
-        found[ledger] = _lowest_close(chain, released.get(ledger), reported)
-    return found
-
-
 def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Promised entries above the lowest CLOSED version that was in force before any delete was invoked."""
-    metadata, special = facts.once(histories), facts.once(_lowest_closes)
     for ledger, first, last in entries:
-        version = special.get(ledger) or _lowest_close(metadata.of[ledger])
+        version = _lowest_close(ledger, facts)
         assert version is not None  # noqa: S101  # entries are above its last entry
         yield run.finding(
             "closing/closed_below",
@@ -206,22 +207,6 @@ def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
     if not histories.behind:
         return chain
     return tuple(version for version in chain if version not in histories.behind)
-
-
-def _lowest_close(
-    chain: tuple[Version, ...], released_ns: int | None = None, reported: Collection[int] = ()
-) -> Version | None:
-    """The lowest close, of a ledger that was released only one that was in force before.
-
-    The metadata store keeps whole milliseconds; a client that received an end knows its time better.
-    """
-    closes = [
-        version
-        for version in chain
-        if version.closed
-        and (released_ns is None or version.latest_ns < released_ns or version.last_entry in reported)
-    ]
-    return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
 
 
 def _two_ends(

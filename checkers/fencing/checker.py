@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +74,7 @@ class Fencing:
         if not run.wire:
             lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
         fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
-        closed = len(np.unique(facts.once(dated_closes)[0]))
+        closed = len(facts.once(dated_closes))
         enough = not lacking and closed + fenced > 0
         return Judgement(
             property=self.name,
@@ -97,19 +98,20 @@ class Fencing:
 def _after_a_close(added: Rows, facts: LedgerFacts) -> Bools:
     """Which adds were invoked after a close of their ledger that ends below them."""
     beyond, since_ns = facts.once(_beyond_closes)
-    at = beyond.place(added["ledger"], added["entry"])
-    return np.asarray((at >= 0) & (added["invoked_ns"] > np.append(since_ns, NEVER)[at]))
+    at = beyond.place(added["ledger"], added["entry"])  # -1 for none: the last
+    return np.asarray(added["invoked_ns"] > np.append(since_ns, NEVER)[at])
 
 
 def _beyond_closes(facts: LedgerFacts) -> tuple[Spans, Ints]:
     """The entries from each end of a ledger to its next, and when it was first closed below them."""
-    ledger, end, at_ns = facts.once(dated_closes)
-    again = ledger[1:] == ledger[:-1]
-    last, since_ns = np.full_like(end, LAST_ENTRY), at_ns.copy()
-    last[:-1][again] = end[1:][again]
-    for row in np.flatnonzero(again).tolist():  # few ledgers have several ends
-        since_ns[row + 1] = min(since_ns[row], since_ns[row + 1])
-    return Spans(ledger, end + 1, last), since_ns
+    rows = []
+    for ledger, ends in sorted(facts.once(dated_closes).items()):
+        since_ns = NEVER
+        for end, following in pairwise((*sorted(ends), LAST_ENTRY)):
+            since_ns = min(since_ns, ends[end])
+            rows.append((ledger, end + 1, following, since_ns))
+    *spans, since = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    return Spans(*spans), since
 
 
 def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:

@@ -8,10 +8,8 @@ done, an explicit negative without waiting for it).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
-
-import numpy as np
 
 from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.boots import bookie_of, boots_of, life_name
@@ -19,8 +17,6 @@ from checkers.facts.ledgers import histories
 from checkers.facts.parts import flagged
 from checkers.facts.wire import is_sure, lives
 from checkers.facts.wording import operation_text
-from checkers.sets.ordering import changes
-from checkers.sets.spans import Ints
 from evidence.codes import NEVER, Direction, Flag, FrameFlag, Kind, Outcome, Status
 
 _ANSWER = ("ledger", "status", "received_ns", "seq", "source", "entry")
@@ -66,21 +62,18 @@ class Close(NamedTuple):
     text: str
 
 
-def dated_closes(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
-    """(ledger, last entry, by when it was closed there first), sorted.
+def dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
+    """Ledger -> last entry -> by when it was closed there first (ns).
 
     A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
-    metadata, told = facts.once(histories), facts.columns(RECOVERED)
-    parts = (
-        [metadata.all_closes[name] for name in ("ledger", "last_entry", "latest_ns")],
-        [told[name] for name in ("ledger", "result", "completed_ns")],
-    )
-    rows = np.concatenate(parts, axis=1)
-    rows = rows[:, (rows[2] != NEVER) & ~np.isin(rows[0], [*metadata.put_back])]
-    rows = rows[:, np.lexsort(rows[::-1])]
-    ledger, last_entry, at_ns = rows[:, changes(*rows[:2])]
-    return ledger, last_entry, at_ns
+    metadata, found = facts.once(histories), dict[int, dict[int, int]]()
+    closes = (metadata.all_closes[name].tolist() for name in ("ledger", "last_entry", "latest_ns"))
+    for ledger, end, at_ns, *_ in (*zip(*closes, strict=True), *facts.of(RECOVERED)):
+        if at_ns != NEVER and ledger not in metadata.put_back:
+            ends = found.setdefault(ledger, {})
+            ends[end] = min(at_ns, ends.get(end, NEVER))
+    return found
 
 
 def closes_of(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[Close]:
