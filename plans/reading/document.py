@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from protocol.errors import PlanError
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import Node
 
 Path = tuple[str | int, ...]
 """How to reach a value from the top: keys and, in lists, numbers from 0."""
 
+_OF_YAML = "tag:yaml.org,2002:"
 KEY = "[key]"
 """Last in pydantic's location of a key, where any other location is that of a value."""
 
@@ -115,107 +119,88 @@ def parse(text: str, source: str) -> Document:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    yaml = YAML(typ="rt", pure=True)
-    yaml.version = None
+    yaml = YAML(typ="safe", pure=True)
     try:
-        loaded = yaml.load(text)
+        node = yaml.compose(text)
+        if node is None:
+            raise PlanError(f"{source}:1:1: the file is empty; a plan is a mapping that begins with `name:`")
+        plain = _Plain(yaml.constructor.construct_object)
+        document = Document(source, plain.value((), node), plain.keys, plain.values)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark is not None else ""
         raise PlanError(f"{source}{place}: {_yaml_problem(error.problem or str(error))}") from error
     except (YAMLError, ValueError) as error:
         raise PlanError(f"{source}: this is no YAML text: {' '.join(str(error).split())}") from error
-    if loaded is None:
-        raise PlanError(f"{source}:1:1: the file is empty; a plan is a mapping that begins with `name:`")
-    return _Plain(source).document(loaded)
+    document.refuse(plain.problems)
+    return document
 
 
 def _yaml_problem(problem: str) -> str:
     text = " ".join(problem.split())
     if "'\\t'" in text:
         return "a tab stands here; YAML is indented with spaces only"
-    if text.startswith("found duplicate key"):
-        key = text.removeprefix("found duplicate key ").partition(" with value")[0]
-        return f"the key {key} stands twice in one mapping"
     if "expected a single document" in text or "but found another document" in text:
         return "a second document begins here; a plan is one document"
     return f"this is no YAML: {text}"
 
 
+@dataclass
 class _Plain:
-    """Turns ruamel's result into plain values, and notes places and values that a plan cannot hold."""
+    """Turns YAML's nodes into plain values, and notes their places and what a plan cannot hold."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._keys: dict[Path, Place] = {}
-        self._values: dict[Path, Place] = {(): (1, 1)}
-        self._problems: list[Problem] = []
-        self._open: list[int] = []
+    construct: Callable[[Node], object]
+    keys: dict[Path, Place] = field(default_factory=dict)
+    values: dict[Path, Place] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    _open: list[Node] = field(default_factory=list)
 
-    def document(self, loaded: Any) -> Document:
-        tree = self._value((), loaded)
-        document = Document(self._source, tree, self._keys, self._values)
-        if self._problems:
-            raise document.error(self._problems)
-        return document
-
-    def _value(self, path: Path, value: Any) -> Any:
-        if not isinstance(value, dict | list):
-            return self._scalar(path, value)
-        if id(value) in self._open:
-            self._problems.append(Problem(path, "this alias stands inside the value it repeats"))
+    def value(self, path: Path, node: Node) -> object:
+        self.values[path] = _place(node)
+        if not str(node.tag).startswith(_OF_YAML):
+            self.problems.append(Problem(path, f"the tag {node.tag} means nothing in a plan"))
             return None
-        tag = str(getattr(getattr(value, "tag", None), "value", None) or "")
-        if tag and not tag.startswith("tag:yaml.org,2002:"):
-            self._problems.append(Problem(path, f"the tag {tag} means nothing in a plan"))
-        self._open.append(id(value))
-        plain = self._mapping(path, value) if isinstance(value, dict) else self._sequence(path, value)
+        if any(node is outer for outer in self._open):
+            self.problems.append(Problem(path, "this alias stands inside the value it repeats"))
+            return None
+        if isinstance(node.value, str):
+            return self._scalar(path, self.construct(node))
+        from ruamel.yaml.nodes import MappingNode
+
+        self._open.append(node)
+        plain = self._mapping(path, node) if isinstance(node, MappingNode) else self._sequence(path, node)
         self._open.pop()
         return plain
 
-    def _mapping(self, path: Path, value: Any) -> dict[str, Any]:
-        plain: dict[str, Any] = {}
-        if not path:
-            self._values[()] = (value.lc.line + 1, value.lc.col + 1)
-        places = value.lc.data or {}
-        for key, inner in value.items():
-            name = str(key)
+    def _mapping(self, path: Path, node: Node) -> dict[str, object]:
+        plain: dict[str, object] = {}
+        merged: dict[str, object] = {}
+        for key, value in node.value:
+            name = key.value if isinstance(key.value, str) else "[...]"
             below = (*path, name)
-            if key in places:
-                line, column, value_line, value_column = places[key]
-                self._keys[below] = (line + 1, column + 1)
-                self._values[below] = (value_line + 1, value_column + 1)
-            if not isinstance(key, str):
+            self.keys[below] = _place(key)
+            if key.tag == f"{_OF_YAML}merge" and isinstance(value.value, list):
+                merged |= self._mapping(path, value)
+                continue
+            if name in plain:
+                text = f'the key "{name}" stands twice in one mapping'
+                self.problems.append(Problem(below, text, at_key=True))
+            if key.tag != f"{_OF_YAML}str":
                 text = f"the key {name} is no text; put it in quotes"
-                self._problems.append(Problem(below, text, at_key=True))
-            plain[name] = self._value(below, inner)
-        return plain
+                self.problems.append(Problem(below, text, at_key=True))
+            plain[name] = self.value(below, value)
+        return {**merged, **plain}
 
-    def _sequence(self, path: Path, value: Any) -> list[Any]:
-        if not path:
-            self._values[()] = (value.lc.line + 1, value.lc.col + 1)
-        places = value.lc.data or {}
-        plain = []
-        for index, inner in enumerate(value):
-            below = (*path, index)
-            if index in places:
-                line, column = places[index][:2]
-                self._values[below] = (line + 1, column + 1)
-            plain.append(self._value(below, inner))
-        return plain
+    def _sequence(self, path: Path, node: Node) -> list[object]:
+        return [self.value((*path, index), inner) for index, inner in enumerate(node.value)]
 
-    def _scalar(self, path: Path, value: Any) -> Any:
-        if value is None or isinstance(value, bool):
-            return value
-        if type(value).__name__ == "ScalarBoolean":
-            return bool(value)
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, float):
-            if not math.isfinite(value):
-                self._problems.append(Problem(path, f"{value} is no number that a plan can use"))
-            return float(value)
-        if isinstance(value, str):
-            return str(value)
-        self._problems.append(Problem(path, f"`{value}` is neither text nor a number; put it in quotes"))
-        return None
+    def _scalar(self, path: Path, value: object) -> object:
+        if isinstance(value, float) and not math.isfinite(value):
+            self.problems.append(Problem(path, f"{value} is no number that a plan can use"))
+        elif not (value is None or isinstance(value, bool | int | float | str)):
+            self.problems.append(Problem(path, f"`{value}` is neither text nor a number; put it in quotes"))
+        return value
+
+
+def _place(node: Node) -> Place:
+    return node.start_mark.line + 1, node.start_mark.column + 1

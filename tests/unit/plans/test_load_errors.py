@@ -130,15 +130,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_value_that_repeats_itself() -> None:
-    from ruamel.yaml.comments import CommentedSeq
-
-    from plans.reading.document import _Plain
-
-    loop = CommentedSeq()
-    loop.append(loop)
-    loop.lc.line, loop.lc.col = 0, 0
-    with pytest.raises(PlanError, match="this alias stands inside the value it repeats"):
-        _Plain("plan.yaml").document(loop)
+    with pytest.raises(PlanError, match=r"f\.yaml:1:4: this alias stands inside the value it repeats"):
+        parse("a: &a\n  - b\n  - *a\n", "f.yaml")
 
 
 def test_a_saved_plan_names_the_path_where_there_are_no_lines(words: Any) -> None:
