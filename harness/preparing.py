@@ -141,7 +141,7 @@ def with_changes(plan: Plan, defects: Sequence[str], cures: Sequence[str]) -> Pl
 def _together(stated: Sequence[str], asked: Sequence[str], check: Callable[[str], str]) -> tuple[str, ...]:
     together = tuple(dict.fromkeys((*stated, *asked)))
     try:
-        assert_once(map(check, together))
+        assert_once(tuple(map(check, together)))
     except ValueError as error:
         raise UsageError(str(error), remedy=_CHANGES) from None
     return together

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
     WithJsonSchema,
-    field_validator,
     model_validator,
 )
 
@@ -23,6 +22,7 @@ from plans.defects import Cure, SeedDefect, assert_once
 from plans.names import BookieName, Params, ServerName, bookie_names
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, NAME
+from protocol.quorums import Quorums
 
 LEDGER_DIRECTORIES = "ledgerDirectories"
 """BookKeeper's key for a bookie's ledger directories; in a plan they are names joined by commas."""
@@ -35,7 +35,7 @@ JOURNAL, LEDGERS, INDEX = "journal", "ledgers", "index"
 _DIRECTORY = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
-def _as_text(value: Any) -> Any:
+def _as_text(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -102,6 +102,15 @@ BookieSettings = Annotated[Settings, AfterValidator(_with_directories)]
 
 SHARED, OWN = "shared", "own"
 _LEAST_XFS_MB = 300
+_QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
+
+
+def quorums_of(text: str) -> Quorums:
+    """The quorums that ``3/3/2`` names; ``ValueError`` for any other text."""
+    matched = _QUORUMS.fullmatch(text)
+    if matched is None:
+        raise ValueError(f"`{text}` is not E/WQ/AQ, as in 3/3/2")
+    return Quorums(*(int(part) for part in matched.groups()))
 
 
 class Disks(Params):
@@ -175,14 +184,8 @@ class ClusterSpec(Params):
     loss: Literal["process", "power"] = "process"
     racks: Racks = Field(default_factory=dict)
     min_racks: int = Field(default=2, ge=1)
-    seed_defects: tuple[SeedDefect, ...] = ()
-    cures: tuple[Cure, ...] = ()
-
-    @field_validator("seed_defects", "cures")
-    @classmethod
-    def _seeded_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        assert_once(value)
-        return value
+    seed_defects: Annotated[tuple[SeedDefect, ...], AfterValidator(assert_once)] = ()
+    cures: Annotated[tuple[Cure, ...], AfterValidator(assert_once)] = ()
 
     @property
     def changes(self) -> tuple[str, ...]:

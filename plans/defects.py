@@ -5,7 +5,7 @@ One file of properties for each, read here and by the agent. Handles no processe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,8 @@ from plans.reading.nearest import unknown
 FOLDER = Path(__file__).resolve().parent.parent / "agent/src/main/resources/fencepost/agent"
 PROCESSES = ("bookie", "client", "autorecovery")
 PROCESS = "process"
+_OF_THE_AGENT = ("advice", "arguments")
+"""Keys of a declaration that only the agent reads."""
 TRIGGERS = {
     "every": int, "nth": int, "probability": float, "seed": int, "ledger": int, "from_boot": int,
     PROCESS: str,
@@ -60,13 +62,13 @@ NONE = Defect("none", "The agent is loaded and changes nothing", "", "", PROCESS
 @cache
 def defects() -> Mapping[str, Defect]:
     """Every declared defect by its name."""
-    return _all_declared("defects")
+    return {path.stem: _declared(path) for path in sorted((FOLDER / "defects").glob("*.properties"))}
 
 
 @cache
 def cures() -> Mapping[str, Defect]:
     """Every declared cure by its name."""
-    return _all_declared("cures")
+    return {path.stem: _declared(path) for path in sorted((FOLDER / "cures").glob("*.properties"))}
 
 
 def ordered(text: str) -> Defect:
@@ -99,13 +101,14 @@ def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
     return known[name]
 
 
-def assert_once(orders: Iterable[str]) -> None:
-    """``ValueError`` when two orders name the same defect or cure."""
+def assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:
+    """The orders; ``ValueError`` when two of them name the same defect or cure."""
     names = [order.partition(",")[0] for order in orders]
     if len(set(names)) != len(names):
         raise ValueError(f"a defect or cure is named more than once: {', '.join(names)}")
     if NONE.name in names and len(names) > 1:
         raise ValueError(f"`{NONE.name}` excludes the others: {', '.join(names)}")
+    return orders
 
 
 def checked_defect(text: str) -> str:
@@ -126,23 +129,9 @@ Cure = Annotated[str, AfterValidator(checked_cure)]
 """A cure's name, and after commas settings of its trigger, as of a defect."""
 
 
-def _all_declared(folder: str) -> dict[str, Defect]:
-    return {path.stem: _declared(path) for path in sorted((FOLDER / folder).glob("*.properties"))}
-
-
 def _declared(path: Path) -> Defect:
     lines = path.read_text(encoding="utf-8").splitlines()
     values = dict(line.split("=", 1) for line in lines if line)
-    return Defect(
-        name=path.stem,
-        title=values["title"],
-        type=values["type"],
-        method=values["method"],
-        processes=tuple(values["processes"].split(",")),
-        releases=values["releases"],
-        promise=values.get("promise", ""),
-        document=values.get("document", ""),
-        section=values.get("section", ""),
-        trigger=values.get("trigger", ""),
-        findings=tuple(filter(None, values.get("finding", "").split(","))),
-    )
+    own = {key: value for key, value in values.items() if key not in ("processes", "finding", *_OF_THE_AGENT)}
+    findings = tuple(filter(None, values.get("finding", "").split(",")))
+    return Defect(path.stem, processes=tuple(values["processes"].split(",")), findings=findings, **own)

@@ -7,7 +7,6 @@ expected result (:func:`kept`), so a cell with another result is an anomaly like
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -15,21 +14,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from plans.cluster import quorums_of
 from plans.names import Params
 from protocol.quorums import Quorums
 
 ENTRIES = 50
 MODES = ("unprotected", "protected", "journal")
 Kept = Literal["all", "perhaps", "none", "refused"]
-_QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
 _MOST = 6
 
 
 def _quorums(value: str) -> str:
-    match = _QUORUMS.fullmatch(value)
-    if match is None:
-        raise ValueError(f"`{value}` is not E/WQ/AQ, as in 3/3/2")
-    quorums = Quorums(*(int(part) for part in match.groups()))
+    quorums = quorums_of(value)
     if quorums.ensemble != quorums.write or quorums.ensemble > _MOST:
         raise ValueError(f"`{value}`: a matrix takes ensembles without striping (E = WQ) of at most {_MOST}")
     return value
@@ -65,7 +61,7 @@ class Cell:
 def cells(matrix: Matrix) -> Iterator[Cell]:
     """Every cell, those of one ledger's shape together."""
     for text, loss, lost in product(matrix.quorums, matrix.loss, matrix.lost):
-        quorums = Quorums(*(int(part) for part in text.split("/")))
+        quorums = quorums_of(text)
         if lost <= quorums.ensemble:
             yield Cell(quorums, lost, loss)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from plans.cluster import quorums_of
 from plans.exploring.limit import Limit
 from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
 from plans.exploring.schedule import draw_burst, lanes, last_kills, quiet
@@ -94,7 +95,7 @@ def _weights(profile: Profile, options: GenerateOptions, disks: bool) -> dict[st
 def _cluster(
     random: Random, choices: ClusterChoices, options: GenerateOptions
 ) -> tuple[dict[str, Any], Quorums, bool]:
-    quorums = Quorums(*(int(part) for part in pick(random, choices.quorums).split("/")))
+    quorums = quorums_of(pick(random, choices.quorums))
     spare = pick(random, choices.spare_bookies)
     version = pick(random, choices.versions)
     bookie_conf = {

@@ -6,34 +6,28 @@ of weights. Nothing here draws.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
+from plans.cluster import quorums_of
 from plans.exploring.strokes import KINDS
 from plans.names import AnyMode, Params
 from plans.reading.document import parse_file
 from plans.reading.mistakes import modelled
 from plans.reading.nearest import unknown
 from plans.versions import parts
-from protocol.quorums import Quorums
 
 DEFAULT = Path(__file__).parent / "default.yaml"
 THE_DEFAULT_RELEASE = "default"
 NO_LOAD = "none"
 LOADS = (NO_LOAD, "append", "recovery", "failover", "striped", "forced", "churn")
 MOST_ENSEMBLE = 6
-_QUORUMS = re.compile(r"(\d)/(\d)/(\d)")
 
 
 def _quorums(value: str) -> str:
-    matched = _QUORUMS.fullmatch(value)
-    if matched is None:
-        raise ValueError(f"`{value}` is not E/WQ/AQ, as in 3/3/2")
-    ensemble, write, ack = (int(part) for part in matched.groups())
-    Quorums(ensemble, write, ack)
+    ensemble = quorums_of(value).ensemble
     if ensemble > MOST_ENSEMBLE:
         raise ValueError(
             f"an ensemble of {ensemble} is more than the {MOST_ENSEMBLE} that one machine carries"
