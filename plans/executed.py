@@ -8,19 +8,17 @@ because the effect of a fault of one bookie depends on whether the bookie stores
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from plans.models import Plan
 from plans.resolve import shortest_s
-from plans.sequence import Step, StepSpec, Together
+from plans.sequence import Place, StepSpec, rebuilt
 
 _NS_PER_S = 1_000_000_000
 BOOKIES = "bookies"
 """The fact that a step which creates a ledger records: its first ensemble, names in order."""
-Place = tuple[int, ...]
-"""Indexes that lead to a step: of the step, then of a branch and of the step in it, and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +48,18 @@ def executed(plan: Plan, began: Mapping[Place, Began]) -> Plan:
     """
     if plan.rounds > 1:
         return plan
-    steps = _block(plan.steps, (), began)
+    steps = rebuilt(plan.steps, lambda step, place: _measured(step, began.get(place)))
     limits = plan.limits.model_copy(update={"run_s": max(plan.limits.run_s, shortest_s(steps))})
     return plan.model_copy(update={"steps": steps, "limits": limits})
 
 
-def _block(steps: Sequence[Step], path: Place, began: Mapping[Place, Began]) -> tuple[Step, ...]:
-    return tuple(_step(step, (*path, index), began) for index, step in enumerate(steps))
-
-
-def _step(step: Step, path: Place, began: Mapping[Place, Began]) -> Step:
-    if isinstance(step, Together):
-        branches = tuple(
-            _block(branch, (*path, number), began) for number, branch in enumerate(step.branches)
-        )
-        return step.model_copy(update={"branches": branches})
-    measured = began.get(path)
+def _measured(step: StepSpec, measured: Began | None) -> StepSpec:
     if measured is None:
         return step
     if measured.bookies:
         params = step.params.model_copy(update={BOOKIES: measured.bookies})
         step = step.model_copy(update={"params": params})
-    return step if step.when is not None else _at(step, measured)
-
-
-def _at(step: StepSpec, measured: Began) -> StepSpec:
+    if step.when is not None:
+        return step
     after_s = round((measured.began_ns - measured.block_ns) / _NS_PER_S, 3)
     return step.model_copy(update={"at_s": max(after_s, 0.0)})

@@ -7,6 +7,7 @@ even when the code that decided has changed. Resolving also checks the plan's li
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -22,7 +23,7 @@ from plans.names import EACH, Names, Params, bookie_names
 from plans.reading.document import Document
 from plans.reading.mistakes import explained
 from plans.rounds import every, unrepeatable
-from plans.sequence import Chaos, Step, StepSpec, Together, Vocabulary
+from plans.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
 from plans.steps import Act
 from protocol.errors import PlanError
 from protocol.faults import EFFECTS
@@ -58,11 +59,11 @@ def resolve(plan: Plan, seed: int, mode: str) -> ResolvedPlan:
     if not 0 <= seed <= HIGHEST_SEED:
         raise PlanError(f"the seed {seed} is outside 0..{HIGHEST_SEED}")
     _check_limit(plan, "run_s", shortest_s(plan.steps))
-    _check_limit(plan, "entries", sum(_entries(step) for step in every(plan.steps)))
+    acts = [step.params for step in every(plan.steps) if isinstance(step.params, Act)]
+    _check_limit(plan, "entries", sum(act.adds() for act in acts))
     names = Names(bookies=bookie_names(plan.cluster.bookies), clients=plan.clients)
-    expander = _Expander(seed, names)
-    decided = plan.model_copy(update={"steps": expander.steps(plan.steps)})
-    _check_limit(plan, "faults", sum(map(_is_fault, every(decided.steps))))
+    decided = plan.model_copy(update={"steps": _expanded(plan.steps, seed, names)})
+    _check_limit(plan, "faults", sum(step.name in EFFECTS for step in every(decided.steps)))
     return ResolvedPlan(plan=decided, seed=seed, mode=mode)
 
 
@@ -107,26 +108,17 @@ def from_json(
         raise explained(error, Document(source, tree), ResolvedPlan) from error
 
 
-class _Expander:
-    """Replaces each chaos by timed steps; the n-th chaos of a plan has the stream ``chaos/n``."""
+def _expanded(steps: tuple[Step, ...], seed: int, names: Names) -> tuple[Step, ...]:
+    """The steps with timed steps for each chaos; the n-th chaos of a plan has the stream ``chaos/n``."""
+    numbers = count()
 
-    def __init__(self, seed: int, names: Names) -> None:
-        self._seed = seed
-        self._names = names
-        self._met = 0
-
-    def steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        return tuple(self._step(step) for step in steps)
-
-    def _step(self, step: Step) -> Step:
-        if isinstance(step, Together):
-            return step.model_copy(update={"branches": tuple(self.steps(one) for one in step.branches)})
+    def expanded(step: StepSpec, _: Place) -> Step:
         if not isinstance(step.params, Chaos):
             return step
-        random = stream(self._seed, f"chaos/{self._met}")
-        self._met += 1
-        block = expand(step.params, random, self._names)
+        block = expand(step.params, stream(seed, f"chaos/{next(numbers)}"), names)
         return block.model_copy(update={"at_s": step.at_s, "when": step.when, "note": step.note or "chaos"})
+
+    return rebuilt(steps, expanded)
 
 
 def _check_limit(plan: Plan, what: str, in_a_round: float) -> None:
@@ -136,14 +128,6 @@ def _check_limit(plan: Plan, what: str, in_a_round: float) -> None:
             f"the plan {plan.name} needs {what} {value:g}, its limit is {limit:g}",
             remedy=f"raise limits: {{{what}: ...}} in the plan, or do less",
         )
-
-
-def _entries(step: StepSpec) -> int:
-    return step.params.adds() if isinstance(step.params, Act) else 0
-
-
-def _is_fault(step: StepSpec) -> bool:
-    return step.name in EFFECTS
 
 
 def shortest_s(steps: Sequence[Step]) -> float:

@@ -6,7 +6,7 @@ A plan writes a step as a mapping of its name to its parameters, beside its timi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -37,6 +37,8 @@ from plans.steps import HasOutcome
 Models = Mapping[str, type[BaseModel]]
 """Models of parameters by their names in plans."""
 Tree = dict[str, Any]
+Place = tuple[int, ...]
+"""Indexes that lead to a step: of the step, then of a branch and of the step in it, and so on."""
 Outcome = Literal["ok", "unknown", "fail", "any"]
 CHOSEN = {"chaos": "faults", "load": "workload", "wait_for": "condition"}
 """Steps with a key that names which further parameters they take."""
@@ -250,6 +252,21 @@ _Step = Annotated[
 ]
 Branch = Annotated[tuple[_Step, ...], listed("a branch of `together` must be a list of steps, at least one")]
 Steps = Annotated[tuple[_Step, ...], listed("`steps` must be a list of steps, at least one")]
+
+
+def rebuilt(
+    steps: Sequence[Step], change: Callable[[StepSpec, Place], Step], path: Place = ()
+) -> tuple[Step, ...]:
+    """The steps after ``change``, which gets each single step, those of blocks included, and its place."""
+    changed: list[Step] = []
+    for index, step in enumerate(steps):
+        here = (*path, index)
+        if isinstance(step, Together):
+            inner = (rebuilt(branch, change, (*here, number)) for number, branch in enumerate(step.branches))
+            changed.append(step.model_copy(update={"branches": tuple(inner)}))
+        else:
+            changed.append(change(step, here))
+    return tuple(changed)
 
 
 class Chaos(Params):

@@ -22,8 +22,9 @@ from plans.models import Plan, lean_tree
 from plans.reading.writing import plan_text
 from plans.resolve import resolve
 from plans.rounds import every
+from plans.sequence import Tree
 from plans.shrinking.passes import PASSES, only_about
-from plans.shrinking.units import Tree, placed
+from plans.shrinking.units import placed
 from protocol.errors import PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES

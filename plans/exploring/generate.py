@@ -17,9 +17,10 @@ from plans.exploring.limit import Limit
 from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
 from plans.exploring.schedule import draw_burst, lanes, last_kills, quiet
 from plans.exploring.seeds import between, pick, stream
-from plans.exploring.strokes import KINDS, Cast, Tree
+from plans.exploring.strokes import KINDS, Cast
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
 from plans.names import EACH, bookie_names
+from plans.sequence import Tree
 from protocol.quorums import Quorums
 
 _MOST_ENTRIES = 2_000_000

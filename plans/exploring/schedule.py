@@ -15,7 +15,8 @@ from random import Random
 from plans.exploring.limit import Limit
 from plans.exploring.profile import ScheduleChoices
 from plans.exploring.seeds import between
-from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, Tree, weighted
+from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, weighted
+from plans.sequence import Tree
 
 QUIET_S = 90
 _TRIES = 4

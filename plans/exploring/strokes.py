@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from plans.exploring.seeds import between, pick
+from plans.sequence import Tree
 from protocol.addresses import ZOOKEEPER
 
-Tree = dict[str, Any]
 SERVERS, CLIENTS, METADATA, LINKS, MESSAGES = "servers", "clients", "metadata", "links", "messages"
 LANES = (SERVERS, CLIENTS, METADATA, LINKS, MESSAGES)
 _LATENCIES_MS = (20, 100, 400, 1500)

@@ -15,7 +15,8 @@ from typing import Any
 
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
 from plans.exploring.seeds import between, pick
-from plans.exploring.strokes import Tree, weighted
+from plans.exploring.strokes import weighted
+from plans.sequence import Tree
 from protocol.quorums import Quorums
 
 LOAD = "load1"

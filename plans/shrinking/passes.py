@@ -13,19 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
+from plans.sequence import Place, Tree
 from plans.shrinking.ddmin import ddmin
-from plans.shrinking.units import (
-    LEDGERS,
-    LOADS,
-    SORTS,
-    Place,
-    Tree,
-    name_of,
-    params_of,
-    placed,
-    units,
-    without,
-)
+from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie
 
 T = TypeVar("T")

@@ -1,19 +1,17 @@
 """Which steps of a plan belong together: a fault with its end, a load with its end, a ledger's acts.
 
 Works on the tree of a plan. A step's place is the indexes that lead to it, as in
-:mod:`plans.executed`; a step that is taken away takes empty branches and blocks with it.
+:mod:`plans.sequence`; a step that is taken away takes empty branches and blocks with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from plans.reading.walk import MODIFIERS
+from plans.sequence import Place, Tree
 from protocol.faults import EFFECTS, effects_of
 
-Tree = dict[str, Any]
-Place = tuple[int, ...]
 Unit = frozenset[Place]
 LOADS, LEDGERS, FAULTS, OTHERS = "load", "ledger", "fault", "other"
 SORTS = (LOADS, LEDGERS, FAULTS, OTHERS)

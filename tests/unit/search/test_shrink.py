@@ -18,8 +18,9 @@ from plans.exploring.profile import load_profile
 from plans.load import load_tree, read
 from plans.models import Plan, lean_tree
 from plans.reading.document import parse
+from plans.sequence import Tree
 from plans.shrinking.passes import PASSES
-from plans.shrinking.units import Tree, name_of, placed
+from plans.shrinking.units import name_of, placed
 from protocol.errors import UsageError
 from protocol.modes import MODES
 from search import shrink as shrinking
