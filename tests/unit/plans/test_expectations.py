@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from plans.comparison import Found, compare
+from plans.comparison import Comparison, Found, compare
 from plans.expectations import Breaks, Defect, Expectation, Holds, applicable, standing
 
 HOLDS = Holds()
@@ -24,6 +25,16 @@ def defect(rate: str, versions: str = "") -> Defect:
     return Defect.model_validate(
         {"property": "fencing", "ledger": "main", "reference": "#4843", "rate": rate, "versions": versions}
     )
+
+
+def compared(
+    stated: Sequence[Expectation],
+    found: Sequence[Found],
+    verdict: str = "anomaly",
+    mode: str = "m",
+    **more: Any,
+) -> Comparison:
+    return compare({mode: stated}, found, verdict, mode=mode, **({"version": "4.18.0"} | more))
 
 
 @pytest.mark.parametrize(
@@ -58,19 +69,19 @@ def defect(rate: str, versions: str = "") -> Defect:
 def test_the_table(
     stated: Sequence[Expectation], found: Sequence[Found], verdict: str, met: bool, said: str
 ) -> None:
-    comparison = compare({"protected": stated}, found, verdict, mode="protected", version="4.18.0")
+    comparison = compared(stated, found, verdict, "protected")
     assert comparison.met is met
     assert said in "\n".join(comparison.reasons)
 
 
 def test_an_absent_defect_is_reported_by_name() -> None:
-    comparison = compare({"m": [defect("sometimes")]}, [], "valid", mode="m", version="4.18.0")
+    comparison = compared([defect("sometimes")], [], "valid")
     assert comparison.met
     assert comparison.absent == ("defect fencing on main",)
 
 
 def test_one_anomaly_found_a_thousand_times_is_told_once() -> None:
-    comparison = compare({}, [LOST] * 1000, "anomaly", mode="m", version="4.18.0")
+    comparison = compared([], [LOST] * 1000)
     assert len(comparison.reasons) == 1
 
 
@@ -85,19 +96,15 @@ def test_only_what_is_stated_for_the_mode_and_version_applies() -> None:
 
 
 def test_evidence_that_is_not_whole_meets_nothing_and_accuses_nobody() -> None:
-    stated = {"unprotected": (Breaks(property="durability"),)}
-    found = [Found("durability", "lost")]
-    comparison = compare(stated, found, "anomaly", mode="unprotected", version="4.18.0", whole=False)
+    comparison = compared([Breaks(property="durability")], [Found("durability", "lost")], whole=False)
     assert not comparison.met
     assert not comparison.unexpected
 
 
 def test_only_an_anomaly_that_nothing_states_is_unexpected() -> None:
-    stated = {"unprotected": (Breaks(property="closing"),)}
-    missing = compare(stated, [], "valid", mode="unprotected", version="4.18.0")
-    stranger = compare(
-        stated, [Found("order", "acked_twice")], "anomaly", mode="unprotected", version="4.18.0"
-    )
+    stated = [Breaks(property="closing")]
+    missing = compared(stated, [], "valid")
+    stranger = compared(stated, [Found("order", "acked_twice")])
     assert (missing.unexpected, stranger.unexpected) == (False, True)
 
 
@@ -119,9 +126,7 @@ CONTROL = Found("durability", "lost", "control")
 def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
     undecided: tuple[str, str], entry: Breaks, said: str
 ) -> None:
-    comparison = compare(
-        {"m": [entry]}, [CONTROL], "anomaly", mode="m", version="4.18.0", undecided=[undecided]
-    )
+    comparison = compared([entry], [CONTROL], undecided=[undecided])
     assert comparison.met is not bool(said)
     assert said in comparison.reasons[0]
     assert not comparison.unexpected
@@ -130,24 +135,14 @@ def test_what_is_unknown_meets_nothing_beside_an_expected_anomaly(
 def test_a_defect_that_may_stay_away_covers_no_unknown_ledger() -> None:
     stated = [breaks(ledger="control"), defect("sometimes")]
     for found, met in (([CONTROL], False), ([CONTROL, FENCED], True)):
-        comparison = compare(
-            {"m": stated}, found, "anomaly", mode="m", version="4.18.0", undecided=[("durability", "main")]
-        )
+        comparison = compared(stated, found, undecided=[("durability", "main")])
         assert comparison.met is met
 
 
 def test_what_is_unknown_is_counted_by_rounds() -> None:
     found = [Found("durability", "lost", f"control.{number}") for number in (1, 2, 3)]
     undecided = [("durability", "main.2"), ("durability", "control.3")]
-    comparison = compare(
-        {"m": [breaks(ledger="control")]},
-        found,
-        "anomaly",
-        mode="m",
-        version="4.18.0",
-        rounds=3,
-        undecided=undecided,
-    )
+    comparison = compared([breaks(ledger="control")], found, rounds=3, undecided=undecided)
     assert (comparison.met, comparison.as_stated) == (False, 2)
     assert comparison.reasons == (
         "durability is unknown on main in 1 of 3 rounds (2), which meets no expectation",
@@ -172,7 +167,7 @@ UNCHECKED = Found("servers", "available_unchecked")
 def test_a_standing_defect_is_told_and_excuses_nothing_else(
     stated: Sequence[Expectation], found: Sequence[Found], mode: str, version: str, met: bool
 ) -> None:
-    comparison = compare({mode: stated}, found, "anomaly", mode=mode, version=version)
+    comparison = compared(stated, found, mode=mode, version=version)
     assert comparison.met is met
     told = "met on the way, a known defect: defect servers (available_unchecked), docs/findings/"
     assert (told in "\n".join(comparison.reasons)) is (UNCHECKED in found and bool(standing(mode, version)))
@@ -180,19 +175,18 @@ def test_a_standing_defect_is_told_and_excuses_nothing_else(
 
 def test_a_lost_key_is_named_with_its_page_and_another_stuck_recovery_is_not() -> None:
     lost, stuck = (Found("availability", kind, "main") for kind in ("key_lost", "stuck"))
-    known = compare({}, [lost], "anomaly", mode="protected", version="4.18.0")
+    known = compared([], [lost], mode="protected", version="4.18.0")
     assert known.met
     assert known.reasons[-1].endswith("docs/findings/damaged-key.md")
-    assert not compare({}, [stuck], "anomaly", mode="protected", version="4.18.0").met
-    assert not compare({}, [lost], "anomaly", mode="protected", version="4.17.3").met
+    assert not compared([], [stuck], mode="protected", version="4.18.0").met
+    assert not compared([], [lost], mode="protected", version="4.17.3").met
 
 
 def test_a_plan_that_states_a_standing_defect_speaks_for_itself() -> None:
     entry = Defect(property="servers", kind="available_unchecked", reference="#1", rate="always")
-    expect = {"protected": [entry]}
-    shown = compare(expect, [UNCHECKED], "anomaly", mode="protected", version="4.18.0")
+    shown = compared([entry], [UNCHECKED], mode="protected")
     assert shown.reasons == ("as expected: defect servers (available_unchecked)",)
-    assert not compare(expect, [], "valid", mode="protected", version="4.18.0").met
+    assert not compared([entry], [], "valid", mode="protected").met
 
 
 @pytest.mark.parametrize(
@@ -202,7 +196,7 @@ def test_what_does_not_count_in_the_verdict_does_not_count_beside_what_is_stated
     counting: set[str] | None, met: bool
 ) -> None:
     found = [LOST, Found("availability", "stuck", "main")]
-    said = compare({"m": [breaks()]}, found, "anomaly", mode="m", version="4.18.0", counting=counting)
+    said = compared([breaks()], found, counting=counting)
     assert (said.met, said.unexpected) == (met, not met)
 
 
@@ -230,7 +224,7 @@ def test_class_entries_and_count_narrow_what_is_stated(
     stated: dict[str, object], found: Sequence[Found], met: bool, unexpected: bool, said: str
 ) -> None:
     entry = Breaks.model_validate({"property": "durability", "kind": "lost", "ledger": "control", **stated})
-    comparison = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0")
+    comparison = compared([entry], found)
     assert (comparison.met, comparison.unexpected) == (met, unexpected)
     assert said in comparison.reasons[0]
 
@@ -238,10 +232,10 @@ def test_class_entries_and_count_narrow_what_is_stated(
 def test_a_count_is_that_of_each_round() -> None:
     entry = Breaks(property="durability", ledger="control", count=10)
     found = [FORGED._replace(ledger=f"control.{number}") for number in (1, 2, 3)]
-    right = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0", rounds=3)
+    right = compared([entry], found, rounds=3)
     assert (right.met, right.as_stated) == (True, 3)
     found[1] = found[1]._replace(amount=12)
-    wrong = compare({"m": [entry]}, found, "anomaly", mode="m", version="4.18.0", rounds=3)
+    wrong = compared([entry], found, rounds=3)
     assert (wrong.met, wrong.unexpected, wrong.as_stated) == (False, True, 2)
     assert wrong.reasons[0].startswith("expected 10, but found 12 in 1 of 3 rounds (2)")
 
@@ -250,4 +244,4 @@ def test_a_defect_that_shows_sometimes_shows_with_its_count() -> None:
     stated = {"property": "durability", "reference": "#1", "rate": "sometimes", "count": 10}
     entry = Defect.model_validate(stated)
     for found, verdict, met in (([], "valid", True), ([FORGED], "anomaly", True), ([LOST], "anomaly", False)):
-        assert compare({"m": [entry]}, found, verdict, mode="m", version="4.18.0").met is met
+        assert compared([entry], found, verdict).met is met
