@@ -9,7 +9,6 @@ refused here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from plans.expectations import Breaks, Decides, Defect, Expectation
 from plans.models import Control, Plan
@@ -18,7 +17,7 @@ from plans.sequence import Step, StepSpec, Together
 from plans.versions import within
 
 
-def control_problems(plan: Plan, varied: Callable[[Mapping[str, Any]], Plan]) -> Iterator[Problem]:
+def control_problems(plan: Plan, varied: Callable[[Mapping[str, object]], Plan]) -> Iterator[Problem]:
     """Every control that cannot run; ``varied`` loads the plan again with other values of its parameters."""
     for index, control in enumerate(plan.control):
         at: Path = ("control", index) if len(plan.control) > 1 else ("control",)
@@ -53,7 +52,7 @@ def _bites(entry: Expectation, *, decides: bool) -> bool:
 
 
 def _problems(
-    control: Control, plan: Plan, varied: Callable[[Mapping[str, Any]], Plan]
+    control: Control, plan: Plan, varied: Callable[[Mapping[str, object]], Plan]
 ) -> Iterator[tuple[str, str]]:
     what = f"`{control.property}`" if control.property else "anything"
     if control.mode is not None:

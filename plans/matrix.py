@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from plans.cluster import quorums_of
 from plans.names import Params
+from plans.sequence import Tree
 from protocol.quorums import Quorums
 
 ENTRIES = 50
@@ -83,7 +84,7 @@ def kept(cell: Cell, mode: str) -> Kept:
     return "perhaps" if cell.lost < cell.quorums.ack else "none"
 
 
-def plan_of(cell: Cell) -> dict[str, Any]:
+def plan_of(cell: Cell) -> Tree:
     """The plan of a cell as the tree of its YAML, in all modes."""
     shape = cell.quorums
     bookies = [f"b{number}" for number in range(1, shape.ensemble + 1)]
@@ -115,7 +116,7 @@ def plan_of(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[dict[str, Any]]:
+def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[Tree]:
     shape = cell.quorums
     yield _create("main", shape)
     for bookie in bookies[shape.ack :]:
@@ -138,12 +139,12 @@ def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[dict[str
         yield {"delete": {"client": "recoverer", "ledger": "main"}}
 
 
-def _create(ledger: str, shape: Quorums) -> dict[str, Any]:
+def _create(ledger: str, shape: Quorums) -> Tree:
     quorums = {"ensemble": shape.ensemble, "write_quorum": shape.write, "ack_quorum": shape.ack}
     return {"create": {"client": "writer", "ledger": ledger, **quorums}}
 
 
-def _expected(cell: Cell, mode: str) -> list[Any]:
+def _expected(cell: Cell, mode: str) -> list[object]:
     found = kept(cell, mode)
     decides = {"ledger": "main", "client": "recoverer", "document": "A note on Quorums"}
     broken = {"property": "closing", "kind": "closed_below", "ledger": "main"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import (
     AfterValidator,
@@ -158,7 +158,7 @@ class Plan(Params):
 
     @field_validator("clients", "modes", "required")
     @classmethod
-    def _no_repeats(cls, value: Any) -> Any:
+    def _no_repeats(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         repeated = [name for name, count in Counter(value).items() if count > 1]
         if repeated:
             raise ValueError(f"named more than once: {', '.join(repeated)}")

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
 
 import pyarrow as pa
 from rich.table import Table
@@ -20,7 +19,7 @@ from evidence.codes import Kind as Operation
 from evidence.folder import RunFolder
 from protocol.addresses import ZOOKEEPER, is_autorecovery, is_bookie
 from protocol.metadata import LedgerState
-from reports.explain.rows import Tables
+from reports.explain.rows import Row, Tables
 
 _MOST_ROWS = 40
 FAULTS, PAIRS, STATES, PATHS = "faults", "overlapping faults", "ledger states", "recovery paths"
@@ -71,7 +70,7 @@ def exercised(folder: RunFolder) -> dict[str, Counter[str]]:
     }
 
 
-def _strokes(faults: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, int, int]]:
+def _strokes(faults: Iterable[Row]) -> Iterator[tuple[str, int, int]]:
     """Each confirmed fault with the time when it was in force."""
     for fault in faults:
         if fault["confirmed_ns"] != NEVER and fault["fault"] > 0:
@@ -101,8 +100,8 @@ def _pairs(strokes: list[tuple[str, int, int]]) -> Counter[str]:
     return pairs
 
 
-def _states(versions: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    ledgers: dict[int, list[Mapping[str, Any]]] = {}
+def _states(versions: Iterable[Row]) -> Counter[str]:
+    ledgers: dict[int, list[Row]] = {}
     for version in versions:
         ledgers.setdefault(version["ledger"], []).append(version)
     counts: Counter[str] = Counter()
@@ -112,7 +111,7 @@ def _states(versions: Iterable[Mapping[str, Any]]) -> Counter[str]:
     return counts
 
 
-def _lived(history: list[Mapping[str, Any]]) -> Iterator[str]:
+def _lived(history: list[Row]) -> Iterator[str]:
     """What one ledger went through."""
     states = [version["state"] for version in history]
     if LedgerState.OPEN in states:
@@ -130,7 +129,7 @@ def _lived(history: list[Mapping[str, Any]]) -> Iterator[str]:
             yield "with another ensemble from some entry on"
 
 
-def _said(events: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _said(events: Iterable[Row]) -> Counter[str]:
     return Counter(_SAID[event["event"]] for event in events if event["event"] in _SAID)
 
 

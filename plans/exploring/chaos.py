@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -111,7 +110,7 @@ def _after(candidates: Sequence[str], choice: str, turn: int) -> str:
 
 def _filled(fault: ChaosFault, choices: Mapping[str, str], names: Names) -> ChaosFault:
     written = dump(fault.params)
-    tree = _replaced(written, choices)
+    tree = {key: _replaced(value, choices) for key, value in written.items()}
     if written.get("from") == written.get("to") == ANY_BOOKIE:
         tree["to"] = _after(names.bookies or (), choices[ANY_BOOKIE], 1)
     try:
@@ -121,7 +120,7 @@ def _filled(fault: ChaosFault, choices: Mapping[str, str], names: Names) -> Chao
         raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {problems}") from error
 
 
-def _replaced(value: Any, choices: Mapping[str, str]) -> Any:
+def _replaced(value: object, choices: Mapping[str, str]) -> object:
     if isinstance(value, dict):
         return {key: _replaced(inner, choices) for key, inner in value.items()}
     if isinstance(value, list):

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from plans.cluster import quorums_of
 from plans.exploring.limit import Limit
@@ -93,9 +92,7 @@ def _weights(profile: Profile, options: GenerateOptions, disks: bool) -> dict[st
     return {name: weight for name, weight in profile.faults.items() if weight and name not in lacking}
 
 
-def _cluster(
-    random: Random, choices: ClusterChoices, options: GenerateOptions
-) -> tuple[dict[str, Any], Quorums, bool]:
+def _cluster(random: Random, choices: ClusterChoices, options: GenerateOptions) -> tuple[Tree, Quorums, bool]:
     quorums = quorums_of(pick(random, choices.quorums))
     spare = pick(random, choices.spare_bookies)
     version = pick(random, choices.versions)
@@ -114,7 +111,7 @@ def _cluster(
     }
     disks = random.random() < choices.own_disks_fraction and "power_loss" in options.offered
     version = options.version or version
-    tree: dict[str, Any] = {
+    tree: Tree = {
         "bookies": quorums.ensemble + spare,
         **({} if version == THE_DEFAULT_RELEASE else {"version": version}),
         "bookie_conf": bookie_conf,

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from random import Random
-from typing import Any
 
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
 from plans.exploring.seeds import between, pick
@@ -78,7 +77,7 @@ def _fits(name: str, quorums: Quorums, bookies: int, v2: bool) -> bool:
     return not (name == "forced" and v2)
 
 
-def _roles(name: str, writers: tuple[str, ...]) -> dict[str, Any]:
+def _roles(name: str, writers: tuple[str, ...]) -> Tree:
     if name == "recovery":
         return {"writers": list(writers), "recoverers": ["r1", "r2"]}
     if name == "failover":

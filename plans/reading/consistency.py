@@ -6,35 +6,35 @@ Works on the plan as written, so that each problem has a place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel
 
 from plans.expectations import Breaks, Decides, Defect, Holds, describe
 from plans.models import Plan
 from plans.reading.document import Problem
-from plans.reading.walk import raw_steps
+from plans.reading.walk import RawStep, raw_steps
 from plans.rounds import unrepeatable
 from plans.sequence import Vocabulary
 from plans.steps import Act
 from plans.versions import overlap
 
 
-def contradictions(tree: Mapping[str, Any], plan: Plan, words: Vocabulary | None) -> Iterator[Problem]:
+def contradictions(tree: object, plan: Plan, words: Vocabulary | None) -> Iterator[Problem]:
     """Every contradiction in a plan whose single parts are valid; without ``words`` acts are not known."""
-    yield from _named_twice(tree)
+    steps = list(raw_steps(tree))
+    yield from _named_twice(steps)
     if words is not None:
-        yield from _without_handle(tree, words)
-    yield from _ids_without_adv(tree)
+        yield from _without_handle(steps, words)
+    yield from _ids_without_adv(steps)
     yield from _expectations(plan)
     yield from _rounds(plan)
-    yield from _decisions(tree, plan)
+    yield from _decisions(steps, plan)
 
 
-def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
+def _named_twice(steps: Sequence[RawStep]) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
-    for step in raw_steps(tree):
+    for step in steps:
         what, key = {"create": ("ledger", "ledger"), "load": ("load", "as")}.get(step.name, ("fault", "as"))
         name = step.params.get(key)
         if not isinstance(name, str) or step.name == "end_load":
@@ -44,10 +44,10 @@ def _named_twice(tree: Mapping[str, Any]) -> Iterator[Problem]:
         seen.add((what, name))
 
 
-def _without_handle(tree: Mapping[str, Any], words: Vocabulary) -> Iterator[Problem]:
+def _without_handle(steps: Sequence[RawStep], words: Vocabulary) -> Iterator[Problem]:
     acts = [
         (step, model.handle, (step.params.get("client"), step.params.get("ledger")))
-        for step in raw_steps(tree)
+        for step in steps
         if issubclass(model := words.steps.get(step.name, BaseModel), Act)
     ]
     created = [who for _, handle, who in acts if handle == "creates"]
@@ -65,8 +65,7 @@ def _without_handle(tree: Mapping[str, Any], words: Vocabulary) -> Iterator[Prob
             )
 
 
-def _ids_without_adv(tree: Mapping[str, Any]) -> Iterator[Problem]:
-    steps = list(raw_steps(tree))
+def _ids_without_adv(steps: Sequence[RawStep]) -> Iterator[Problem]:
     adv = {step.params.get("ledger") for step in steps if step.name == "create" and step.params.get("adv")}
     for step in steps:
         if step.name == "append" and "ids" in step.params and step.params.get("ledger") not in adv:
@@ -95,18 +94,18 @@ def _rounds(plan: Plan) -> Iterator[Problem]:
             yield Problem(path, f"a plan with {rounds} rounds cannot have these steps: {'; '.join(reasons)}")
 
 
-def _decisions(tree: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+def _decisions(steps: Sequence[RawStep], plan: Plan) -> Iterator[Problem]:
     """A decision can only be stated of a step that the plan has."""
-    steps = Counter(
+    made = Counter(
         (step.name, step.params.get("ledger"), client)
-        for step in raw_steps(tree)
+        for step in steps
         for client in (step.params.get("client"), None)
     )
     for mode, stated in plan.expect.items():
         for index, entry in enumerate(stated):
             if not isinstance(entry, Decides):
                 continue
-            if steps[entry.step, entry.ledger, entry.client] < entry.number:
+            if made[entry.step, entry.ledger, entry.client] < entry.number:
                 who = f" of `{entry.client}`" if entry.client else ""
                 which = f" number {entry.number}" if entry.number > 1 else ""
                 text = f"there is no `{entry.step}`{which}{who} on `{entry.ledger}` that could decide"

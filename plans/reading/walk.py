@@ -6,7 +6,7 @@ introduces, so that parameters can be checked against them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,36 +29,37 @@ class RawStep:
     path: Path
     name: str
     params: dict[str, Any]
-    outcome: Any = "ok"
+    outcome: object = "ok"
 
 
-def raw_steps(tree: Any) -> Iterator[RawStep]:
+def raw_steps(tree: object) -> Iterator[RawStep]:
     """Every step with a name, in the order of the file, branches of ``together`` included."""
     yield from _steps(tree.get("steps") if isinstance(tree, dict) else None, ("steps",))
 
 
-def names_of(tree: Any, *, faults: tuple[str, ...] | None, modes: tuple[str, ...] | None) -> Names:
+def names_of(tree: object, *, faults: tuple[str, ...] | None, modes: tuple[str, ...] | None) -> Names:
     """The names that the plan's steps may use; a part that is malformed stays unchecked."""
     if not isinstance(tree, dict):
         return Names()
     cluster = tree.get("cluster", {})
-    bookies = cluster.get("bookies", 3) if isinstance(cluster, dict) else None
+    cluster = cluster if isinstance(cluster, dict) else {"bookies": 0, "disks": 0}
+    bookies = _number(cluster.get("bookies", 3), MAX_BOOKIES)
     clients = tree.get("clients")
     steps = list(raw_steps(tree))
     return Names(
-        bookies=_bookies(bookies),
+        bookies=bookie_names(bookies) or None,
         clients=_texts(clients) if isinstance(clients, list) else None,
         ledgers=_texts([step.params.get("ledger") for step in steps if step.name == "create"]),
         loads=_texts([step.params.get("as") for step in steps if step.name == "load"]),
         faults=faults,
         given=_texts([step.params.get("as") for step in steps if step.name not in _LOADS]),
         modes=modes,
-        disks=_disks(cluster.get("disks")) if isinstance(cluster, dict) else None,
-        autorecovery=_autorecovery(cluster.get("autorecovery", 0)) if isinstance(cluster, dict) else (),
+        disks=_disks(cluster.get("disks")),
+        autorecovery=tuple(autorecovery_names(_number(cluster.get("autorecovery", 0), MAX_AUTORECOVERY))),
     )
 
 
-def _steps(value: Any, path: Path) -> Iterator[RawStep]:
+def _steps(value: object, path: Path) -> Iterator[RawStep]:
     for index, step in enumerate(value if isinstance(value, list) else ()):
         for name, params in step.items() if isinstance(step, dict) else ():
             below = (*path, index, name)
@@ -71,22 +72,16 @@ def _steps(value: Any, path: Path) -> Iterator[RawStep]:
                 )
 
 
-def _bookies(count: Any) -> tuple[str, ...] | None:
-    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MAX_BOOKIES:
-        return bookie_names(count)
-    return None
+def _number(count: object, most: int) -> int:
+    """A number of servers, 0 for what is none."""
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= most else 0
 
 
-def _autorecovery(count: Any) -> tuple[str, ...]:
-    right = isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MAX_AUTORECOVERY
-    return tuple(autorecovery_names(count)) if right else ()
-
-
-def _disks(value: Any) -> tuple[str, ...] | None:
+def _disks(value: object) -> tuple[str, ...] | None:
     if value is None:
         return ()
     return disk_names(value.get("journal", SHARED)) if isinstance(value, dict) else None
 
 
-def _texts(values: list[Any]) -> tuple[str, ...]:
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(value for value in values if isinstance(value, str))

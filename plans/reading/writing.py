@@ -35,7 +35,7 @@ def plan_text(tree: Mapping[str, Any], comment: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def flow(value: Any) -> str:
+def flow(value: object) -> str:
     """A value in YAML's flow style, ``{target: b1}``."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_text(key)}: {flow(inner)}" for key, inner in value.items()) + "}"

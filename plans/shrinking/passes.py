@@ -211,7 +211,7 @@ def _shaped(params: Tree, bookies: int) -> Tree:
     return {**params, "ensemble": bookies, "write_quorum": min(params.get("write_quorum", 3), bookies)}
 
 
-def _bookies_in(value: Any) -> Iterator[str]:
+def _bookies_in(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for inner in value.values():
             yield from _bookies_in(inner)
