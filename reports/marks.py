@@ -33,6 +33,11 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[st
         yield f"| {' | '.join(cells)} |"
 
 
+def cell(text: str) -> str:
+    """``text`` on one line, with "or" for each bar."""
+    return " ".join(text.split()).replace("|", " or ").replace("``", "`")
+
+
 def begin_mark(part: str) -> str:
     """The line above a part."""
     return f"<!-- {part}: begin -->"

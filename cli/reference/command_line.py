@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import click
 
 from cli.main import fencepost
-from cli.reference.tables import cell, table
 from harness.verbs import VERBS
-from reports.marks import WIDTH, wrapped
+from reports.marks import WIDTH, cell, table, wrapped
 
 _CODE = "    "
 
@@ -32,7 +31,8 @@ def _section(command: click.Command, context: click.Context) -> Iterator[str]:
     yield from wrapped(" ".join((command.help or "").split("\f")[0].split()))
     yield ""
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
-    yield from table(("option", "meaning"), (_row(one, context) for one in options))
+    if options:
+        yield from table(("option", "meaning"), (_row(one, context) for one in options))
 
 
 def _usage(command: click.Command, context: click.Context) -> list[str]:

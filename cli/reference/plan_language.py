@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cli.reference.tables import cell, table
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.reading.schema import json_schema
-from reports.marks import wrapped
+from reports.marks import cell, table, wrapped
 
 Schema = dict[str, Any]
 
@@ -88,11 +87,12 @@ def _body(key: str, body: Schema, known: dict[str, Schema]) -> Iterator[str]:
 def _keys(schema: Schema, known: dict[str, Schema]) -> Iterator[str]:
     required = schema.get("required", [])
     properties: dict[str, Schema] = schema.get("properties", {})
-    shown = {key: value for key, value in properties.items() if _constant(value) is None}
-    yield from table(
-        ("key", "value", "default"),
-        ((f"`{key}`", _value(value, known), _default(key, value, required)) for key, value in shown.items()),
-    )
+    rows = [
+        (f"`{key}`", _value(value, known), _default(key, value, required))
+        for key, value in properties.items()
+        if _without_vary(value).get("const") is None
+    ]
+    yield from table(("key", "value", "default"), rows) if rows else ()
 
 
 def _default(key: str, schema: Schema, required: list[str]) -> str:
@@ -138,10 +138,6 @@ def _without_vary(schema: Schema) -> Schema:
     """The schema of the value itself: almost every value may also be a parameter of the plan."""
     choices = [one for one in schema.get("anyOf", []) if one.get("$ref") != "#/$defs/Vary"]
     return choices[0] if len(choices) == 1 else schema
-
-
-def _constant(schema: Schema) -> object:
-    return _without_vary(schema).get("const")
 
 
 def _resolved(schema: Schema, known: dict[str, Schema]) -> Schema:
