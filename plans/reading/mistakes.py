@@ -55,7 +55,8 @@ def explained(error: ValidationError, document: Document, model: type[BaseModel]
 def validated(model: type[M], value: object, context: object, *path: str | int) -> M:
     """A model of ``value``, strictly as of JSON: no text is taken for a number, lists may become tuples.
 
-    Raises ``ValidationError`` with a sentence for each mistake, located at ``path`` and below.
+    Below a ``path`` no value (``heal:``) is a mapping without keys. Raises ``ValidationError`` with a
+    sentence for each mistake, located at ``path`` and below.
     """
     try:
         own = {} if value is None and path else value

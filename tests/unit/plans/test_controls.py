@@ -78,14 +78,8 @@ def test_a_control_that_runs_is_read_and_comes_back(controlled: Try, control: st
 @pytest.mark.parametrize(
     ("control", "said"),
     [
-        (
-            "{mode: unprotected}",
-            "plan.yaml:6:17: the control never runs: `unprotected` is not",
-        ),
-        (
-            "{mode: protected, property: order}",
-            "nothing under `protected` states that it breaks `order`",
-        ),
+        ("{mode: unprotected}", "plan.yaml:6:17: the control never runs: `unprotected` is not"),
+        ("{mode: protected, property: order}", "nothing under `protected` states that it breaks `order`"),
         ("{mode: protected, property: content}", "nothing under `protected` states that it breaks `content`"),
         ("{version: 4.16.4, property: fencing}", "no mode states that 4.16.4 breaks `fencing` in each run"),
         ("{set: {wide: false}}", "these are the plan's own values"),

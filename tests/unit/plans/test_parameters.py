@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from ruamel.yaml import YAML
 
 from harness.vocabulary import words
 from plans.load import find, load, scenarios
+from plans.reading.document import everything, parse_file
 
-
-def conditions(value: Any) -> Iterator[dict[str, Any]]:
-    """Every ``only`` in a scenario."""
-    if isinstance(value, list):
-        for item in value:
-            yield from conditions(item)
-    elif isinstance(value, dict):
-        if isinstance(value.get("only"), dict):
-            yield value["only"]
-        for inner in value.values():
-            yield from conditions(inner)
-
-
+PLANS = {name: parse_file(find(name)) for name in scenarios()}
 CASES = sorted(
     {
         (name, parameter, value)
-        for name in scenarios()
-        for only in conditions(YAML(typ="safe").load(find(name).read_text(encoding="utf-8")))
-        for parameter, value in only.items()
+        for name, plan in PLANS.items()
+        for _, part in everything(plan.tree)
+        if isinstance(part, dict) and isinstance(part.get("only"), dict)
+        for parameter, value in part["only"].items()
     }
     | {
         (name, "loss", "power")
-        for name in scenarios()
-        if "{vary: loss}" in find(name).read_text(encoding="utf-8")
+        for name, plan in PLANS.items()
+        if any(part == {"vary": "loss"} for _, part in everything(plan.tree))
     },
     key=str,
 )

@@ -103,6 +103,14 @@ def reduced(one: Shrinker) -> Tree:
     return one.best
 
 
+@pytest.fixture
+def small(shrinker: Callable[..., Shrinker]) -> Shrinker:
+    """A shrinker that has done its work."""
+    one = shrinker()
+    reduced(one)
+    return one
+
+
 def test_only_what_the_failure_needs_is_left(shrinker: Callable[..., Shrinker]) -> None:
     one = shrinker()
     small = reduced(one)
@@ -154,15 +162,11 @@ def test_what_was_kept_by_chance_is_given_up_when_it_is_not_confirmed(
     assert [kind.kinds for kind in confirmed] == [frozenset({KIND})] * 3
 
 
-def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(
-    shrinker: Callable[..., Shrinker],
-) -> None:
-    one = shrinker()
-    reduced(one)
-    whole = one.kept[0]
-    one.kept[1:] = [{**tree, "steps": tree["steps"][:1]} for tree in one.kept[1:]]
-    shrinking._confirm(one, [])
-    assert one.best == whole
+def test_the_run_itself_is_what_is_left_when_nothing_smaller_is_confirmed(small: Shrinker) -> None:
+    whole = small.kept[0]
+    small.kept[1:] = [{**tree, "steps": tree["steps"][:1]} for tree in small.kept[1:]]
+    shrinking._confirm(small, [])
+    assert small.best == whole
 
 
 @pytest.mark.parametrize(
@@ -197,11 +201,9 @@ def test_the_severest_kind_is_what_must_stay(shrinker: Callable[..., Shrinker]) 
     assert shrinking._kind(again, NEVER_QUIET) == NEVER_QUIET
 
 
-def test_the_scenario_states_what_always_showed(shrinker: Callable[..., Shrinker]) -> None:
-    one = shrinker()
-    reduced(one)
+def test_the_scenario_states_what_always_showed(small: Shrinker) -> None:
     confirmed = [Told(Path(), (), "", 0.0)] * 3
-    text = scenario_text(one, confirmed)
+    text = scenario_text(small, confirmed)
     plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert "failed in 3 of 3 runs" in " ".join(text.split())
     assert plan.cluster.version == "4.18.0"
@@ -217,29 +219,23 @@ def test_the_scenario_of_a_run_that_was_alone_runs_alone(shrinker: Callable[...,
     assert "alone: true" in scenario_text(one, [])
 
 
-def test_what_was_not_confirmed_states_what_the_run_showed(shrinker: Callable[..., Shrinker]) -> None:
-    one = shrinker()
-    reduced(one)
-    one.again = replace(one.again, kinds=frozenset({KIND, "closing/closed_below"}))
-    plan = read(parse(scenario_text(one, []), "s.yaml"), words(), modes=tuple(MODES))
+def test_what_was_not_confirmed_states_what_the_run_showed(small: Shrinker) -> None:
+    small.again = replace(small.again, kinds=frozenset({KIND, "closing/closed_below"}))
+    plan = read(parse(scenario_text(small, []), "s.yaml"), words(), modes=tuple(MODES))
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect", "defect"]
 
 
 def test_a_plan_that_leaves_the_cluster_in_trouble_is_a_scenario_that_states_nothing_of_it(
-    shrinker: Callable[..., Shrinker],
+    small: Shrinker,
 ) -> None:
-    one = shrinker()
-    reduced(one)
-    one.kind, one.again = NEVER_QUIET, replace(one.again, kinds=frozenset({NEVER_QUIET}))
-    text = scenario_text(one, [])
+    small.kind, small.again = NEVER_QUIET, replace(small.again, kinds=frozenset({NEVER_QUIET}))
+    text = scenario_text(small, [])
     plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert "What is left shows quiet/never" in " ".join(text.split())
     assert [entry.says for entry in plan.expect["unprotected"]] == ["holds"]
 
 
-def test_the_scenario_of_what_shows_sometimes_says_so(shrinker: Callable[..., Shrinker]) -> None:
-    one = shrinker()
-    reduced(one)
-    text = scenario_text(one, [Told(Path(), (), "", 0.0), Held(Path(), (), "", 0.0)])
+def test_the_scenario_of_what_shows_sometimes_says_so(small: Shrinker) -> None:
+    text = scenario_text(small, [Told(Path(), (), "", 0.0), Held(Path(), (), "", 0.0)])
     plan = read(parse(text, "shrunk.yaml"), words(), modes=tuple(MODES))
     assert [entry.says for entry in plan.expect["unprotected"]] == ["defect"]

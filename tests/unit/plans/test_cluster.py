@@ -1,0 +1,71 @@
+"""The cluster of a plan: settings with directories that are names in an order, and racks with each bookie."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from plans.cluster import ClusterSpec, index_directories, journal_directories, ledger_directories
+from plans.steps import Start
+
+
+def test_without_a_word_there_is_one_of_each_but_no_index() -> None:
+    assert ledger_directories({}) == ("ledgers",)
+    assert journal_directories({}) == ("journal",)
+    assert index_directories({}) == ()
+
+
+def test_directories_keep_the_order_in_which_they_are_named() -> None:
+    conf = {
+        "ledgerDirectories": "more,ledgers",
+        "journalDirectories": "journal2,journal",
+        "indexDirectories": "index",
+    }
+    started = Start(target="b1", conf=conf).conf
+    assert started == conf
+    assert ledger_directories(started) == ("more", "ledgers")
+    assert journal_directories(started) == ("journal2", "journal")
+    assert index_directories(started) == ("index",)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "told"),
+    [
+        ("ledgerDirectories", "/mnt/one", "`/mnt/one` is no name of a ledger directory"),
+        ("ledgerDirectories", "ledgers,", "`` is no name"),
+        ("ledgerDirectories", "ledgers, more", "` more` is no name"),
+        ("ledgerDirectories", "ledgers,journal", "`journal` is no name"),
+        ("ledgerDirectories", "ledgers,journal2", "`journal2` is no name"),
+        ("ledgerDirectories", "ledgers,index", "`index` is no name"),
+        ("ledgerDirectories", "more,more", "named twice: more, more"),
+        ("journalDirectories", "journal,more", "`more` is no name of a journal directory"),
+        ("journalDirectories", "journal,journal", "named twice: journal, journal"),
+        ("indexDirectories", "more", "`more` is no name of an index directory"),
+    ],
+)
+def test_paths_and_repeats_are_refused(key: str, text: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        Start(target="b1", conf={key: text})
+
+
+def test_each_bookie_stands_in_a_rack() -> None:
+    spec = ClusterSpec(bookies=3, racks={"b1": "r1", "b2": "r1", "b3": "r2"})
+    assert (spec.racks["b3"], spec.min_racks) == ("r2", 2)
+
+
+def test_without_racks_nothing_is_asked_of_them() -> None:
+    assert ClusterSpec(bookies=3, min_racks=5).racks == {}
+
+
+@pytest.mark.parametrize(
+    ("racks", "message"),
+    [
+        ({"b1": "r1", "b2": "r2"}, "no rack is given for b3"),
+        ({"b1": "r1", "b2": "r1", "b3": "r1"}, r"fewer racks \(r1\) than min_racks 2"),
+        ({"b1": "R1", "b2": "r2", "b3": "r2"}, "`R1` is no rack's name"),
+        ({"b1": "r1", "b2": "r2", "b3": "r2", "writer": "r1"}, "writer"),
+    ],
+)
+def test_racks_that_cannot_be_are_refused(racks: dict[str, str], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        ClusterSpec(bookies=3, racks=racks)
