@@ -16,11 +16,10 @@ from pydantic import Field
 from cluster.interface import Cluster
 from plans.names import ClientName
 from protocol.wire import NO_LEDGER
-from workloads.append import AppendLoad
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import RETRY_S, Member
 from workloads.registry import register
-from workloads.rolling import TOTALS
+from workloads.rolling import TOTALS, AppendLoad
 
 _ANY_ENTRY = 0
 _NO_METADATA = -25

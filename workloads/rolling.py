@@ -1,9 +1,9 @@
-"""Writers that roll from ledger to ledger, readers that tail them, and a closer of what they leave open.
+"""Writers that roll from ledger to ledger, readers that tail them, and a closer: the ``append`` load and more.
 
 A writer fills a ledger, closes it or leaves it open (a seeded choice), and begins the next. What
 breaks a ledger (fencing, lost bookies, the writer's own death) makes it roll over early. Ledgers left
 open are recovered by the closer, or without a closer by the next writer. Each load decides how a
-ledger is filled.
+ledger is filled, ``append`` with concurrent adds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from plans.steps import LedgerShape
 from protocol.errors import ClientError
 from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import RETRY_S, LoadEndedError, Member
-from workloads.registry import Workload
+from workloads.registry import Workload, register
 
 _LOOK_S = 0.2
 _END_S = 1.0
@@ -188,3 +188,22 @@ def rolling_jobs(
         crew.followers.append(inbox := Inbox())
         found.append(_Tailer(params, cluster, name, crew, inbox).run)
     return found
+
+
+@register
+class AppendLoad(RollingLoad):
+    """The writers, readers and closer, and the shape of the ledgers; rates are for each writer."""
+
+    kind = "append"
+    about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
+
+    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+        return rolling_jobs(self, cluster, crew, _AppendWriter)
+
+
+class _AppendWriter(RollingWriter[AppendLoad]):
+    def fill(self, ledger: int, handle: str) -> bool:
+        entries = self.params.entries_per_ledger
+        if self.begin_adds(handle, entries, self.params):
+            self.await_adds(handle, entries)
+        return self.end_and_tell(ledger, handle).acked == entries

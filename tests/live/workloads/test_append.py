@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import workloads.append  # noqa: F401  # registers its load
+import workloads.rolling  # noqa: F401  # registers its load
 from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from evidence.folder import RunFolder

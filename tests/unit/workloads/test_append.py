@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import workloads.append  # registers its load
 import workloads.member
+import workloads.rolling  # registers its load
 from plans.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
