@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Thread
-from typing import Any
 
 from evidence.codes import Outcome
 from harness.conditions.registry import await_condition
@@ -181,7 +180,7 @@ def _waited(wanted: Condition, stage: Stage) -> Done:
         raise
 
 
-def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: Any) -> None:
+def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: object) -> None:
     params = step.params.model_dump(mode="json", by_alias=True)
     stage.steps.write(
         {

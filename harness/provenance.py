@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
@@ -100,7 +99,7 @@ def host() -> dict[str, object]:
     }
 
 
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, object]:
     """The part of ``run.json`` that does not depend on the plan."""
     head, dirty = commit()
     here = {"host": host(), "load": load_now(), "clock": clock()}

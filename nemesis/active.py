@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from random import Random
-from typing import Any
 
 from cluster.interface import Cluster, ProcessState, Refusal
 from nemesis.processes import Starting
@@ -25,7 +24,7 @@ from plans.names import Nameable
 from plans.steps import Start
 from protocol.errors import FaultError, FencepostError, LinkError, UsageError
 
-Record = Callable[[Mapping[str, Any]], None]
+Record = Callable[[Mapping[str, object]], None]
 LedgerOf = Callable[[str], int]
 RandomOf = Callable[[str], Random]
 

@@ -12,7 +12,7 @@ the kind, the ledger and the entry of its request.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
@@ -96,7 +96,7 @@ class Criteria(Nameable, Link):
         return self
 
 
-def given_criteria(values: Mapping[str, Any]) -> dict[str, Any]:
+def given_criteria(values: Mapping[str, object]) -> dict[str, object]:
     """Of the values of a model's fields, the criteria that select some messages only."""
     names = ("kinds", "ledger", "entries", "statuses", "occurrences", "probability")
     return {name: value for name in names if (value := values.get(name)) not in (None, ())}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -42,7 +42,7 @@ class Exchange(Tampering):
     stays = "the content stays as it was put"
 
     @abstractmethod
-    def put_back(self, store: ZooKeeper) -> Mapping[str, Any]:
+    def put_back(self, store: ZooKeeper) -> Mapping[str, object]:
         """Give the store its other content; the facts of :meth:`ZooKeeper.put_back`."""
 
     @property
@@ -79,7 +79,7 @@ class WipeMetadata(Exchange):
     about = "empty the stopped ZooKeeper: all ledgers, cookies and registrations are gone"
     leave: Literal["nothing", "cluster"] = "nothing"
 
-    def put_back(self, store: ZooKeeper) -> Mapping[str, Any]:
+    def put_back(self, store: ZooKeeper) -> Mapping[str, object]:
         return store.put_back(None, new_cluster=self.leave == "cluster")
 
     def inject(self, context: FaultContext) -> Proof:
@@ -105,7 +105,7 @@ class RestoreMetadata(Exchange):
         if self.to not in cluster.zookeeper.snapshots():
             raise UsageError(f"{ZOOKEEPER} has no snapshot {self.to!r}")
 
-    def put_back(self, store: ZooKeeper) -> Mapping[str, Any]:
+    def put_back(self, store: ZooKeeper) -> Mapping[str, object]:
         return store.put_back(self.to)
 
 

@@ -1,4 +1,4 @@
-"""Writers that roll from ledger to ledger, readers that tail them, and a closer: the ``append`` load and more.
+"""Writers that roll from ledger to ledger, readers that tail them, a closer: the ``append`` load and others.
 
 A writer fills a ledger, closes it or leaves it open (a seeded choice), and begins the next. What
 breaks a ledger (fencing, lost bookies, the writer's own death) makes it roll over early. Ledgers left

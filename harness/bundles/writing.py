@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from evidence.folder import FoundRun, RunFolder
 from evidence.seal import FILES, is_whole, resealed
@@ -251,7 +250,7 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 def _facts(found: FoundRun, bundle: Bundle, *, full: bool) -> bytes:
     run = found.modes[0].run()
-    tree: Mapping[str, Any] = {
+    tree: Mapping[str, object] = {
         "format": FORMAT,
         "run": found.path.name,
         "scenario": run["scenario"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from evidence.seeding import modified_text
 from harness.experiments.experiment import Experiment, digest_of
@@ -15,6 +14,8 @@ from plans.resolve import with_rounds
 from plans.versions import within
 
 Settings = tuple[tuple[str, str], ...]
+Counted = Mapping[tuple[str, ...], tuple[int, int]]
+"""Trials as expected and trials in all, by (scenario, mode, release, settings as text)."""
 
 
 @dataclass(frozen=True)
@@ -81,18 +82,15 @@ def setting_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def control_lines(plans: Iterable[Plan], counted: Mapping[Any, tuple[int, int]]) -> Iterator[str]:
-    """A line for each control: what it is, and how many of its trials were as expected.
-
-    ``counted`` maps (scenario, mode, release, settings as text) to trials as expected and trials in all.
-    """
+def control_lines(plans: Iterable[Plan], counted: Counted) -> Iterator[str]:
+    """A line for each control: what it is, and how many of its trials were as expected."""
     for plan in plans:
         for control in plan.control:
             what = f" of {control.property}" if control.property else ""
             yield f"control{what}, {plan.name}: {_came(control, plan, counted)}"
 
 
-def _came(control: Control, plan: Plan, counted: Mapping[Any, tuple[int, int]]) -> str:
+def _came(control: Control, plan: Plan, counted: Counted) -> str:
     if control.nothing is not None:
         return f"none, {control.nothing}"
     defect = [f"defect={control.defect}"] if control.defect else []

@@ -11,7 +11,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
@@ -90,5 +89,5 @@ def digest_of(plan: Plan) -> str:
     return hashlib.sha256(json.dumps(tree, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
+def _measured(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if _LATER.get(name) != value}

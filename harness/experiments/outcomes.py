@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from harness.experiments.experiment import Experiment
 
@@ -52,14 +54,15 @@ class Outcome:
     cpu_s: float | None = None
     cpu_pressure: float | None = None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """A plain tree; :func:`from_json` reads it back."""
-        return {**asdict(self), "came": self.came.value}
+        tree: dict[str, object] = TypeAdapter(Outcome).dump_python(self, mode="json")
+        return tree
 
 
-def from_json(tree: dict[str, Any]) -> Outcome:
+def from_json(tree: object) -> Outcome:
     """The inverse of :meth:`Outcome.as_json`."""
-    return Outcome(**{**tree, "came": Status(tree["came"])})
+    return TypeAdapter(Outcome).validate_python(tree)
 
 
 def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:

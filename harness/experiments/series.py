@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from evidence.folder import FoundRun
 from harness.bundles.reading import is_bundle, opened
@@ -139,7 +138,7 @@ def _finish(results: Sequence[RunResult], narrator: Narrator, *, as_json: bool) 
     return code
 
 
-def _tree(result: RunResult) -> dict[str, Any]:
+def _tree(result: RunResult) -> dict[str, object]:
     return {
         "scenario": result.scenario,
         "seed": result.seed,
@@ -156,7 +155,7 @@ def _tree(result: RunResult) -> dict[str, Any]:
     }
 
 
-def _counts(tally: Tally) -> dict[str, Any]:
+def _counts(tally: Tally) -> dict[str, object]:
     first = tally.first
     return {
         "scenario": first.scenario,

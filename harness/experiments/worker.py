@@ -16,16 +16,16 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run, point_latest
 from evidence.seeding import seeded
 from harness.experiments.outcomes import Status
 from harness.experiments.series import exit_code
-from harness.experiments.workers import Judging, Recording, RecordOrder, of_error
+from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.preparing import prepare, prepared
@@ -43,24 +43,24 @@ def main(work: str, results: Path, orders: int, answers: int) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGINT may be ignored, as in background jobs
     for descriptor in (orders, answers):
         os.set_inheritable(descriptor, False)
-    source: Connection[None, Any] = Connection(orders, writable=False)
-    sink: Connection[Any, None] = Connection(answers, readable=False)
-    waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(source, waiting), daemon=True).start()
     results.mkdir(parents=True, exist_ok=True)
-
-    def serve(answer: Callable[[Any], object]) -> None:
-        while (order := waiting.get()) is not None:
-            sink.send(answer(order))
-
     if work == "record":
-        serve(lambda order: _record(order, results))
+        _serve(orders, answers, partial(_record, results=results))
     else:
         with judging(results) as judge:
-            serve(lambda folder: _judge(folder, results, judge))
+            _serve(orders, answers, partial(_judge, results=results, judge=judge))
 
 
-def _listen(source: Connection[None, Any], waiting: queue.SimpleQueue[Any]) -> None:
+def _serve(orders: int, answers: int, answer: Callable[[Order], Answer]) -> None:
+    source: Connection[None, Order] = Connection(orders, writable=False)
+    sink: Connection[Answer, None] = Connection(answers, readable=False)
+    waiting: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(source, waiting), daemon=True).start()
+    while (order := waiting.get()) is not None:
+        sink.send(answer(order))
+
+
+def _listen(source: Connection[None, Order], waiting: queue.SimpleQueue[Order | None]) -> None:
     with suppress(EOFError, OSError):
         while True:
             waiting.put(source.recv())
