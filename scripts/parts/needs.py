@@ -18,7 +18,6 @@ from pathlib import Path
 
 import engine
 import machine
-import own_engine
 import plugin
 from stamp import ROOT
 
@@ -104,7 +103,7 @@ def docker_lacking() -> Lack | None:
         try:
             if unanswered is not None and (os.geteuid() != 0 or shutil.which("dockerd") is None):
                 return _lack(unanswered)
-            address = stack.enter_context(own_engine.own_engine()) if unanswered is not None else None
+            address = stack.enter_context(engine.own_engine()) if unanswered is not None else None
             if (reason := engine.container_failure(address)) is not None:
                 return Lack(f"the engine answers, and no container starts: {reason}")
             if plugin.lacking() is not None and plugin.lacking(plugin.FOLDER) is not None:

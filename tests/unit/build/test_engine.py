@@ -10,7 +10,6 @@ sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
 
 import engine
 import machine
-import own_engine
 import plugin
 
 Says = Callable[[str, int], None]
@@ -132,7 +131,7 @@ COMMIT
 
 
 def test_what_an_engine_added_to_the_packet_filter_is_taken_away_and_nothing_else() -> None:
-    assert own_engine.undone(BEFORE, AFTER) == [
+    assert engine.undone(BEFORE, AFTER) == [
         ["-t", "nat", "-D", "OUTPUT", "!", "-d", "127.0.0.0/8", "-m", "addrtype",
          "--dst-type", "LOCAL", "-j", "DOCKER"],
         ["-t", "filter", "-D", "FORWARD", "-o", "br-0123456789ab", "-m", "comment",
@@ -144,4 +143,4 @@ def test_what_an_engine_added_to_the_packet_filter_is_taken_away_and_nothing_els
 
 
 def test_the_rules_of_an_engine_that_was_there_before_are_left_alone() -> None:
-    assert own_engine.undone(AFTER, AFTER + BEFORE) == []
+    assert engine.undone(AFTER, AFTER + BEFORE) == []
