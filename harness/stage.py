@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 
 from cluster.commands import Commands, within
 from cluster.interface import Client, Cluster, Exit
@@ -179,10 +178,6 @@ class Stage:
         Raises as :meth:`assert_alive` does, or ``NotReadyError`` when no reply came in time.
         """
         return within(client, timeout_s, self.assert_alive)
-
-    def random(self, stream: str) -> Random:
-        """The named random stream of this run; the same seed and name give the same numbers."""
-        return self.plan.stream(stream)
 
     def boot_log(self, name: str) -> Sequence[LogEvent]:
         """The events in the log of a process's present or last boot up to now."""

@@ -33,7 +33,7 @@ def begin(stage: Stage, step: grammar.Load) -> Done:
         try:
             totals = workload.run(
                 stage.cluster,
-                random=stage.random(f"load/{name}"),
+                random=stage.plan.stream(f"load/{name}"),
                 stop=load.stop,
                 say=stage.narrator.event,
                 opened=stage.ledgers.name,
