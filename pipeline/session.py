@@ -18,7 +18,6 @@ from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 from evidence.collected import CHECKOUT
@@ -145,9 +144,7 @@ class Session:
         self.warm_up()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _start(self) -> None:

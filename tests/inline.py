@@ -25,6 +25,6 @@ INLINE: Any = Inline()
 
 
 def judged(folder: RunFolder) -> RunVerdict:
-    """The verdict on a run, collected anew."""
+    """The verdict on a run, which is collected first."""
     collect(INLINE, folder)
     return judge(INLINE, folder)

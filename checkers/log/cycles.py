@@ -77,7 +77,7 @@ class _Hunt:
         self._invoked, self._process = given.invoked[rows], given.process[rows]
 
     def look_for(self, sought: CycleClass, limit: int) -> None:
-        """Find one class wherever it is not implied by what was found; look at so many edges at most."""
+        """Find one class wherever it is not implied by what was found; look at ``limit`` edges at most."""
         label, parts = _parts(self._edges, sought.labels)
         done = {int(label[node]) for known, node in self._shown if hides(known, sought)}
         todo = {

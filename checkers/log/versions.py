@@ -145,7 +145,7 @@ def flat(given: Transactions, reads: Ints) -> Iterator[tuple[int, Ints]]:
 
 
 def _pieces(lengths: Ints) -> Iterator[tuple[slice, int]]:
-    """Lists of these lengths, so many that memory suffices: which ones, and the elements before them."""
+    """Lists of these lengths, a bounded number of elements at a time: which ones, and the elements before."""
     ends = np.cumsum(lengths)
     begin = done = 0
     while begin < len(lengths):

@@ -10,8 +10,9 @@ from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from tests.histories.lawful import Lawful, lawful
 from tests.histories.mutations.edits import Row, acknowledgements, replaced, spans, without
 from tests.histories.mutations.registry import Sign, operator, span
+from tests.histories.rows import write_set
 from tests.histories.story import WRITER, Fact, told
-from tests.histories.twins_acks import covers_unacked, write_set
+from tests.histories.twins_acks import covers_unacked
 
 OURS = ("lac",)
 ACK_QUORUM = 2  # of every lawful history
@@ -107,7 +108,7 @@ def all_acknowledgements_are_of_other_bookies(case, dice):
         history = replaced(history, row, bookie=bookie)
     few = too_soon(case, history, add) if len(set(bookies)) < ACK_QUORUM else set()
     versions, entry = case.rows("ledgers"), add["entry"]
-    given = set().union(*(write_set(version, entry, case.run) for version in versions))
+    given = {case.run.bookies.get(name) for version in versions for name in write_set(version, entry)}
     outside = Counter(bookie for bookie in bookies if bookie not in given)
     where = {"first": entry, "last": entry, "ledger": add["ledger"]}
     return history, [*few, *(Sign("lac/acked_outside", count=number, **where) for number in outside.values())]
