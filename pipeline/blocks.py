@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from checkers.contract import Batch, LedgerFacts
 from checkers.judge import combined_facts, facts_of
-from checkers.sets.ordering import begins, in_order, is_sorted
+from checkers.sets.ordering import begins, grouped, in_order, is_sorted
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.tables import write_facts, write_sorted
 from protocol.buckets import ENTRIES_PER_BLOCK, block_of, bucket_of
@@ -122,7 +121,7 @@ def _merged(bucket: Bucket, name: str, facts: list[LedgerFacts]) -> pa.Table:
     sizes = {other: np.zeros(len(begin), dtype=np.int64) for other in BLOCKED}
     sizes[name] = np.diff(np.append(begin, len(ledger)))
     ends = np.cumsum(sizes[name])
-    for first, last in _grouped(sizes[name], _ROWS_OF_FACTS):
+    for first, last in grouped(sizes[name], _ROWS_OF_FACTS):
         facts.append(facts_of(Batch({name: rows.slice(begin[first], ends[last - 1] - begin[first])})))
     return pa.table({"ledger": ledger[begin], "block": block[begin], **sizes})
 
@@ -193,19 +192,9 @@ def batches(bucket: Bucket, rows: int, columns: Columns = EVERY_COLUMN) -> Itera
     index = pq.read_table(bucket.file(BLOCKS), partitioning=None)
     sizes = np.stack([np.asarray(index.column(name)) for name in BLOCKED], axis=1)
     readers = {name: _Reader(bucket.file(name), columns[name], rows) for name in BLOCKED if name in columns}
-    for begin, end in _grouped(sizes.sum(axis=1), rows):
+    for begin, end in grouped(sizes.sum(axis=1), rows):
         taken = dict(zip(BLOCKED, sizes[begin:end].sum(axis=0).tolist(), strict=True))
         yield Batch({name: reader.take(taken[name]) for name, reader in readers.items() if taken[name]})
-
-
-def _grouped(sizes: NDArray[Any], most: int) -> Iterator[tuple[int, int]]:
-    """Places (begin, end) of neighbours with at most ``rows`` rows together, or of one alone."""
-    begin, ends = 0, np.cumsum(sizes)
-    while begin < len(sizes):
-        before = ends[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, before + most, side="right")))
-        yield begin, end
-        begin = end
 
 
 class _Reader:

@@ -21,12 +21,11 @@ from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.wording import counted, listed
 from checkers.found import Found, capped, whole_rows
 from checkers.log.cycles import Limits, Result, find_cycles
+from checkers.log.direct import read_findings, within_findings
 from checkers.log.edges import Edge, Edges, all_edges
 from checkers.log.findings import PROPERTY, cycle_findings
 from checkers.log.models import MODELS, STRONGEST, forbidden, ruled_out, weakest
-from checkers.log.reads import read_findings
 from checkers.log.versions import Versions, version_orders
-from checkers.log.within import within_findings
 from evidence.codes import Kind, Outcome
 from evidence.exchange.chains import NEEDED, chain_transactions, of_chains
 from evidence.exchange.transactions import Micro, Transactions

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from checkers.sets.ordering import grouped
 from evidence.codes import Outcome
 from evidence.exchange.transactions import Ints, Micro, Transactions
 
@@ -139,19 +140,10 @@ def _pairs(given: Transactions, appends: Ints, key: Ints, element: Ints) -> tupl
 
 def flat(given: Transactions, reads: Ints) -> Iterator[tuple[int, Ints]]:
     """The lists of some reads one after the other, in pieces: (position of the piece, its elements)."""
-    for piece, done in _pieces(given.length[reads]):
-        own = reads[piece]
-        yield done, given.elements[_indices(given.start[own], given.length[own])]
-
-
-def _pieces(lengths: Ints) -> Iterator[tuple[slice, int]]:
-    """Lists of these lengths, a bounded number of elements at a time: which ones, and the elements before."""
-    ends = np.cumsum(lengths)
-    begin = done = 0
-    while begin < len(lengths):
-        end = max(int(np.searchsorted(ends, done + _AT_ONCE, side="right")), begin + 1)
-        yield slice(begin, end), done
-        begin, done = end, int(ends[end - 1])
+    before = np.cumsum(given.length[reads]) - given.length[reads]
+    for begin, end in grouped(given.length[reads], _AT_ONCE):
+        own = reads[begin:end]
+        yield int(before[begin]), given.elements[_indices(given.start[own], given.length[own])]
 
 
 def _longest(given: Transactions, reads: Ints) -> Ints:
@@ -167,8 +159,8 @@ def _is_prefix(given: Transactions, reads: Ints, longest: Ints) -> NDArray[np.bo
     prefix = np.ones(len(reads), dtype=np.bool_)
     model = given.start[longest[given.key[reads]]]
     compared = np.flatnonzero((given.length[reads] > 0) & (given.start[reads] != model))
-    for piece, _ in _pieces(given.length[reads[compared]]):
-        rows = compared[piece]
+    for begin, end in grouped(given.length[reads[compared]], _AT_ONCE):
+        rows = compared[begin:end]
         lengths = given.length[reads[rows]]
         own = given.elements[_indices(given.start[reads[rows]], lengths)]
         same = own == given.elements[_indices(model[rows], lengths)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,16 @@ def changes(*columns: Column) -> NDArray[np.bool_]:
 def begins(*columns: Column) -> NDArray[np.intp]:
     """Where each run of rows that are equal in all columns begins."""
     return np.flatnonzero(changes(*columns))
+
+
+def grouped(sizes: Column, most: int) -> Iterator[tuple[int, int]]:
+    """Places (begin, end) of neighbours with sizes of at most ``most`` together, or of one alone."""
+    begin, ends = 0, np.cumsum(sizes)
+    while begin < len(sizes):
+        before = ends[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield begin, end
+        begin = end
 
 
 def firsts(ledger: Column, *by: Column) -> NDArray[np.intp]:
