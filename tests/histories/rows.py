@@ -59,7 +59,7 @@ def write_set(version: Row, entry: int) -> set[str]:
     """The bookies that a version of the metadata gives the entry to."""
     names = [part["bookies"] for part in version["fragments"] if part["first_entry"] <= entry][-1]
     places = [(entry + copy) % version["ensemble"] for copy in range(version["write_quorum"])]
-    return {names[place].rpartition(":")[0] for place in places}
+    return {names[place].split(":")[0] for place in places}
 
 
 def sure(row: Row) -> bool:
