@@ -3,29 +3,33 @@
 Each run is made by :mod:`bench.raw`, so its truth is known and every judge must find it. Each is
 measured in a separate process with a session that was warmed up on a small one, so peaks of memory are
 its own; rounds of collecting, judging, decode, the kernel without Spark and DuckDB go in turns. Processor
-time is printed beside wall time and the ratios are of both, because a busy machine disturbs it less.
+time is printed beside wall time and the ratios are of both, because a busy machine disturbs it less. Memory
+is the proportional share (PSS) of this process and all below it: pages that forked workers share count once.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import psutil
 import pyarrow.parquet as pq
 
 from bench import duck
 from bench.raw.folder import expected, make, told
 from bench.raw.shape import Shape, huge, many
-from bench.tree import Cost, costing
 from checkers.contract import Batch, RunFacts
 from checkers.judge import judge as judge_here
 from evidence.collected import read_collection
@@ -38,9 +42,21 @@ from pipeline.judge import MOST_ROWS, Need, asked, batch_rows, judge
 from pipeline.session import Session
 from pipeline.tables import read_table
 
+_EVERY_S = 0.5
+_PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
+Result = TypeVar("Result")
 SHAPES: Mapping[str, Callable[..., Shape]] = {"many": many, "huge": huge}
 _ABOUT = {"many": "many ledgers of 1,000 entries", "huge": "one ledger"}
 _WARM = Shape(8, 1_000, together=8, census=True, frames=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Wall and processor seconds of all processes together, and their peak of memory in GB."""
+
+    wall_s: float
+    cpu_s: float
+    peak_gb: float
 
 
 def judge_bench(
@@ -71,7 +87,7 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
     folder = make(place / "run", shape)
     raw = sum(path.stat().st_size for path in folder.raw_files())
     with _warm(place) as session:
-        collection, first = costing(lambda: collect(session, folder))
+        collection, first = _costing(lambda: collect(session, folder))
         collecting = [first]
         about = collection.rows["ledgers"], collection.buckets
         largest = largest_block(folder.tables, collection.buckets)
@@ -87,7 +103,7 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
         turns: dict[str, list[Cost]] = {"raw to Parquet": collecting}
         for turn in range(order["rounds"]):
             if turn:
-                collecting.append(costing(lambda: collect(session, folder))[1])
+                collecting.append(_costing(lambda: collect(session, folder))[1])
             for name, cost in _turn(session, folder, shape, files, order["duckdb"]):
                 turns.setdefault(name, []).append(cost)
     for name, costs in turns.items():
@@ -105,14 +121,14 @@ def _turn(
     session: Session, folder: RunFolder, shape: Shape, files: Sequence[Path], duckdb: str
 ) -> Iterator[tuple[str, Cost]]:
     """One measurement of each kind; every judge must find what was planted."""
-    verdict, cost = costing(lambda: judge(session, folder))
+    verdict, cost = _costing(lambda: judge(session, folder))
     _assert_found(verdict, shape)
     yield "Parquet to verdict", cost
     # Every column of every file, on all cores.
-    decode = costing(lambda: [pq.read_table(path, partitioning=None).num_rows for path in files])
+    decode = _costing(lambda: [pq.read_table(path, partitioning=None).num_rows for path in files])
     yield "plain decode", decode[1]
     run = run_facts(folder, read_collection(folder))
-    verdict, cost = costing(lambda: judge_here(_Batches(folder, run), run))
+    verdict, cost = _costing(lambda: judge_here(_Batches(folder, run), run))
     _assert_found(verdict, shape)
     yield "kernel without Spark, one process", cost
     if duckdb:
@@ -163,6 +179,59 @@ def _ratio(these: Sequence[Cost], those: Sequence[Cost]) -> str:
     wall = statistics.median(one.wall_s / other.wall_s for one, other in pairs)
     cpu = statistics.median(one.cpu_s / max(other.cpu_s, 0.01) for one, other in pairs)
     return f"{wall:.1f} by wall time, {cpu:.1f} by processor time"
+
+
+def _costing(act: Callable[[], Result]) -> tuple[Result, Cost]:
+    """What ``act`` returns, and what it cost; looking at the memory costs nothing."""
+    done, peak, looking_s = threading.Event(), [_memory_gb()], [0.0]
+    before, used = _processor_times(), {}
+
+    def sample() -> None:
+        while not done.wait(_EVERY_S):
+            peak.append(_memory_gb())
+            used.update(_processor_times())
+            looking_s[0] = time.thread_time()
+
+    sampler = threading.Thread(target=sample, name="memory-sampler", daemon=True)
+    wall = time.monotonic()
+    sampler.start()
+    try:
+        result = act()
+        wall = time.monotonic() - wall
+        used.update(_processor_times())
+    finally:
+        done.set()
+        sampler.join()
+    cpu = sum(seconds - before.get(process, 0.0) for process, seconds in used.items()) - looking_s[0]
+    return result, Cost(wall, cpu, max(peak))
+
+
+def _processor_times() -> dict[psutil.Process, float]:
+    """Processor seconds of each process of the tree until now, without its children.
+
+    A process that ends counts as it was last seen: its parent need not count it (an idle worker of Spark's).
+    """
+    used = {}
+    for process in _tree():
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used[process] = times.user + times.system
+    return used
+
+
+def _memory_gb() -> float:
+    """Memory of the tree now."""
+    total = 0
+    for process in _tree():
+        with suppress(OSError):
+            found = _PSS.search(Path(f"/proc/{process.pid}/smaps_rollup").read_text())
+            total += int(found[1]) if found else 0
+    return total * 1024 / 1e9
+
+
+def _tree() -> list[psutil.Process]:
+    own = psutil.Process()
+    return [own, *own.children(recursive=True)]
 
 
 if __name__ == "__main__":

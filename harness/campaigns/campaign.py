@@ -11,10 +11,9 @@ from pathlib import Path
 from checkers.facts.wording import counted
 from evidence.folder import write_text
 from harness.campaigns.conclusion import Conclusion, changes, decision
-from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
-from harness.campaigns.reporting import PAGE, markdown, notices, page
+from harness.campaigns.reporting import PAGE, markdown, notices, page, write_junit
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.running import Policy

@@ -1,13 +1,17 @@
-"""A campaign's reports: Markdown for a job's summary, a page that works offline, annotations for CI."""
+"""A campaign's reports: Markdown, a page that works offline; for CI annotations and JUnit XML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
+
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.matrix import heat_map
 from harness.campaigns.matrix import table as matrix_table
+from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status
 from harness.experiments.store import RUNS
 from reports import marks
@@ -22,6 +26,13 @@ _SIGNS = {
     Status.UNKNOWN: ("?", "unknown"),
 }
 _BAD = ("✗", "anomaly")
+_RESULTS = {
+    Status.ANOMALY: Failure,
+    Status.UNKNOWN: Failure,
+    Status.ERROR: Error,
+    Status.HUNG: Error,
+    Status.IMPOSSIBLE: Skipped,
+}
 
 
 def markdown(told: Conclusion) -> str:
@@ -60,6 +71,32 @@ def notices(outcomes: Sequence[Outcome], *, unknown_warns: bool) -> Iterator[str
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def write_junit(path: Path, name: str, outcomes: Sequence[Outcome], left: Sequence[Experiment]) -> None:
+    """Write JUnit XML: a suite for each scenario, a case for each run, skipped where it was not started."""
+    document = JUnitXml(name)
+    cases = [(one.scenario, _case(one)) for one in outcomes]
+    for unit in left:
+        skipped = TestCase(str(unit).removeprefix(f"{unit.scenario} "), unit.scenario)
+        skipped.result = [Skipped("not started in time")]
+        cases.append((unit.scenario, skipped))
+    for scenario, group in groupby(sorted(cases, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        suite = TestSuite(scenario)
+        suite.add_testcases([case for _, case in group])
+        document.add_testsuite(suite)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document.write(str(path), pretty=True)
+
+
+def _case(outcome: Outcome) -> TestCase:
+    case = TestCase(outcome.name.removeprefix(f"{outcome.scenario} "), outcome.scenario, outcome.took_s)
+    if outcome.came in _RESULTS:
+        said = "not proven" if outcome.came is Status.UNKNOWN else outcome.came.value
+        result = _RESULTS[outcome.came](f"{said}: {outcome.why}", outcome.came.value)
+        result.text = "\n".join(filter(None, (outcome.headline, outcome.why, outcome.repeat)))
+        case.result = [result]
+    return case
 
 
 def page(told: Conclusion, night: Path) -> str:

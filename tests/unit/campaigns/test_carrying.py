@@ -13,9 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.campaigns.conclusion import Conclusion, changes, decision
-from harness.campaigns.junit import write_junit
 from harness.campaigns.listing import units_of
-from harness.campaigns.reporting import markdown, notices, page
+from harness.campaigns.reporting import markdown, notices, page, write_junit
 from harness.experiments.experiment import Experiment
 from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
