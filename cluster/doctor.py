@@ -55,10 +55,10 @@ def checks(results: Path | None = None) -> list[Check]:
     return [
         _system(),
         _python(),
-        _artifact("java", _java, "fail"),
+        _artifact("java", _java),
         _servers(),
-        _artifact("client", lambda: str(artifacts.client_jar()), "fail"),
-        _artifact("proxy", lambda: str(artifacts.proxy_binary()), "fail"),
+        _artifact("client", lambda: str(artifacts.client_jar())),
+        _artifact("proxy", lambda: str(artifacts.proxy_binary())),
         _memory(),
         _disk(folder),
         _addresses(),
@@ -87,11 +87,11 @@ def _python() -> Check:
     return Check("python", "fail", seen, "Install Python 3.11 or newer and run scripts/setup again.")
 
 
-def _artifact(name: str, find: Callable[[], str], otherwise: State) -> Check:
+def _artifact(name: str, find: Callable[[], str]) -> Check:
     try:
         return Check(name, "ok", find())
     except FencepostError as error:
-        return Check(name, otherwise, str(error), error.remedy)
+        return Check(name, "fail", str(error), error.remedy)
 
 
 def _java() -> str:
@@ -104,7 +104,7 @@ def _java() -> str:
 def _servers() -> Check:
     version = DEFAULT_VERSION
     if artifacts.is_cached(version):
-        return _artifact("servers", lambda: _jars(version), "fail")
+        return _artifact("servers", lambda: _jars(version))
     seen = f"the jars of BookKeeper {version} are not fetched yet"
     return Check("servers", "warn", seen, "The first run fetches them (110 MB); scripts/setup does it now.")
 

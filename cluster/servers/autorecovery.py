@@ -7,7 +7,6 @@ would find the plan's first ledgers while they are written, and would have them 
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Sequence
 
 from cluster.configuration import autorecovery_properties
@@ -53,10 +52,8 @@ class AutoRecovery(Process):
         return self._site.launch(program, arguments, source=self._number)
 
     def _settle_votes(self) -> None:
-        last = self._exits.get(self.boot)
-        killed = last is not None and last.signal == signal.SIGKILL
         try:
-            if killed and self._site.spec.forget_registrations:
+            if self._was_killed() and self._site.spec.forget_registrations:
                 for vote in self._votes():
                     self._records.forget(vote)
             self._former = self._votes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -130,9 +129,8 @@ class Bookie(Store):
             )
 
     def _settle_registration(self) -> None:
-        last = self._exits.get(self.boot)
         try:
-            if last is not None and last.signal == signal.SIGKILL and self._site.spec.forget_registrations:
+            if self._was_killed() and self._site.spec.forget_registrations:
                 self._metadata.forget_registration(self.name)
             self._former = self._metadata.registration(self.name)
         except ServerError:  # ZooKeeper is away: what was registered last may still be when it is back

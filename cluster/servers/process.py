@@ -245,6 +245,10 @@ class Process(ABC):
         self._layers = replace(self._layers, plan={**self._layers.plan, **conf})
         self.version = version or self.version
 
+    def _was_killed(self) -> bool:
+        last = self._exits.get(self._boot)
+        return last is not None and last.signal == signal.SIGKILL
+
     def _write_conf(self, boot: int, properties: Mapping[str, str]) -> str:
         """Write the settings of a boot; the file's path."""
         conf = self.folder / f"boot-{boot}.conf"
