@@ -25,11 +25,11 @@ from harness.narrator import Narrator
 from harness.preparing import Prepared, prepared, with_changes
 from harness.request import RunRequest, default_results
 from harness.vocabulary import words
-from plans.conditions import Elapsed
 from plans.defects import NONE
 from plans.load import find, load
 from plans.models import Plan
 from plans.sequence import Step, StepSpec
+from plans.steps import Elapsed
 from protocol.errors import FencepostError
 from protocol.faults import UNPLANNED
 from protocol.modes import MODES

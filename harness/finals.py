@@ -18,7 +18,7 @@ from harness.conditions.registry import alive_and
 from harness.stage import Stage, noted
 from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S, restart
-from plans.conditions import Quiet
+from plans.steps import Quiet
 from protocol.errors import ClientError, NotReadyError
 
 NOT_QUIET = "not quiet"

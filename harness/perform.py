@@ -22,10 +22,9 @@ from harness.stage import Stage, of_servers, sentence
 from harness.steps.faults import inject
 from harness.steps.registry import STEPS, Done
 from nemesis.registry import FAULTS, Fault
-from plans.conditions import Condition, Elapsed, Quiet
 from plans.rounds import every
 from plans.sequence import Step, StepSpec, Together
-from plans.steps import Act
+from plans.steps import Act, Condition, Elapsed, Quiet
 from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
 
 

@@ -15,8 +15,8 @@ import workloads
 from harness.conditions.registry import CONDITIONS
 from harness.steps.registry import STEPS
 from nemesis.registry import FAULTS
-from plans.conditions import Elapsed
 from plans.sequence import CHOSEN, Models, Vocabulary
+from plans.steps import Elapsed
 from workloads.registry import WORKLOADS
 
 for room in (harness.steps, harness.conditions, nemesis, workloads):

@@ -13,7 +13,6 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from plans.conditions import Elapsed
 from plans.expectations import Expectation
 from plans.exploring.chaos import expand
 from plans.exploring.seeds import HIGHEST_SEED, stream
@@ -24,7 +23,7 @@ from plans.reading.document import Document
 from plans.reading.mistakes import explained
 from plans.rounds import every, unrepeatable
 from plans.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
-from plans.steps import Act
+from plans.steps import Act, Elapsed
 from protocol.errors import PlanError
 from protocol.faults import EFFECTS
 

@@ -26,13 +26,12 @@ from pydantic import (
     model_validator,
 )
 
-from plans.conditions import AnyCondition, Elapsed, RecordedCondition
 from plans.names import Params, names_in
 from plans.reading.document import KEY
 from plans.reading.mistakes import listed, one_named, refused, validated
 from plans.reading.nearest import unknown
 from plans.reading.walk import MODIFIERS
-from plans.steps import HasOutcome
+from plans.steps import AnyCondition, Elapsed, HasOutcome, RecordedCondition
 
 Models = Mapping[str, type[BaseModel]]
 """Models of parameters by their names in plans."""

@@ -1,19 +1,20 @@
-"""The grammar of steps, and the steps that plans themselves make.
+"""The grammar of steps and conditions, and those of them that plans themselves make.
 
-A step is a model of its parameters; a plan writes it by its class's name (:func:`plans.names.name_of`). The
-models here are those that something in ``plans`` makes by its type: what ends a fault. All others stand
-with the functions that run them, in ``harness/steps``; the loader is given them. What ``plans`` must know
-of a step is said by the classes that it derives from.
+A step or a condition is a model of its parameters; a plan writes it by its class's name
+(:func:`plans.names.name_of`). The models here are those that something in ``plans`` makes by its type: what
+ends a fault, and what a schedule waits for. All others stand with the functions that run them, in
+``harness/steps`` and ``harness/conditions``; the loader is given them. What ``plans`` must know of a step is
+said by the classes that it derives from. Every condition but ``elapsed`` says how long waiting may take.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from plans.cluster import BookieSettings
-from plans.names import ClientName, FaultName, LedgerName, Params, ServerName, TargetName, names_in
+from plans.names import ClientName, FaultName, LedgerName, Params, ServerName, TargetName, name_of, names_in
 from plans.versions import Version
 from protocol.quorums import Quorums
 
@@ -101,3 +102,50 @@ class Heal(Params):
 
     kind: FaultName | None = None
     target: TargetName | None = None
+
+
+class _Named(Params):
+    condition: str = ""
+
+    @field_validator("condition")
+    @classmethod
+    def _its_own(cls, value: str) -> str:
+        if value not in ("", name_of(cls)):
+            raise ValueError(f"`condition` is `{name_of(cls)}` here, not `{value}`")
+        return name_of(cls)
+
+
+class Condition(_Named):
+    """A state of the cluster; waiting longer than ``timeout_s`` ends the run as an error."""
+
+    timeout_s: float = Field(default=120, gt=0)
+
+
+class RecordedCondition(Condition):
+    """A condition that the reader has no model for, kept as it was written."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @field_validator("condition")
+    @classmethod
+    def _its_own(cls, value: str) -> str:
+        return value
+
+
+class Quiet(Condition):
+    """Every bookie runs, is registered and answering, and none is in limbo or repairing.
+
+    Where that does not come, ``otherwise: finish`` leaves out the steps that are left: the run is healed,
+    observed and judged as it is.
+    """
+
+    otherwise: Literal["error", "finish"] = "error"
+
+
+class Elapsed(_Named):
+    """``for_s`` seconds have passed since the step began: an idle interval that a scenario needs."""
+
+    for_s: float = Field(gt=0)
+
+
+AnyCondition = Condition | Elapsed

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from cluster.waiting import wait_until
 from harness.conditions.registry import condition
 from harness.stage import Stage
-from plans.conditions import Condition, Quiet
 from plans.names import BookieName, LedgerName
+from plans.steps import Condition, Quiet
 from protocol.errors import NotReadyError
 from protocol.wire import EOK, NO_ENTRY, NO_LEDGER, UNKNOWN_STATE
 

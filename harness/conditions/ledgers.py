@@ -8,8 +8,8 @@ from pydantic import Field
 
 from harness.conditions.registry import condition
 from harness.stage import Stage
-from plans.conditions import Condition
 from plans.names import GivenFault, LedgerName, LoadName
+from plans.steps import Condition
 from protocol.errors import UsageError
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from cluster.waiting import wait_until
 from harness.stage import Stage
 from harness.steps.registry import Declared, declare
-from plans.conditions import Condition
+from plans.steps import Condition
 
 C = TypeVar("C", bound=Condition)
 Seen = tuple[bool, str]

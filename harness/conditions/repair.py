@@ -16,8 +16,8 @@ from cluster.interface import Cluster, ProcessState
 from evidence.collect.logs import COUNTS, LogEvent
 from harness.conditions.registry import Look, beginning, condition
 from harness.stage import Stage
-from plans.conditions import Condition
 from plans.names import LedgerName
+from plans.steps import Condition
 from protocol.errors import ContradictedError, UsageError
 
 _AUDITS = {

@@ -13,8 +13,8 @@ from pydantic import Field
 from cluster.interface import ProcessState
 from harness.conditions.registry import condition
 from harness.stage import Stage
-from plans.conditions import Condition
 from plans.names import BookieName, ClientName, ServerName
+from plans.steps import Condition
 from protocol.addresses import bookie_id
 from protocol.errors import ContradictedError, NotReadyError
 

@@ -17,8 +17,8 @@ from evidence.journal import journal_id, parse
 from harness.conditions.registry import Look, beginning, condition
 from harness.stage import Stage
 from plans.cluster import of_journal
-from plans.conditions import Condition
 from plans.names import BookieName, LedgerName
+from plans.steps import Condition
 
 _ENOUGH = 2
 

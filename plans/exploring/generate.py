@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from random import Random
 
 from plans.cluster import quorums_of
-from plans.exploring.limit import Limit
 from plans.exploring.profile import THE_DEFAULT_RELEASE, ClusterChoices, Profile
-from plans.exploring.schedule import draw_burst, lanes, last_kills, quiet
+from plans.exploring.schedule import Limit, draw_burst, lanes, last_kills, quiet
 from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS, Cast
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers

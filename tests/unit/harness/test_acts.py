@@ -13,9 +13,9 @@ from harness.steps.clients import Read, read
 from harness.steps.registry import STEPS, Done, step
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
-from plans.conditions import Condition, Elapsed
 from plans.names import Params, name_of
 from plans.sequence import Recorded
+from plans.steps import Condition, Elapsed
 
 
 def test_every_step_can_run() -> None:

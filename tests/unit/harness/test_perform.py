@@ -14,10 +14,10 @@ from harness.perform import StepsOverError, perform
 from harness.stage import Stage
 from harness.steps.clients import Recover
 from harness.steps.registry import Declared, Done
-from plans.conditions import Quiet
 from plans.executed import begins
 from plans.names import Params
 from plans.sequence import StepSpec, Together
+from plans.steps import Quiet
 from protocol.errors import NotReadyError
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from harness.vocabulary import words
 from plans.exploring.generate import GenerateOptions, draw, generate, left_out
-from plans.exploring.limit import LOSING, REPAIRING
 from plans.exploring.profile import DEFAULT, Profile, load_profile
+from plans.exploring.schedule import LOSING, REPAIRING
 from plans.exploring.strokes import KINDS
 from plans.load import load_tree
 from plans.reading.document import parse

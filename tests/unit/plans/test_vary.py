@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from plans.conditions import Elapsed
 from plans.models import Plan
 from plans.sequence import StepSpec
-from plans.steps import Start
+from plans.steps import Elapsed, Start
 from protocol.errors import PlanError
 
 VARIED = """\
