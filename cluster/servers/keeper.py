@@ -357,15 +357,10 @@ def _append(path: str) -> int:
 
 
 def _bind(host: str, port: int) -> socket.socket:
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(1)
+        return socket.create_server((host, port), backlog=1)
     except OSError as error:
-        listening.close()
-        raise OSError(error.errno, f"{error.strerror} (port {port})") from None
-    return listening
+        raise OSError(error.errno, f"{os.strerror(error.errno or 0)} (port {port})") from None
 
 
 def _in_child(keeper_pid: int) -> Callable[[], None]:
