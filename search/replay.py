@@ -122,25 +122,29 @@ def _counts(again: Again, ended: Sequence[Ended]) -> str:
 
 
 def _code(again: Again, ended: Sequence[Ended]) -> tuple[int, str]:
-    tried = [one for one in ended if says(one)]
-    seen = sum(failed(again, one) for one in tried)
+    tried, seen = _tried(again, ended)
     what = "failed in the same way" if again.kinds else "failed"
-    told = f"{what} {rate(seen, len(tried))}"
+    told = f"{what} {rate(seen, tried)}"
     if seen:
         return ExitCode.ANOMALY, told
-    return (ExitCode.AS_EXPECTED if len(tried) == len(ended) else ExitCode.UNKNOWN), told
+    return (ExitCode.AS_EXPECTED if tried == len(ended) else ExitCode.UNKNOWN), told
+
+
+def _tried(again: Again, ended: Sequence[Ended]) -> tuple[int, int]:
+    """How many runs say whether they failed, and how many of them did."""
+    tried = [one for one in ended if says(one)]
+    return len(tried), sum(failed(again, one) for one in tried)
 
 
 def _json(again: Again, ended: Sequence[Ended]) -> dict[str, Any]:
-    tried = [one for one in ended if says(one)]
-    seen = sum(failed(again, one) for one in tried)
+    tried, seen = _tried(again, ended)
     return {
         "replayed": str(again.path),
         "modified": [announced(order) for order in again.changes],
         "kinds": sorted(again.kinds),
         "failed": seen,
-        "of": len(tried),
-        "between": list(interval(seen, len(tried))) if tried else [0.0, 1.0],
+        "of": tried,
+        "between": list(interval(seen, tried)) if tried else [0.0, 1.0],
         "runs": [
             {"folder": str(one.path), "verdict": one.verdict, "kinds": sorted(one.kinds)} for one in ended
         ],
