@@ -131,9 +131,11 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
             if error:
                 raise error
             modes = judged[one.number]
-            modes[one.mode] = _judge(one, judge, narrator)
-            begun.remove(one)
             ready = one.prepared
+            narrator.line(f"{ready.plan.name}, seed {ready.seed}, {mode_title(one.mode)}", style="bold")
+            with at_work(one.folder):
+                modes[one.mode] = judge_mode(one.folder, judge, narrator, keep=ready.request.keep)
+            begun.remove(one)
             if len(modes) == len(ready.modes):
                 in_order = [modes[mode] for mode in ready.modes]
                 yield (
@@ -145,10 +147,3 @@ def _side_by_side(prepared: Sequence[Prepared], judge: Judge, narrator: Narrator
 def _announce(number: int, of: int, narrator: Narrator) -> None:
     if of > 1:
         narrator.line(f"run {number} of {of}", style="bold")
-
-
-def _judge(one: ModeRun, judge: Judge, narrator: Narrator) -> ModeResult:
-    prepared = one.prepared
-    narrator.line(f"{prepared.plan.name}, seed {prepared.seed}, {mode_title(one.mode)}", style="bold")
-    with at_work(one.folder):
-        return judge_mode(one.folder, judge, narrator, keep=prepared.request.keep)

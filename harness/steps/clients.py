@@ -6,7 +6,6 @@ reads a history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -51,13 +50,14 @@ class Create(LedgerShape, Act):
 @step(Create)
 def create(stage: Stage, step: Create) -> Done:
     handle = stage.ledgers.new_handle(step.client, step.ledger)
+    chosen = {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, step.bookies))} if step.bookies else {}
     created = stage.client(step.client).create(
         handle,
         step,
         digest=step.digest.upper(),
         deferred=step.deferred,
         adv=step.adv,
-        metadata={**step.metadata, **_chosen(step.bookies)},
+        metadata={**step.metadata, **chosen},
     )
     quorums = f"E{step.ensemble} WQ{step.write_quorum} AQ{step.ack_quorum}"
     if not created.ok:
@@ -65,10 +65,6 @@ def create(stage: Stage, step: Create) -> Done:
     stage.ledgers.name(step.ledger, created.ledger)
     text = f"{step.client} creates {step.ledger}: ledger {created.ledger} ({quorums})"
     return Done(text, facts={BOOKIES: list(created.bookies)})
-
-
-def _chosen(bookies: Sequence[str] | None) -> dict[str, str]:
-    return {CHOSEN_ENSEMBLE: ",".join(map(bookie_id, bookies))} if bookies else {}
 
 
 class Append(Act):

@@ -7,26 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from plans.expectations import Property
 from plans.names import LedgerName, ModeName
 from plans.reading.document import parse
 from plans.reading.nearest import unknown
-from plans.versions import parts
+from plans.versions import Version
 from protocol.errors import UsageError
 
 FILE = Path(__file__).parent / "bugs.yaml"
-
-
-def _release(value: str) -> str:
-    parts(value)
-    return value
-
-
-Release = Annotated[str, AfterValidator(_release)]
 
 
 class Bug(BaseModel):
@@ -42,8 +33,8 @@ class Bug(BaseModel):
     property: Property
     kind: str = Field(pattern=r"^[a-z_]+$")
     ledger: LedgerName
-    bad: Release
-    good: Release
+    bad: Version
+    good: Version
 
     def command(self, release: str) -> str:
         """What repeats one side of it."""
