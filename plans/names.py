@@ -131,7 +131,7 @@ def _in_the_plan(
     form: str = "",
     placeholders: tuple[str, ...] = (),
 ) -> Callable[[str, ValidationInfo], str]:
-    """A check that the plan has ``what`` in one of these groups; the ``form`` is that of such a name."""
+    """A check that the plan has ``what`` in one of these groups; such a name has the ``form``."""
 
     def check(value: str, info: ValidationInfo) -> str:
         if placeholders and _placeholder(value, info, placeholders):

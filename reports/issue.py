@@ -67,7 +67,7 @@ def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
     run, proof = mode.run, None if mode.lacking else proof_of(mode)
     host, source = run.get("host") or {}, run["plan"].get("source") or {}
     text = render(
-        "issue.md",
+        "issue.md.jinja",
         seeded=seeded_lines(mode.folder),
         title=_title(mode),
         verdict=mode.verdict,

@@ -133,6 +133,7 @@ class Leader(Member[LeadT]):
         self.leadership = leadership
 
     def step(self) -> None:
+        """Claim the leadership, and hold it until the term ends."""
         claimed = self.leadership.claim(self.asker.name, RETRY_S)
         if claimed is None or self.crew.stop.is_set():
             return

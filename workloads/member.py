@@ -97,6 +97,7 @@ class Member(ABC, Generic[LoadT]):
         """Do one piece of the work; an error of the client is handled by :meth:`run`."""
 
     def run(self) -> None:
+        """Do steps until it is finished or the load ends, across the lives of its client's process."""
         while not self.finished and not self.crew.stop.is_set():
             try:
                 self.step()
@@ -118,6 +119,7 @@ class Member(ABC, Generic[LoadT]):
             self.crew.say(f"{self.asker.name}: {what}")
 
     def new_handle(self) -> str:
+        """A name for a handle that no other of the run has."""
         return self.crew.new_handle(self.asker.name)
 
     def create(self, shape: LedgerShape, *, deferred: bool | None = None) -> tuple[str, int] | None:

@@ -94,6 +94,7 @@ class RollingWriter(_Heir[RollingT]):
         """Add entries until the ledger is full, broken, or the load ends; whether it is full."""
 
     def step(self) -> None:
+        """Take over a ledger that another writer left, or fill a new one."""
         inherited = next_in(self._inbox)
         if inherited is not None:
             self.inherit(inherited)

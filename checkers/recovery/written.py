@@ -2,7 +2,7 @@
 
 An entry is written back because one bookie had it (``LedgerRecoveryOp#onEntryComplete``), and a recovery goes
 on when AQ bookies have acknowledged each entry that it had read; replication copies what a plain read
-returned (``LedgerFragmentReplicator``). All rows about an entry are in one block. Tables are those of
+returned (``LedgerFragmentReplicator``). All rows about an entry are in one block. The tables come from
 :mod:`checkers.recovery.links`.
 """
 

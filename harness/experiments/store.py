@@ -129,9 +129,9 @@ def carry_out(
 ) -> Generator[Outcome, None, None]:
     """Run ``waiting``; each outcome is on disk before it is yielded. A run that fails stops nothing.
 
-    A run has ``run_s`` seconds; an inconclusive one is repeated up to ``again`` times. Of runs that were as
-    expected ``keep`` says which folders stay: the first is that of a scenario, mode and release. ``begins``
-    is called with each as it begins.
+    A run has ``run_s`` seconds; an inconclusive one is repeated up to ``again`` times. ``keep`` says which
+    runs that were as expected keep their folder: ``first`` means one for each scenario, mode and release.
+    ``begins`` is called with each as it begins.
     """
     pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
     run = unknown_again(pool.carry_out, again)

@@ -23,7 +23,7 @@ Path = tuple[str | int, ...]
 
 _OF_YAML = "tag:yaml.org,2002:"
 KEY = "[key]"
-"""Last in pydantic's location of a key, where any other location is that of a value."""
+"""Last in pydantic's location of a key, where any other location names a value."""
 
 Place = tuple[int, int]
 """Line and column, both from 1."""
