@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import itemgetter
@@ -43,6 +45,7 @@ _NOTHING = FOUND.empty_table()
 _BITS = 62
 KEPT = 100
 """Findings kept for each kind, class and ledger; the counts beside them stay exact."""
+_CUT: ContextVar[bool] = ContextVar("cut", default=True)
 BOOKIE_WORDS = MAX_BOOKIES // _BITS + 1
 Columns = Sequence[Column]
 Of = TypeVar("Of")
@@ -284,6 +287,16 @@ def _least(begin: Ints, proof: tuple[Ints, ...]) -> Ints:
     return rows[begin]
 
 
+@contextmanager
+def keeping_all() -> Iterator[None]:
+    """Within the block no list is cut, but for the log's cycles, which are not sought any further."""
+    token = _CUT.set(False)
+    try:
+        yield
+    finally:
+        _CUT.reset(token)
+
+
 def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The first ``KEPT`` of each (kind, class, ledger), in the order given."""
     return tuple(kept(findings, lambda one: (one.kind, one.loss, one.ledger)))
@@ -294,5 +307,5 @@ def kept(rows: Iterable[Of], key: Callable[[Any], Any] = itemgetter(0)) -> Itera
     taken: Counter[Any] = Counter()
     for row in rows:
         taken[key(row)] += 1
-        if taken[key(row)] <= KEPT:
+        if taken[key(row)] <= KEPT or not _CUT.get():
             yield row

@@ -51,6 +51,7 @@ class RunFolder:
         self.servers = path / "servers"  # one folder a server: logs, configuration, directories
         self.tables = path / "tables"  # the Parquet files that collection makes of ``raw``
         self.verdict_json = path / "verdict.json"  # the verdict with its judgements
+        self.findings = path / "findings.parquet"  # all findings; missing where ``verdict.json`` has them all
         self.harness_log = path / "harness.log"  # the run's output, as the user saw it
         self.scratch = path / ".scratch"  # temporary, such as a copy judged while the run goes on
 

@@ -10,11 +10,13 @@ measured by ``scripts/bench judge``, which fails when a run takes more than is r
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from checkers.contract import Batch, LedgerFacts, RunFacts
+from checkers.found import KEPT, keeping_all
 from checkers.judge import AllFound, check_all, combined_facts, conclude_all, facts_of, join_all
 from evidence.collected import Collection, code_stamp, read_collection
 from evidence.findings import RunVerdict
@@ -22,7 +24,7 @@ from evidence.folder import RunFolder, write_json
 from evidence.schemas import BLOCKED, TABLES
 from pipeline.blocks import TASKS_OF_CORE, Block, Bucket, Columns, batches, largest_block, rows_of, shared_out
 from pipeline.session import Session
-from pipeline.tables import read_facts, read_table
+from pipeline.tables import read_facts, read_table, write_findings
 from protocol.errors import EvidenceError, JudgementError
 
 _UNASKED: Columns = {"census": ("digest",), "frames": ("connection", "protocol", "txn")}
@@ -51,6 +53,8 @@ was read a million times, is reckoned once."""
 
 def judge(session: Session, folder: RunFolder) -> RunVerdict:
     """Judge the collected tables of one mode's folder and write ``verdict.json``.
+
+    Where that keeps only the first of its findings, ``findings.parquet`` has them all.
 
     Raises ``EvidenceError`` when there are no tables, when some of their files are missing or when other code
     made them, ``JudgementError`` when Spark or a task fails, or when a block is too large for this machine. A
@@ -81,7 +85,18 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     found = join_all([check_all(metadata, run, facts), *(checked[number] for number in sorted(checked))])
     verdict = conclude_all(found, run, facts)
     write_json(folder.verdict_json, verdict.as_json())
+    folder.findings.unlink(missing_ok=True)
+    if _is_cut(verdict):
+        with keeping_all():
+            write_findings(folder.findings, conclude_all(found, run, facts))
     return verdict
+
+
+def _is_cut(verdict: RunVerdict) -> bool:
+    """Whether a list of findings is as long as it may be."""
+    findings = (one for judgement in verdict.judgements.values() for one in judgement.findings)
+    listed = Counter((one.property, one.kind, one.loss, one.ledger) for one in findings)
+    return max(listed.values(), default=0) >= KEPT
 
 
 def _sizes(folder: RunFolder, collection: Collection) -> dict[int, int]:

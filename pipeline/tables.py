@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pyarrow.feather import read_table as read_feather
 from pyarrow.feather import write_feather
 
 from checkers.contract import LedgerFacts
+from evidence.findings import RunVerdict
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES
 
@@ -26,6 +28,15 @@ _ASCENDING = (
 """Columns that mostly grow from row to row: stored as differences, a quarter of the size."""
 _SOUGHT = ("ledger", "entry", "ack_quorum")
 """Columns whose least and greatest values a reader looks for; those of all take a fifth of writing."""
+
+FINDINGS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("property", "kind", "loss", "text")),
+        *((name, pa.int64()) for name in ("ledger", "first_entry", "last_entry", "count")),
+        ("proof", pa.list_(pa.string())),
+    ]
+)
+"""A :class:`~evidence.findings.Finding`; ``loss`` is its class."""
 
 
 def write_table(tables: Path, name: str, rows: pa.Table) -> int:
@@ -38,6 +49,13 @@ def read_table(tables: Path, name: str) -> pa.Table:
     """All rows of a small table, in the order of its files."""
     parts = [pq.read_table(path, partitioning=None) for path in sorted((tables / name).rglob("*.parquet"))]
     return pa.concat_tables(parts) if parts else TABLES[name].empty_table()
+
+
+def write_findings(path: Path, verdict: RunVerdict) -> None:
+    """Write every finding of a verdict: a row each, with the columns of :data:`FINDINGS`."""
+    judgements = verdict.judgements.values()
+    rows = [asdict(finding) for judgement in judgements for finding in judgement.findings]
+    pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), path, compression="zstd")
 
 
 def greatest(tables: Path, name: str, column: str) -> int:

@@ -71,15 +71,15 @@ Slots = NDArray[Any]
 class Story:
     """``ledgers`` is ledger id -> number of entries; the rest is what went wrong, by ledger.
 
-    ``lost``: (first, last) of entries acknowledged and then absent from every bookie, with the
-    ledger closed over them as if they were there. ``closed_below``: the last entry at which the
+    ``lost``: (first, last), or a range, of entries acknowledged and then absent from every bookie, with
+    the ledger closed over them as if they were there. ``closed_below``: the last entry at which the
     recovery closed the ledger, the entries above it gone. ``denied_later``: (first, last) of entries that
     were read at the end and that the last census pass did not find any more. ``refused``: ledgers that stay
     open and cannot be opened at the end; bookies answer that they do not know. ``names``: of ledgers.
     """
 
     ledgers: Mapping[int, int]
-    lost: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    lost: Mapping[int, tuple[int, int] | range] = field(default_factory=dict)
     closed_below: Mapping[int, int] = field(default_factory=dict)
     refused: Collection[int] = ()
     denied_later: Mapping[int, tuple[int, int]] = field(default_factory=dict)
@@ -100,7 +100,9 @@ class Story:
         return kept[~_inside(kept, self.denied_later.get(ledger))] if number == 2 else kept
 
 
-def _inside(entries: NDArray[np.int64], span: tuple[int, int] | None) -> NDArray[np.bool_]:
+def _inside(entries: NDArray[np.int64], span: tuple[int, int] | range | None) -> NDArray[np.bool_]:
+    if isinstance(span, range):
+        return np.isin(entries, span)
     first, last = span or (0, -1)
     inside: NDArray[np.bool_] = (entries >= first) & (entries <= last)
     return inside

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from checkers.contract import Batch
@@ -51,6 +53,27 @@ def content(folder: RunFolder) -> Mapping[str, bytes]:
 def in_process(folder: RunFolder) -> RunVerdict:
     whole = Batch({name: read_table(folder.tables, name) for name in (*BLOCKED, "ledgers")})
     return judge_here([whole], run_facts(folder, read_collection(folder)))
+
+
+def test_a_list_of_findings_that_is_cut_is_whole_in_a_file(session: Session, tmp_path: Path) -> None:
+    lost = range(0, 300, 2)
+    folder = make(tmp_path, Story({7: 300, 8: 20}, lost={7: lost, 8: (3, 5)}))
+    kept = judged(session, folder).judgements["durability"]
+    assert (len(kept.findings), kept.counts["lost"]) == (101, 153)
+    rows = [row for row in pq.read_table(folder.findings).to_pylist() if row["property"] == "durability"]
+    assert [row["first_entry"] for row in rows if row["ledger"] == 7] == list(lost)
+    assert sum(row["count"] for row in rows) == 153
+    assert rows[:2] == [asdict(finding) | {"proof": list(finding.proof)} for finding in kept.findings[:2]]
+    before = folder.findings.read_bytes()
+    judge(session, folder)
+    assert folder.findings.read_bytes() == before
+
+
+def test_a_list_of_findings_that_is_not_cut_has_no_file(session: Session, tmp_path: Path) -> None:
+    folder = make(tmp_path, LOSSES)
+    folder.findings.write_bytes(b"of an earlier verdict")
+    judged(session, folder)
+    assert not folder.findings.exists()
 
 
 def test_the_known_losses_are_found_and_no_other(session: Session, tmp_path: Path) -> None:
