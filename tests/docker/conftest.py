@@ -30,7 +30,7 @@ def engine() -> Iterator[None]:
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         try:
             if engines.lacking() is not None:
-                patch.setenv("DOCKER_HOST", stack.enter_context(engine.own_engine()))
+                patch.setenv("DOCKER_HOST", stack.enter_context(engines.own_engine()))
             if plugin.lacking() is not None:
                 patch.setenv("DOCKER_CONFIG", str(plugin.FOLDER))
                 if (reason := plugin.lacking()) is not None:
