@@ -1,8 +1,9 @@
 """A matrix: how many bookies a ledger may lose, by its quorums, the level of the loss and the mode.
 
-Each cell is a separate plan, written as YAML. Its entries are on AQ bookies only, the fewest that may
-acknowledge them, and these bookies die; then a client recovers the ledger. The documents define the
-expected result (:func:`kept`), so a cell with another result is an anomaly like any other.
+Each cell is a separate plan, written as YAML. The last entry is on AQ bookies only, the fewest that may
+acknowledge it, and these bookies die; then a client recovers the ledger. Without striping (E = WQ) the same
+holds for every entry; with it, each entry before the last is on another bookie as well. The documents define
+the expected result (:func:`kept`), so a cell with another result is an anomaly like any other.
 """
 
 from __future__ import annotations
@@ -26,9 +27,8 @@ _MOST = 6
 
 
 def _quorums(value: str) -> str:
-    quorums = quorums_of(value)
-    if quorums.ensemble != quorums.write or quorums.ensemble > _MOST:
-        raise ValueError(f"`{value}`: a matrix takes ensembles without striping (E = WQ) of at most {_MOST}")
+    if quorums_of(value).ensemble > _MOST:
+        raise ValueError(f"`{value}`: a matrix takes ensembles of at most {_MOST}")
     return value
 
 
@@ -42,7 +42,7 @@ class Matrix(Params):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: ``lost`` of the bookies that hold a ledger's entries are lost, at one level.
+    """One cell: ``lost`` of the bookies in the last entry's write set are lost, at one level.
 
     A ``process``, the ``power`` of its machine, or its ``disks``: then it comes back empty, and its cookie
     is nowhere.
@@ -63,12 +63,12 @@ def cells(matrix: Matrix) -> Iterator[Cell]:
     """Every cell, those of one ledger's shape together."""
     for text, loss, lost in product(matrix.quorums, matrix.loss, matrix.lost):
         quorums = quorums_of(text)
-        if lost <= quorums.ensemble:
+        if lost <= quorums.write:
             yield Cell(quorums, lost, loss)
 
 
 def kept(cell: Cell, mode: str) -> Kept:
-    """What the documents say that a recovery finds, where every entry has AQ copies.
+    """What the documents say that a recovery finds, where the last entry has AQ copies.
 
     With the journal every boot has its entries again. Without it a bookie that died denies them. The client
     believes QC = (WQ - AQ) + 1 denials: WQ - AQ bookies that never had the entries and one bookie that lost
@@ -92,7 +92,7 @@ def plan_of(cell: Cell) -> Tree:
     return {
         "name": f"matrix/{cell.name}",
         "source": {"document": "BP-46", "section": "A note on Quorums"},
-        "about": f"{ENTRIES} entries on {shape.ack} of {shape.write} bookies; {cell.lost} of these are lost.",
+        "about": f"The last entry is on {shape.ack} of {shape.write} bookies; {cell.lost} of these are lost.",
         "cluster": {
             "bookies": shape.ensemble,
             "loss": "power" if cell.loss == "power" else "process",
@@ -118,10 +118,11 @@ def plan_of(cell: Cell) -> Tree:
 
 def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[Tree]:
     shape = cell.quorums
-    yield _create("main", shape)
-    for bookie in bookies[shape.ack :]:
+    yield _create("main", shape, bookies=_ensemble(bookies, shape))
+    for bookie in bookies[shape.ack : shape.write]:
         yield {"cut": {"from": "writer", "to": bookie}}
-    yield {"append": {"client": "writer", "ledger": "main", "entries": ENTRIES}}
+    # One at a time, so that each entry carries the LAC of the entries before it: recovery begins there.
+    yield {"append": {"client": "writer", "ledger": "main", "entries": ENTRIES, "outstanding": 1}}
     yield from ({"kill": {"target": bookie}} for bookie in lost)
     if cell.loss == "disks":
         yield from ({"wipe": {"target": bookie, "cookie": "remove_everywhere"}} for bookie in lost)
@@ -139,9 +140,15 @@ def _steps(cell: Cell, bookies: list[str], lost: list[str]) -> Iterator[Tree]:
         yield {"delete": {"client": "recoverer", "ledger": "main"}}
 
 
-def _create(ledger: str, shape: Quorums) -> Tree:
+def _ensemble(bookies: list[str], shape: Quorums) -> list[str]:
+    """The bookies in the order in which the last entry's write set are the first of them."""
+    first = (ENTRIES - 1) % shape.ensemble
+    return [bookies[(place - first) % shape.ensemble] for place in range(shape.ensemble)]
+
+
+def _create(ledger: str, shape: Quorums, **more: object) -> Tree:
     quorums = {"ensemble": shape.ensemble, "write_quorum": shape.write, "ack_quorum": shape.ack}
-    return {"create": {"client": "writer", "ledger": ledger, **quorums}}
+    return {"create": {"client": "writer", "ledger": ledger, **quorums, **more}}
 
 
 def _expected(cell: Cell, mode: str) -> list[object]:
@@ -153,7 +160,9 @@ def _expected(cell: Cell, mode: str) -> list[object]:
     if found == "refused":
         return ["holds", {"decides": {**decides, "outcome": "unknown"}}]
     if found == "none":
-        return [{"breaks": broken}, {"decides": {**decides, "outcome": "ok", "last_entry": -1}}]
+        striped = cell.quorums.ensemble > cell.quorums.write
+        last = ENTRIES - 2 if striped else -1  # the entry before the last is on a bookie that lost nothing
+        return [{"breaks": broken}, {"decides": {**decides, "outcome": "ok", "last_entry": last}}]
     perhaps = {"reference": "BP-46, Scenario 2", "rate": "sometimes"}
     return [
         {"defect": {**broken, **perhaps}},

@@ -69,7 +69,7 @@ def table(found: Sequence[Measured]) -> Iterator[str]:
         (*_of_cell(row[0].cell), *(f"{one.text}{_mark(one)} [{_said(one)}]" for one in row))
         for row in _rows(found)
     )
-    below = f"Of {ENTRIES} entries on AQ bookies each; in brackets what the documents say."
+    below = f"The last of {ENTRIES} entries is on AQ bookies only; in brackets what the documents say."
     yield from ("## Matrix", "", *marks.table(_HEADS, rows), "")
     yield from (f"{below} (!) differs, (?) is not proven.", "")
 

@@ -15,7 +15,7 @@ from harness.experiments.store import begin
 from harness.vocabulary import words
 from plans.campaign import load_campaign
 from plans.load import load
-from plans.matrix import MODES, Cell, Matrix, cells, kept, plan_of
+from plans.matrix import ENTRIES, MODES, Cell, Matrix, cells, kept, plan_of
 from plans.reading.writing import plan_text
 from protocol.quorums import Quorums
 
@@ -39,7 +39,13 @@ def test_what_the_documents_say_follows_from_who_would_answer_what(shape: tuple[
     assert {kept(empty, mode) for mode in MODES} == {kept(cell, "unprotected")}
 
 
-SMALL = list(cells(Matrix(quorums=("2/2/1", "3/3/2", "4/4/3"), lost=(1, 2, 3), loss=("process", "disks"))))
+SMALL = list(
+    cells(
+        Matrix(
+            quorums=("2/2/1", "3/3/2", "4/4/3", "4/3/2", "5/3/2"), lost=(1, 2, 3), loss=("process", "disks")
+        )
+    )
+)
 
 
 @pytest.mark.parametrize("cell", SMALL, ids=lambda one: one.name)
@@ -51,6 +57,21 @@ def test_every_plan_loads_and_loses_what_its_cell_says(cell: Cell, tmp_path: Pat
     assert names.count("kill") == cell.lost
     assert names.count("wipe") == (cell.lost if cell.loss == "disks" else 0)
     assert plan.cluster.bookies == cell.quorums.ensemble
+
+
+@pytest.mark.parametrize("cell", SMALL, ids=lambda one: one.name)
+def test_the_last_entry_has_just_the_copies_that_the_cell_says(cell: Cell) -> None:
+    """And each entry before it a copy that is not lost, if the ledger is striped."""
+    steps = [next(iter(step.items())) for step in plan_of(cell)["steps"]]
+    (order,) = [told["bookies"] for name, told in steps if name == "create" and told["ledger"] == "main"]
+    cut = {told["to"] for name, told in steps if name == "cut"}
+    lost = {told["target"] for name, told in steps if name == "kill"}
+    write_sets = [{order[place] for place in cell.quorums.write_set(entry)} for entry in range(ENTRIES)]
+    assert all(len(one - cut) >= cell.quorums.ack for one in write_sets)
+    assert len(write_sets[-1] - cut) == cell.quorums.ack
+    assert lost <= write_sets[-1]
+    kept_before = write_sets[-2] - cut - lost
+    assert bool(kept_before) == (cell.quorums.ensemble > cell.quorums.write or cell.lost < cell.quorums.ack)
 
 
 def test_no_cell_loses_more_bookies_than_there_are() -> None:
