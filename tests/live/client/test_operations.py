@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,14 +28,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = RunFolder.create(tmp_path_factory.mktemp("operations"), "unprotected")
     spec = RunSpec(folder, MODES["unprotected"], clients=("writer", "other"), linked=False, run_id=5)
     with open_cluster(spec) as running:
-        running.history = folder.operations
         yield running
 
 
 def rows(cluster: Any, client: str, table: str = "operations", **wanted: int) -> list[dict[str, Any]]:
-    history: Path = cluster.history
     found = []
-    for file in segment_files(history):
+    for file in segment_files(cluster.site.spec.folder.operations):
         if file.client == client:
             found += getattr(decode_segment(file.path, run_id=5), table).to_pylist()
     return [row for row in found if all(row[name] == value for name, value in wanted.items())]

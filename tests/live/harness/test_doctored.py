@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from evidence.folder import RunFolder
 from evidence.history import CRC_AT, HALF_BYTES, SLOT, SLOT_BYTES
 from evidence.seal import FILES, SEAL
 from harness.judging import compare_with_plan
-from pipeline.collect import collect
-from pipeline.judge import judge
+from tests.inline import judged
 from tests.live.running import Fencepost, assert_as_stated
-from tests.spark.test_sealed import Inline
 
 Start = Callable[..., Fencepost]
 Doctor = Callable[[RunFolder], None]
@@ -47,9 +44,7 @@ def test_what_every_bookie_denies_after_it_was_read_is_lost(fencepost: Start, tm
     folder = RunFolder(Path(shutil.copytree(Path(said["folder"]) / "journal", tmp_path / "run" / "journal")))
     assert denied(folder, census_pass=2, entries=40) == 120
     resealed(folder)
-    session: Any = Inline()
-    collect(session, folder)
-    verdict = judge(session, folder)
+    verdict = judged(folder)
     assert verdict.judgements["durability"].verdict is Verdict.ANOMALY
     assert verdict.headline.startswith("40 of 50 acknowledged entries lost")
     assert {one.kind for one in verdict.judgements["durability"].findings} == {"lost"}
@@ -77,9 +72,7 @@ def assert_missed(mode: Path, copy: Path, doctor: Doctor, damage: str) -> None:
     folder = RunFolder(copy)
     doctor(folder)
     resealed(folder)
-    session: Any = Inline()
-    collect(session, folder)
-    verdict = judge(session, folder)
+    verdict = judged(folder)
     assert any(one.startswith(damage) for one in verdict.damage), verdict.damage
     assert verdict.judgements["evidence"].verdict is Verdict.UNKNOWN
     assert "unknown: evidence" in verdict.headline
