@@ -231,11 +231,16 @@ class Histories:
         return {**dict(zip(*ends, strict=True)), **odd}
 
     def gaps(self, ledger: int) -> list[tuple[int, int]]:
-        """(first, last) of each run of version numbers that were not seen, from each chain's beginning on."""
+        """(first, last) of each run of version numbers that were not seen, from each chain's beginning on.
+
+        A removal has the number after the last version; where it has a higher one, that version was not seen.
+        """
         found = []
         for rows in self._odd_chains.get(ledger, ()):  # of a plain one every version was seen
             before_first = () if rows and rows[0].put_back else (-1,)
             seen = [*before_first, *(version.version for version in rows)]
+            if len(self.chains[ledger]) == 1 and ledger in self.deleted:
+                seen.append(self.deleted[ledger].version)
             found += [(before + 1, after - 1) for before, after in pairwise(seen) if after > before + 1]
         return found
 

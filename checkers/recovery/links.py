@@ -1,8 +1,8 @@
 """Requests and answers on the links of recoverers: tables for the check, moments for the conclusion.
 
 Recoverers are sources of links: clients, the observer, bookies that recover by themselves. What a
-recoverer received counts, forged or not; an answer of protocol V2 that may belong to another
-request counts for both, since it can only excuse. Judges nothing.
+recoverer received counts, forged or not. An answer of protocol V2 that may belong to another request
+counts for both where it can only excuse; a violation is only proven by ``sure`` ones. Judges nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Rows
-from checkers.facts.wire import delivered_answers, denies, requests
+from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
 from checkers.found import Found, Row, whole_rows
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import EXPLICIT_NEGATIVES, FrameFlag, Message, Status
@@ -38,9 +38,13 @@ def sent(frames: Rows, kind: Message) -> pa.Table:
     return _table([requests(frames, kind)], "received_ns")
 
 
-def received(frames: Rows, kind: Message, which: Callable[[Ints], Bools] = positive) -> pa.Table:
+def received(
+    frames: Rows, kind: Message, which: Callable[[Ints], Bools] = positive, *, sure: bool = False
+) -> pa.Table:
     """Answers to requests of one kind, or perhaps to such ones; ``at_ns``: they were not there before."""
     parts = (part.once(_of_ledgers) for part in delivered_answers(frames, kind))
+    if sure:
+        parts = (part.where((part["flags"] & int(UNSURE_KIND)) == 0) for part in parts)
     return _table([part.where(which(part["delivered"])) for part in parts], "forwarded_ns")
 
 

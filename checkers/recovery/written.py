@@ -30,18 +30,22 @@ _OF_CLOSE = ["close", "source", "entry"]
 def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     """What recovery reads had given before each close, of entries up to its end; like close and source.
 
-    ``given`` are all such entries, ``unstored`` those whose adds too few bookies had acknowledged; the
-    proof of these are the bookies that gave the first entry and stored it. An answer of the source's own
-    bookie crosses no link; that bookie counts as having stored the entry.
+    ``given`` are all such entries, ``unstored`` those surely given whose adds too few bookies had
+    acknowledged; the proof of these are the bookies that gave the first entry and stored it. An answer of the
+    source's own bookie crosses no link; that bookie counts as having stored the entry.
     """
-    given, stored = (
-        _bookies(_until(received(frames, kind), closes), _OF_CLOSE) for kind in (READ, Message.RECOVERY_ADD)
+    answers = (
+        received(frames, READ),
+        received(frames, READ, sure=True),
+        received(frames, Message.RECOVERY_ADD),
     )
-    both = given.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
-    close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
+    given, sure, stored = (_bookies(_until(rows, closes), _OF_CLOSE) for rows in answers)
     ledgers, acks = ints([(one.ledger, one.version.shape[2]) for one in closes]).T
+    close, source, entry = (_numbers(given, name) for name in _OF_CLOSE)
+    yield first_rows("given", ledgers[close], entry, like=[close, source], proof=[])
+    both = sure.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
+    close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
     ledger, needed = ledgers[close], acks[close] - (source <= MAX_BOOKIES)
-    yield first_rows("given", ledger, entry, like=[close, source], proof=[])
     short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
     proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
     yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)

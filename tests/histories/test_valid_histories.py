@@ -19,6 +19,13 @@ def test_none_is_flagged(source):
     assert "valid" in verdicts
 
 
+@pytest.mark.parametrize("seed", [1500, 1726, 2974])
+def test_a_run_that_was_once_flagged_is_not(seed):
+    """A plain V2 read was taken for a recovery read; a version before a removal that was not seen."""
+    found, verdict, _ = SOURCES["simulated runs"][0](seed)
+    assert (found, verdict == "anomaly") == (frozenset(), False)
+
+
 def test_the_command_line_counts_them():
     result = CliRunner().invoke(trial, ["valid", "--histories", "10", "--first-seed", "5"])
     assert result.exit_code == 0, result.output

@@ -184,13 +184,15 @@ def ruling(history: list[Fact], versions: list[Row], run: RunFacts) -> tuple[str
 
 
 def unstored(history: list[Fact], close: Row, source: int) -> Iterator[int]:
-    """Entries that the source was given, and that too few bookies acknowledged back to it, by the close."""
+    """Entries surely given to the source, that too few bookies acknowledged back to it, by the close."""
+    sure = ~(FrameFlag.AMBIGUOUS | FrameFlag.UNCORRELATED)
     for entry in range(close["last_entry"] + 1):
         given, stored = (
             {
                 row["bookie"]
                 for row in reached(history, close["ledger"], source, kind, entry)
                 if row["delivered"] == Status.EOK and row["forwarded_ns"] <= close["latest_ns"]
+                if kind != Message.RECOVERY_READ or row["flags"] & sure == row["flags"]
             }
             for kind in (Message.RECOVERY_READ, Message.RECOVERY_ADD)
         )
