@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cluster.commands import Chain, Totals
-from cluster.interface import Cluster
 from plans.names import ClientName, LogName
-from workloads.crew import Crew, Job
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.member import RETRY_S, Member
-from workloads.registry import register
+from workloads.registry import Crew, Job, register
 
 _TOTALS = (
     *("ledgers", "acked", "unknown", "failed", "closed", "rolled"),
@@ -46,10 +44,10 @@ class ChainLoad(LeadingLoad):
     read_every_s: float = Field(default=0.5, gt=0)
     recover: bool = True
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-        members = [_Member(self, cluster, name, crew, leadership).run for name in self.writers]
-        return [*members, *(_Reader(self, cluster, name, crew).run for name in self.readers)]
+        members = [_Member(self, crew, name, leadership).run for name in self.writers]
+        return [*members, *(_Reader(self, crew, name).run for name in self.readers)]
 
 
 class _Member(Leader[ChainLoad]):
@@ -68,8 +66,8 @@ class _Member(Leader[ChainLoad]):
             if self.params.recover and not self.recover_or_wait(self._log.ledgers[-1]):
                 return None
             self.crew.totals.add(takeovers=1)
-            self.crew.say(f"{self.asker.name} takes over log {self.params.log}")
-        return self.leadership.begin(self.asker.name, claimed, claimed.ledger)
+            self.crew.say(f"{self.name} takes over log {self.params.log}")
+        return self.leadership.begin(self.name, claimed, claimed.ledger)
 
     def lead(self, term: Term) -> None:
         while not self.crew.stop.is_set() and self._write_ledger(term):
@@ -84,7 +82,7 @@ class _Member(Leader[ChainLoad]):
         if not self._extend(ledger):
             self.asker.release(handle)
             return False
-        self.crew.created(self.asker.name, ledger)
+        self.crew.created(self.name, ledger)
 
         def progress(totals: Totals) -> bool:
             self.leadership.works(term, ledger, totals.acked)

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from cluster.interface import Cluster
 from plans.names import ClientName
 from protocol.wire import NO_LEDGER
-from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import RETRY_S, Member
-from workloads.registry import register
+from workloads.registry import Crew, Inbox, Job, Rolled, next_in, register
 from workloads.rolling import TOTALS, AppendLoad
 
 _ANY_ENTRY = 0
@@ -37,20 +36,19 @@ class ChurnLoad(AppendLoad):
     deleter: ClientName
     keep: int = Field(default=3, ge=0)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         """Of the ``deleted`` ledgers some are ``collected`` by all bookies, the others ``uncollected``."""
         crew.followers.append(inbox := Inbox())
-        return [*super().jobs(cluster, crew), _Deleter(self, cluster, crew, inbox).run]
+        return [*super().jobs(crew), _Deleter(self, crew, self.deleter, inbox).run]
 
 
+@dataclass(eq=False)
 class _Deleter(Member[ChurnLoad]):
     """Deletes settled ledgers and checks whether bookies collect their data."""
 
-    def __init__(self, params: ChurnLoad, cluster: Cluster, crew: Crew, inbox: Inbox) -> None:
-        super().__init__(params, cluster, params.deleter, crew)
-        self._inbox = inbox
-        self._known: dict[str, list[Rolled]] = {}
-        self._garbage: deque[int] = deque()
+    inbox: Inbox
+    _known: dict[str, list[Rolled]] = field(default_factory=dict)
+    _garbage: deque[int] = field(default_factory=deque)
 
     def run(self) -> None:
         """Work until the load ends; ledgers that a last check still finds are counted as not collected."""
@@ -59,7 +57,7 @@ class _Deleter(Member[ChurnLoad]):
         self.crew.totals.add(uncollected=len(self._garbage))
 
     def step(self) -> None:
-        rolled = next_in(self._inbox, RETRY_S)
+        rolled = next_in(self.inbox, RETRY_S)
         if rolled is not None:
             self._known.setdefault(rolled.writer, []).append(rolled)
         for known in self._known.values():
@@ -83,8 +81,8 @@ class _Deleter(Member[ChurnLoad]):
     def _look(self) -> None:
         """Ask about deleted ledgers, oldest first, up to the first that a bookie still has."""
         while self._garbage:
-            bookies = self.cluster.bookies
-            answers = (self.cluster.answer(bookie, self._garbage[0], _ANY_ENTRY) for bookie in bookies)
+            cluster = self.crew.cluster
+            answers = (cluster.answer(bookie, self._garbage[0], _ANY_ENTRY) for bookie in cluster.bookies)
             if not all(status == NO_LEDGER for status in answers):
                 return
             self._garbage.popleft()

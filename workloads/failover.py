@@ -11,10 +11,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from cluster.interface import Cluster
-from workloads.crew import Crew, Job
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
-from workloads.registry import register
+from workloads.registry import Crew, Job, register
 
 _TOTALS = (
     "ledgers",
@@ -37,9 +35,9 @@ class FailoverLoad(LeadingLoad):
 
     late_entries: int = Field(default=20, ge=1)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         leadership = Leadership(self.writers[0], self.patience_s)
-        return [_Member(self, cluster, name, crew, leadership).run for name in self.writers]
+        return [_Member(self, crew, name, leadership).run for name in self.writers]
 
 
 class _Member(Leader[FailoverLoad]):
@@ -52,10 +50,10 @@ class _Member(Leader[FailoverLoad]):
             left = claimed.ledger
             if left is not None and not self.recover_or_wait(left):
                 return None
-            term = self.leadership.begin(self.asker.name, claimed, left)
+            term = self.leadership.begin(self.name, claimed, left)
         if left is not None:
             self.crew.totals.add(takeovers=1)
-            self.crew.say(f"{self.asker.name} takes over from {claimed.writer}")
+            self.crew.say(f"{self.name} takes over from {claimed.writer}")
         return term
 
     def lead(self, term: Term) -> None:
@@ -67,7 +65,7 @@ class _Member(Leader[FailoverLoad]):
         if created is None:
             return
         handle, ledger = created
-        self.crew.created(self.asker.name, ledger)
+        self.crew.created(self.name, ledger)
         if not self.leadership.works(term, ledger, 0):
             self.asker.release(handle)  # replaced before it had begun
             return

@@ -14,10 +14,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from cluster.commands import Result
-from cluster.interface import Cluster
 from protocol.errors import UsageError
-from workloads.crew import Crew, Job
-from workloads.registry import register
+from workloads.registry import Crew, Job, register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 _ILLEGAL_OPERATION = -100
@@ -34,9 +32,9 @@ class ForcedLoad(RollingLoad):
     entries_per_force: int = Field(default=50, ge=1)
     unforced_fraction: float = Field(default=0.5, ge=0, le=1)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         """``UsageError`` for a client with protocol V2."""
-        return rolling_jobs(self, cluster, crew, _Writer)
+        return rolling_jobs(self, crew, _Writer)
 
 
 class _Writer(RollingWriter[ForcedLoad]):
@@ -47,7 +45,7 @@ class _Writer(RollingWriter[ForcedLoad]):
     def fill(self, ledger: int, handle: str) -> bool:
         """Fill a ledger; whether all adds were acknowledged and every force succeeded."""
         left = self.params.entries_per_ledger
-        leaves_last = self._random.random() < self.params.unforced_fraction
+        leaves_last = self.random.random() < self.params.unforced_fraction
         while left and not self.crew.stop.is_set():
             entries = min(left, self.params.entries_per_force)
             left -= entries

@@ -10,10 +10,8 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.steps import LedgerShape
-from workloads.crew import Crew
 from workloads.member import RETRY_S, Member
 from workloads.registry import Workload
 
@@ -123,18 +121,15 @@ class Leadership:
 LeadT = TypeVar("LeadT", bound=LeadingLoad)
 
 
+@dataclass(eq=False)
 class Leader(Member[LeadT]):
     """A client that may lead: it leads, or waits for the leader to hang."""
 
-    def __init__(
-        self, params: LeadT, cluster: Cluster, name: str, crew: Crew, leadership: Leadership
-    ) -> None:
-        super().__init__(params, cluster, name, crew)
-        self.leadership = leadership
+    leadership: Leadership
 
     def step(self) -> None:
         """Claim the leadership, and hold it until the term ends."""
-        claimed = self.leadership.claim(self.asker.name, RETRY_S)
+        claimed = self.leadership.claim(self.name, RETRY_S)
         if claimed is None or self.crew.stop.is_set():
             return
         term: Term | None = None

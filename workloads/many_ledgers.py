@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
-from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.steps import LedgerShape
-from workloads.crew import Crew, Job
 from workloads.member import RETRY_S, Member
-from workloads.registry import Workload, register
+from workloads.registry import Crew, Job, Workload, register
 
 
 @register
@@ -36,11 +35,11 @@ class ManyLedgers(LedgerShape, Workload):
     entry_bytes: int = Field(default=128, ge=64, le=4 * 1024 * 1024)
     at_once: int = Field(default=8, ge=1, le=64)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         """Each job creates its share; the last one ends the load."""
         share = _Share(self.ledgers)
         names = [name for name in self.writers for _ in range(self.at_once)]
-        return [_Maker(self, cluster, name, crew, share).run for name in names]
+        return [_Maker(self, crew, name, share).run for name in names]
 
 
 class _Share:
@@ -62,15 +61,14 @@ class _Share:
             self._left = max(self._left, 0) + 1
 
 
+@dataclass(eq=False)
 class _Maker(Member[ManyLedgers]):
     """Creates ledgers on a client, one after the other, until there are enough."""
 
-    def __init__(self, params: ManyLedgers, cluster: Cluster, name: str, crew: Crew, share: _Share) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._share = share
+    share: _Share
 
     def step(self) -> None:
-        if not self._share.take():
+        if not self.share.take():
             self.finished = True
             return
         made = False
@@ -78,7 +76,7 @@ class _Maker(Member[ManyLedgers]):
             made = self._make()
         finally:
             if not made:
-                self._share.give_back()
+                self.share.give_back()
         if not made:
             self.crew.stop.wait(RETRY_S)
 
@@ -87,7 +85,7 @@ class _Maker(Member[ManyLedgers]):
         if created is None:
             return False
         handle, ledger = created
-        self.crew.created(self.asker.name, ledger)
+        self.crew.created(self.name, ledger)
         entries = self.params.entries_per_ledger
         added = self.asker.append(handle, entries, entry_bytes=self.params.entry_bytes, outstanding=entries)
         self.count(added)

@@ -11,15 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from cluster.commands import Commands, Known, Result, Totals
-from cluster.interface import Client, Cluster, ProcessState
+from cluster.interface import Client, ProcessState
 from cluster.servers.client import Reply, await_reply
 from plans.steps import LedgerShape
 from protocol.errors import ClientError, NotReadyError
-from workloads.crew import Crew
-from workloads.registry import Workload
+from workloads.registry import Crew, Workload
 
 RETRY_S = 0.25
 _LOOK_S = 0.1
@@ -80,17 +80,18 @@ class Adds(Protocol):
     def rate_per_s(self) -> float | None: ...
 
 
+@dataclass(eq=False)
 class Member(ABC, Generic[LoadT]):
     """One client of a load: does :meth:`step` after step until it has ``finished`` or the load ends."""
 
-    def __init__(self, params: LoadT, cluster: Cluster, name: str, crew: Crew) -> None:
-        self.params = params
-        self.cluster = cluster
-        self.crew = crew
-        self.asker = Asker(cluster.clients[name], crew.stop)
+    params: LoadT
+    crew: Crew
+    name: str
+
+    def __post_init__(self) -> None:
+        self.asker = Asker(self.crew.cluster.clients[self.name], self.crew.stop)
         self.finished = False
-        self._said = ""
-        self._said_at_s = 0.0
+        self._said, self._said_at_s = "", 0.0
 
     @abstractmethod
     def step(self) -> None:
@@ -116,11 +117,11 @@ class Member(ABC, Generic[LoadT]):
         now = time.monotonic()
         if what != self._said or now - self._said_at_s > _SAY_AGAIN_S:
             self._said, self._said_at_s = what, now
-            self.crew.say(f"{self.asker.name}: {what}")
+            self.crew.say(f"{self.name}: {what}")
 
     def new_handle(self) -> str:
         """A name for a handle that no other of the run has."""
-        return self.crew.new_handle(self.asker.name)
+        return self.crew.new_handle(self.name)
 
     def create(self, shape: LedgerShape, *, deferred: bool | None = None) -> tuple[str, int] | None:
         """The handle and id of a new ledger; None, after a pause, when it cannot be created now."""

@@ -7,15 +7,14 @@ The load ends when each ledger was tried. The verdict judges the results of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 
-from cluster.interface import Cluster
 from plans.names import ClientName
 from protocol.metadata import LedgerState
-from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import Member
-from workloads.registry import Workload, register
+from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register
 
 
 @register
@@ -29,28 +28,27 @@ class RecoverAll(Workload):
     recoverers: tuple[ClientName, ...] = Field(min_length=1)
     at_once: int = Field(default=8, ge=1, le=64)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         """Each job takes from the remaining ledgers; the last one ends the load."""
         waiting = Inbox()
-        for ledger in reversed(cluster.metadata.ledgers()):
+        for ledger in reversed(crew.cluster.metadata.ledgers()):
             waiting.put(Rolled(ledger, ""))
         names = [name for name in self.recoverers for _ in range(self.at_once)]
-        return [_Recoverer(self, cluster, name, crew, waiting).run for name in names]
+        return [_Recoverer(self, crew, name, waiting).run for name in names]
 
 
+@dataclass(eq=False)
 class _Recoverer(Member[RecoverAll]):
     """Tries one ledger after the other until none is left."""
 
-    def __init__(self, params: RecoverAll, cluster: Cluster, name: str, crew: Crew, waiting: Inbox) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._waiting = waiting
+    waiting: Inbox
 
     def step(self) -> None:
-        rolled = next_in(self._waiting)
+        rolled = next_in(self.waiting)
         if rolled is None:
             self.finished = True
             return
-        found = self.cluster.metadata.ledger(rolled.ledger)
+        found = self.crew.cluster.metadata.ledger(rolled.ledger)
         if found is None or found[0].state is LedgerState.CLOSED:
             self.crew.totals.add(closed_already=1)
             return

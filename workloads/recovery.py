@@ -16,12 +16,10 @@ from random import Random
 
 from pydantic import Field
 
-from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.steps import LedgerShape
-from workloads.crew import Crew, Job
 from workloads.member import RETRY_S, Member
-from workloads.registry import Workload, register
+from workloads.registry import Crew, Job, Workload, register
 
 _WITHOUT_END = 2**62
 _A_MOMENT_S = 1.0
@@ -49,12 +47,12 @@ class RecoveryLoad(LedgerShape, Workload):
     outstanding: int = Field(default=100, ge=1, le=100_000)
     rate_per_s: float | None = Field(default=None, gt=0)
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
+    def jobs(self, crew: Crew) -> Sequence[Job]:
         contests = Contests(crew, self.recoverers)
-        jobs = [_Recoverer(self, cluster, name, crew, contests).run for name in self.recoverers]
+        jobs = [_Recoverer(self, crew, name, contests).run for name in self.recoverers]
         for name in self.writers:
             own = Random(crew.random.getrandbits(64))
-            jobs.append(_Writer(self, cluster, name, crew, contests, own).run)
+            jobs.append(_Writer(self, crew, name, contests, own).run)
         return jobs
 
 
@@ -114,18 +112,15 @@ class Contests:
         contest.over.set()
 
 
+@dataclass(eq=False)
 class _Recoverer(Member[RecoveryLoad]):
     """A client that recovers one ledger after the other, each until it succeeds."""
 
-    def __init__(
-        self, params: RecoveryLoad, cluster: Cluster, name: str, crew: Crew, contests: Contests
-    ) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._contests = contests
-        self._place = 0
+    contests: Contests
+    _place: int = 0
 
     def step(self) -> None:
-        contest = self._contests.at(self._place)
+        contest = self.contests.at(self._place)
         if contest is None:
             return
         contest.meet()
@@ -139,39 +134,30 @@ class _Recoverer(Member[RecoveryLoad]):
         if last_entry is None:
             self.crew.totals.add(refused=1)
             return False
-        self._contests.ended(contest, self.asker.name, last_entry)
+        self.contests.ended(contest, self.name, last_entry)
         return True
 
 
+@dataclass(eq=False)
 class _Writer(Member[RecoveryLoad]):
     """A client whose ledgers are recovered while it writes."""
 
-    def __init__(
-        self,
-        params: RecoveryLoad,
-        cluster: Cluster,
-        name: str,
-        crew: Crew,
-        contests: Contests,
-        random: Random,
-    ) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._contests = contests
-        self._random = random
+    contests: Contests
+    random: Random
 
     def step(self) -> None:
         """Add until the ledger breaks; if it was not fenced, until a moment after all recovered it."""
-        taken_at = self._random.randint(0, self.params.entries_per_ledger)
+        taken_at = self.random.randint(0, self.params.entries_per_ledger)
         created = self.create(self.params)
         if created is None:
             return
         handle, ledger = created
-        self.crew.created(self.asker.name, ledger)
+        self.crew.created(self.name, ledger)
         contest: Contest | None = None
         try:
             self.begin_adds(handle, None, self.params)  # only a fence or the end of the load stops them
             self.await_adds(handle, taken_at)
-            contest = self._contests.begin(ledger)
+            contest = self.contests.begin(ledger)
             self.await_adds(handle, _WITHOUT_END, lambda _: contest.over.is_set())
             self.asker.await_acked(handle, _WITHOUT_END, _A_MOMENT_S)
             added = self.end_adds(handle)
@@ -180,4 +166,4 @@ class _Writer(Member[RecoveryLoad]):
             self.asker.release(handle)
         finally:
             if contest is None:  # the writer died first: its ledger is recovered all the same
-                self._contests.begin(ledger)
+                self.contests.begin(ledger)

@@ -11,19 +11,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar, TypeVar
 
 from pydantic import Field
 
 from cluster.commands import Result, Totals
-from cluster.interface import Cluster
 from plans.names import ClientName
 from plans.steps import LedgerShape
 from protocol.errors import ClientError
-from workloads.crew import Crew, Inbox, Job, Rolled, next_in
 from workloads.member import RETRY_S, LoadEndedError, Member
-from workloads.registry import Workload, register
+from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register
 
 _LOOK_S = 0.2
 _END_S = 1.0
@@ -48,12 +47,11 @@ class RollingLoad(LedgerShape, Workload):
 RollingT = TypeVar("RollingT", bound=RollingLoad)
 
 
+@dataclass(eq=False)
 class _Heir(Member[RollingT]):
     """Recovers ledgers that others left open."""
 
-    def __init__(self, params: RollingT, cluster: Cluster, name: str, crew: Crew, inbox: Inbox) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._inbox = inbox
+    inbox: Inbox
 
     def inherit(self, rolled: Rolled) -> bool:
         """Recover a ledger, once; it goes back to the inbox on failure."""
@@ -62,7 +60,7 @@ class _Heir(Member[RollingT]):
                 rolled.settled.set()
         finally:
             if not rolled.settled.is_set():
-                self._inbox.put(rolled)
+                self.inbox.put(rolled)
         return rolled.settled.is_set()
 
 
@@ -70,7 +68,7 @@ class _Closer(_Heir[RollingLoad]):
     """A client that only recovers ledgers; those left in its inbox at the end stay open."""
 
     def step(self) -> None:
-        rolled = next_in(self._inbox, RETRY_S)
+        rolled = next_in(self.inbox, RETRY_S)
         if rolled is not None and not self.inherit(rolled):
             self.crew.stop.wait(RETRY_S)
 
@@ -78,16 +76,12 @@ class _Closer(_Heir[RollingLoad]):
         self.asker.wait_for_next_life()
 
 
+@dataclass(eq=False)
 class RollingWriter(_Heir[RollingT]):
     """A client that fills ledger after ledger; a load defines ``fill``, and whether adds are deferred."""
 
     deferred: ClassVar[bool | None] = None
-
-    def __init__(
-        self, params: RollingT, cluster: Cluster, name: str, crew: Crew, inbox: Inbox, random: Random
-    ) -> None:
-        super().__init__(params, cluster, name, crew, inbox)
-        self._random = random
+    random: Random
 
     @abstractmethod
     def fill(self, ledger: int, handle: str) -> bool:
@@ -95,15 +89,15 @@ class RollingWriter(_Heir[RollingT]):
 
     def step(self) -> None:
         """Take over a ledger that another writer left, or fill a new one."""
-        inherited = next_in(self._inbox)
+        inherited = next_in(self.inbox)
         if inherited is not None:
             self.inherit(inherited)
-        closes = self._random.random() < self.params.close_fraction
+        closes = self.random.random() < self.params.close_fraction
         created = self.create(self.params, deferred=self.deferred)
         if created is None:
             return
         handle, ledger = created
-        rolled = self.crew.created(self.asker.name, ledger)
+        rolled = self.crew.created(self.name, ledger)
         try:
             if self.fill(ledger, handle) and closes:
                 if self.close(ledger, handle):
@@ -122,6 +116,7 @@ class RollingWriter(_Heir[RollingT]):
         return added
 
 
+@dataclass(eq=False)
 class _Tailer(Member[RollingLoad]):
     """Opens each announced ledger without recovery and tails it in the background.
 
@@ -129,11 +124,8 @@ class _Tailer(Member[RollingLoad]):
     before others.
     """
 
-    def __init__(self, params: RollingLoad, cluster: Cluster, name: str, crew: Crew, inbox: Inbox) -> None:
-        super().__init__(params, cluster, name, crew)
-        self._inbox = inbox
-        self._at_once = 2 * len(params.writers) + 2
-        self._tails: OrderedDict[str, Rolled] = OrderedDict()
+    inbox: Inbox
+    _tails: OrderedDict[str, Rolled] = field(default_factory=OrderedDict)
 
     def run(self) -> None:
         super().run()
@@ -144,10 +136,10 @@ class _Tailer(Member[RollingLoad]):
             return
 
     def step(self) -> None:
-        rolled = next_in(self._inbox, _LOOK_S)
+        rolled = next_in(self.inbox, _LOOK_S)
         if rolled is not None:
             self._begin(rolled)
-        while len(self._tails) > self._at_once:
+        while len(self._tails) > 2 * len(self.params.writers) + 2:
             settled = (handle for handle, rolled in self._tails.items() if rolled.settled.is_set())
             self._end(next(settled, next(iter(self._tails))))
 
@@ -170,9 +162,7 @@ class _Tailer(Member[RollingLoad]):
         self.asker.release(handle)
 
 
-def rolling_jobs(
-    params: RollingT, cluster: Cluster, crew: Crew, writer: type[RollingWriter[RollingT]]
-) -> list[Job]:
+def rolling_jobs(params: RollingT, crew: Crew, writer: type[RollingWriter[RollingT]]) -> list[Job]:
     """The jobs of a load: writers in a ring of heirs, or with a closer; readers that tail."""
     inboxes: dict[str, Inbox] = {name: Inbox() for name in params.writers}
     found: list[Job] = []
@@ -180,14 +170,14 @@ def rolling_jobs(
         following = params.writers[(number + 1) % len(params.writers)]
         crew.heirs[name] = inboxes[following]
         own = Random(crew.random.getrandbits(64))
-        found.append(writer(params, cluster, name, crew, inboxes[name], own).run)
+        found.append(writer(params, crew, name, inboxes[name], own).run)
     if params.closer is not None:
         inbox = Inbox()
         crew.heirs.update(dict.fromkeys(params.writers, inbox))
-        found.append(_Closer(params, cluster, params.closer, crew, inbox).run)
+        found.append(_Closer(params, crew, params.closer, inbox).run)
     for name in params.readers:
         crew.followers.append(inbox := Inbox())
-        found.append(_Tailer(params, cluster, name, crew, inbox).run)
+        found.append(_Tailer(params, crew, name, inbox).run)
     return found
 
 
@@ -198,8 +188,8 @@ class AppendLoad(RollingLoad):
     kind = "append"
     about = "writers fill one ledger after the other, readers tail them, a closer recovers abandoned ledgers"
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        return rolling_jobs(self, cluster, crew, _AppendWriter)
+    def jobs(self, crew: Crew) -> Sequence[Job]:
+        return rolling_jobs(self, crew, _AppendWriter)
 
 
 class _AppendWriter(RollingWriter[AppendLoad]):

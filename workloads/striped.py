@@ -11,11 +11,9 @@ from collections.abc import Sequence
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from cluster.interface import Cluster
 from plans.names import names_in
 from protocol.errors import ServerError
-from workloads.crew import Crew, Job
-from workloads.registry import register
+from workloads.registry import Crew, Job, register
 from workloads.rolling import TOTALS, RollingLoad, RollingWriter, rolling_jobs
 
 
@@ -49,8 +47,8 @@ class StripedLoad(RollingLoad):
             raise ValueError(f"write quorum {value} is not less than ensemble {ensemble}: nothing is striped")
         return value
 
-    def jobs(self, cluster: Cluster, crew: Crew) -> Sequence[Job]:
-        return rolling_jobs(self, cluster, crew, _Writer)
+    def jobs(self, crew: Crew) -> Sequence[Job]:
+        return rolling_jobs(self, crew, _Writer)
 
 
 class _Writer(RollingWriter[StripedLoad]):
@@ -67,7 +65,7 @@ class _Writer(RollingWriter[StripedLoad]):
     def _changes(self, ledger: int) -> int:
         """Fragments beyond the first; 0 while the metadata cannot be read."""
         try:
-            found = self.cluster.metadata.ledger(ledger)
+            found = self.crew.cluster.metadata.ledger(ledger)
         except ServerError:
             return 0
         return len(found[0].fragments) - 1 if found else 0

@@ -14,7 +14,7 @@ from harness.steps.registry import Done, step
 from plans import sequence as grammar
 from plans.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
-from workloads.registry import Workload
+from workloads.registry import Crew, Workload
 
 _END_TIMEOUT_S = 120
 
@@ -28,17 +28,12 @@ def begin(stage: Stage, step: grammar.Load) -> Done:
     if not isinstance(workload, Workload):
         raise TypeError(f"{step.workload} is no workload")
     load = Load(name, threading.Event(), threading.Thread(name=f"load-{name}", daemon=True))
+    random, say, opened = stage.plan.stream(f"load/{name}"), stage.narrator.event, stage.ledgers.name
+    crew = Crew(workload, stage.cluster, random, load.stop, say, opened)
 
     def work() -> None:
         try:
-            totals = workload.run(
-                stage.cluster,
-                random=stage.plan.stream(f"load/{name}"),
-                stop=load.stop,
-                say=stage.narrator.event,
-                opened=stage.ledgers.name,
-            )
-            load.totals.update(totals)
+            load.totals.update(crew.work())
         except BaseException as error:  # noqa: BLE001  # re-raised when a step ends the load
             load.error = error
 

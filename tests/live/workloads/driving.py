@@ -11,7 +11,7 @@ from typing import Any
 
 from nemesis.active import Active
 from nemesis.registry import FAULTS
-from workloads.registry import WORKLOADS
+from workloads.registry import WORKLOADS, Crew
 
 PATIENCE_S = 180
 
@@ -66,14 +66,8 @@ def driven(workload: str, cluster: Any, **params: Any) -> Iterator[Load]:
     chosen, stop = WORKLOADS[workload], threading.Event()
     with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
         load = Load(faults)
-        running = pool.submit(
-            chosen(**params).run,
-            cluster,
-            random=Random(1),
-            stop=stop,
-            say=load.say,
-            opened=load.opened,
-        )
+        crew = Crew(chosen(**params), cluster, Random(1), stop, load.say, load.opened)
+        running = pool.submit(crew.work)
         try:
             yield load
         finally:

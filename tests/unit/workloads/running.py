@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any
 
-from workloads.registry import Workload
+from workloads.registry import Crew, Workload
 
 
 class Running:
@@ -20,14 +20,10 @@ class Running:
         self.said: list[str] = []
         self.named: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(1)
-        self._future = self._pool.submit(
-            workload(**params).run,
-            cluster,
-            random=Random(seed),
-            stop=self.stop,
-            say=self.said.append,
-            opened=self.named.__setitem__,
+        crew = Crew(
+            workload(**params), cluster, Random(seed), self.stop, self.said.append, self.named.__setitem__
         )
+        self._future = self._pool.submit(crew.work)
 
     def end(self) -> dict[str, int]:
         self.stop.set()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workloads.crew import Totals
 from workloads.recovery import Contests
+from workloads.registry import Totals
 
 R1, R2 = "r1", "r2"
 
