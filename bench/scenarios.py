@@ -20,8 +20,7 @@ from bench.units import stated_units
 from cli.options import PARALLEL
 from evidence.folder import remove_run
 from harness.campaigns.controls import control_lines
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy, run_all
 from harness.experiments.workers import WorkerPool
 from harness.preparing import prepare

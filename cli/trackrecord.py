@@ -38,8 +38,7 @@ def command(
 
     Exit codes: 0 each found and not found as recorded, 3 an inconclusive run, 4 otherwise.
     """
-    from harness.trackrecord.bugs import bugs
-    from harness.trackrecord.carrying import carry_out
+    from harness.campaigns.trackrecord import bugs, carry_out
 
     chosen = bugs(names)
     if only_list:

@@ -1,28 +1,35 @@
-"""From a run folder to its verdict: collect, judge, write. Never needs a cluster.
+"""From a run folder to its verdict (collect, judge, write), and whether the run met its plan.
 
-The same code judges right after a run and a year later; ``verdict.json`` is the same, byte for byte.
+Never needs a cluster. The same code judges right after a run and a year later; ``verdict.json`` is the same,
+byte for byte. What clients and servers decided is read from the recorded steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from checkers.availability.stuck import NO_ANSWERS
 from checkers.sufficiency import Sufficiency
 from checkers.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
-from harness.decisions import decided_otherwise, decisions
+from evidence.recorders import read_lines
 from plans.comparison import Comparison, Found, compare
+from plans.decisions import Decision
 from plans.expectations import standing
 from plans.resolve import from_json
 
 if TYPE_CHECKING:
     from pipeline.session import Session
+
+CONTRADICTED = "contradicted"
+"""Marks the record of a step that ended because a server did what the plan rules out."""
+_DECIDING = ("create", "append", "read", "tail", "recover", "close")
 
 
 class Judge:
@@ -146,4 +153,48 @@ def went_otherwise(
         reasons=reasons,
         unexpected=comparison.unexpected or bool(anomaly),
         contradicted=comparison.contradicted or bool(decided),
+    )
+
+
+def decisions(folder: RunFolder) -> Iterator[Decision]:
+    """Every decision, in the order in which the steps ended; a step that raised decided nothing."""
+    for record in read_lines(folder.steps).records:
+        if record.get("step") in _DECIDING and "outcome" in record:
+            yield _decision(record)
+
+
+def decided_otherwise(folder: RunFolder) -> str:
+    """Who decided otherwise than planned and so ended the steps, ``client`` or ``server``; empty for neither.
+
+    What a client learned or a server was seen to do is a decision; a missing reply is not.
+    """
+    for record in read_lines(folder.steps).records:
+        if record.get(CONTRADICTED):
+            return "server"
+        if _otherwise(record):
+            return "client"
+    return ""
+
+
+def _otherwise(record: Mapping[str, Any]) -> bool:
+    if "outcome" not in record or "client" not in record["params"]:
+        return False
+    silent = record["outcome"] == "unknown" and record.get("facts", {}).get("code", 0) in NO_ANSWERS
+    return record["planned"] not in ("any", record["outcome"]) and not silent
+
+
+def _decision(record: Mapping[str, Any]) -> Decision:
+    params, facts = record["params"], record.get("facts", {})
+    return Decision(
+        step=record["step"],
+        client=params["client"],
+        ledger=params["ledger"],
+        round=record.get("round", 1),
+        began_ns=record["began_ns"],
+        outcome=record["outcome"],
+        last_entry=facts.get("last_entry"),
+        error=facts.get("error", ""),
+        code=facts.get("code", 0),
+        entries=facts.get("entries"),
+        lac=facts.get("lac"),
     )

@@ -16,8 +16,8 @@ from threading import Thread
 
 from evidence.codes import Outcome
 from harness.conditions.registry import await_condition
-from harness.decisions import CONTRADICTED
 from harness.finals import await_quiet
+from harness.judging import CONTRADICTED
 from harness.stage import Stage, of_servers, sentence
 from harness.steps.faults import inject
 from harness.steps.registry import STEPS, Done

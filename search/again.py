@@ -15,7 +15,7 @@ from plans.executed import begins, executed
 from plans.models import Plan
 from plans.resolve import from_json
 from protocol.errors import UsageError
-from search.kinds import stored_kinds, stored_ledgers
+from search.running import stored_kinds, stored_ledgers
 
 
 @dataclass(frozen=True)

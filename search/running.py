@@ -1,4 +1,9 @@
-"""The runs of a search: recorded without output, judged whatever happens, and returned as data."""
+"""The runs of a search: recorded without output, judged whatever happens, and returned as data.
+
+A run's failures have kinds, such as ``durability/lost``; two failures of one kind count as the same. They are
+anomalies, and one kind that no checker reports: the cluster did not become quiet after everything was healed.
+No document limits how long that may take, so it is no anomaly, but a search looks for it as well.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +14,27 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from evidence.findings import Verdict
-from evidence.folder import FoundRun, modes_of
+from pydantic import TypeAdapter
+
+from checkers.verdict import within_allowance
+from evidence.findings import Judgement, Verdict
+from evidence.folder import FoundRun, RunFolder, modes_of, read_json
+from evidence.names import ledger_names
+from evidence.recorders import read_lines
 from harness.experiments.parallel import ModeRun, recorded
 from harness.experiments.workers import Recorders
+from harness.finals import NOT_QUIET
 from harness.judging import Judge, judging
 from harness.narrator import Narrator
 from harness.preparing import Prepared
 from harness.run import judge_again, judge_recorded
-from protocol.errors import FencepostError
+from plans.expectations import standing
+from protocol.errors import EvidenceError, FencepostError
 from reports.results import ModeResult
-from search.kinds import NEVER_QUIET, known_kinds, not_quiet, shown
 from search.status import Status
 
 ERROR = "error"
+NEVER_QUIET = "quiet/never"
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,9 @@ class Ended:
 
         Looked up once, so that they are known when the run's folder is gone.
         """
-        return frozenset(kind for mode in self.modes for kind in _kinds(mode))
+        return frozenset(
+            kind for mode in self.modes for kind in shown(mode.folder, mode.verdict.judgements.values())
+        )
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -79,10 +93,6 @@ class Ended:
     def folder(self) -> Path:
         """The folder of the only mode, else the whole run's."""
         return self.modes[0].folder.path if len(self.modes) == 1 else self.path
-
-
-def _kinds(mode: ModeResult) -> frozenset[str]:
-    return shown(mode.folder, mode.verdict.judgements.values())
 
 
 def _never_quiet(mode: ModeResult) -> str:
@@ -141,3 +151,53 @@ def _judged(path: Path, error: FencepostError | None, judge: Judge) -> tuple[Seq
     except (FencepostError, IndexError):  # nothing was recorded that can be judged
         modes = ()
     return modes, str(error) or type(error).__name__
+
+
+def kinds(judgements: Iterable[Judgement]) -> frozenset[str]:
+    """``property/kind`` of every anomaly that the plan's allowance does not excuse."""
+    return frozenset(
+        f"{finding.property}/{finding.kind}"
+        for judgement in judgements
+        if judgement.verdict is Verdict.ANOMALY and not within_allowance(judgement)
+        for finding in judgement.findings
+    )
+
+
+def known_kinds(folder: RunFolder) -> frozenset[str]:
+    """The known defects that any plan of a run's mode and release may meet (:mod:`plans.expectations`)."""
+    facts = folder.run()
+    known = standing(facts["mode"], facts["bookkeeper"])
+    return frozenset(f"{defect.property}/{defect.kind}" for defect in known)
+
+
+def stored_kinds(folder: RunFolder) -> frozenset[str]:
+    """The kinds of a judged run; ``EvidenceError`` when it was not judged."""
+    return shown(folder, _judgements(folder))
+
+
+def shown(folder: RunFolder, judgements: Iterable[Judgement]) -> frozenset[str]:
+    """All kinds of a run: those of what was judged in it, and whether it was never quiet."""
+    return kinds(judgements) | ({NEVER_QUIET} if not_quiet(folder) else frozenset())
+
+
+def not_quiet(folder: RunFolder) -> str:
+    """Why the cluster did not become quiet at the end of a run; empty when it did, or no step waited."""
+    told = (record["error"] for record in read_lines(folder.steps).records if record.get("step") == NOT_QUIET)
+    return str(next(told, ""))
+
+
+def stored_ledgers(folder: RunFolder) -> tuple[str, ...]:
+    """The ledgers that have findings, by the names that the run gave them, each once."""
+    names = ledger_names(folder)
+    found = (finding.ledger for judgement in _judgements(folder) for finding in judgement.findings)
+    return tuple(dict.fromkeys(names[ledger] for ledger in found if ledger in names))
+
+
+def _judgements(folder: RunFolder) -> list[Judgement]:
+    if not folder.verdict_json.is_file():
+        raise EvidenceError(
+            f"{folder.path} has not been judged, so its failure is not known",
+            remedy=f"judge it with `fencepost check {folder.path}`",
+        )
+    judgements = read_json(folder.verdict_json)["judgements"].values()
+    return TypeAdapter(list[Judgement]).validate_python(list(judgements))

@@ -14,8 +14,7 @@ from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
 from harness.campaigns.reporting import PAGE, markdown, notices, page, write_junit
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy
 from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.narrator import Narrator

@@ -8,7 +8,7 @@ from statistics import median
 
 from checkers.facts.wording import counted
 from harness.campaigns.matrix import Measured
-from harness.experiments.outcomes import Outcome, Status, counts
+from harness.experiments.experiment import Outcome, Status, counts
 from plans.campaign import Campaign
 from protocol.exit_codes import ExitCode
 from reports.text import BUSY

@@ -10,9 +10,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from evidence.folder import RunFolder
-from harness.decisions import decisions
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Outcome, Status
 from harness.experiments.store import RUNS, Store
+from harness.judging import decisions
 from plans.matrix import ENTRIES, MODES, Cell, Kept, Matrix, cells, kept
 from protocol.errors import EvidenceError
 from reports import marks

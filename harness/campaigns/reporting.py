@@ -11,8 +11,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.matrix import heat_map
 from harness.campaigns.matrix import table as matrix_table
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.store import RUNS
 from reports import marks
 from reports.document import document

@@ -14,8 +14,7 @@ from pathlib import Path
 from checkers.facts.wording import counted
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy
 from harness.experiments.store import Store, begin, carry_out, nights
 from harness.narrator import Narrator

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Experiment, Outcome, Status
 
 _MEMORY_BYTES = 2 * 2**30
 """What the servers and clients of one experiment take."""

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evidence.folder import read_json, remove_run, write_json
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status, from_json
+from harness.experiments.experiment import Experiment, Outcome, Status, from_json
 from harness.experiments.running import Policy, run_all, unknown_again
 from harness.experiments.workers import WorkerPool
 from protocol.errors import EvidenceError, UsageError

@@ -23,7 +23,7 @@ from pathlib import Path
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, modes_of, new_run, point_latest
 from evidence.seeding import seeded
-from harness.experiments.outcomes import Status
+from harness.experiments.experiment import Status
 from harness.experiments.series import exit_code
 from harness.experiments.workers import Answer, Judging, Order, Recording, RecordOrder, of_error
 from harness.judging import Judge, judging

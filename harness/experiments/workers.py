@@ -20,8 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
 from harness.request import RunRequest
 from plans.models import Plan
@@ -47,7 +46,7 @@ class RecordOrder:
 class Recording:
     """A recorded run: its folder, relative to all runs' (empty for none), and the error that ended it early.
 
-    ``cpu_s`` and ``cpu_pressure`` are as in :class:`harness.experiments.outcomes.Outcome`.
+    ``cpu_s`` and ``cpu_pressure`` are as in :class:`harness.experiments.experiment.Outcome`.
     """
 
     folder: str

@@ -12,7 +12,7 @@ from evidence.folder import write_text
 from harness.campaigns.conclusion import Change, Conclusion
 from harness.campaigns.matrix import Heat, Measured
 from harness.campaigns.reporting import PAGE, page
-from harness.experiments.outcomes import Outcome, Status
+from harness.experiments.experiment import Outcome, Status
 from plans.campaign import load_campaign
 from plans.matrix import MODES, Cell
 from protocol.quorums import Quorums

@@ -20,8 +20,7 @@ from bench.scenarios import run_units
 from bench.table import PART, series_table
 from bench.units import stated_units
 from harness.campaigns.controls import control_lines
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.vocabulary import words
 from plans.comparison import Shown
 from plans.load import load

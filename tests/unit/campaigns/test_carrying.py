@@ -15,8 +15,7 @@ import pytest
 from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import markdown, notices, page, write_junit
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status, from_json, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, from_json, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, prune, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control

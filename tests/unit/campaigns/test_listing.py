@@ -15,8 +15,7 @@ from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.reporting import markdown, page
 from harness.campaigns.sensitivity import experiments_with
-from harness.experiments.experiment import digest_of
-from harness.experiments.outcomes import Status, outcome_of
+from harness.experiments.experiment import Status, digest_of, outcome_of
 from harness.preparing import with_changes
 from harness.vocabulary import words
 from plans.campaign import Campaign, campaigns, load_campaign

@@ -11,7 +11,7 @@ import pytest
 
 from evidence.folder import RunFolder
 from harness.experiments import worker
-from harness.experiments.outcomes import Status
+from harness.experiments.experiment import Status
 from harness.experiments.workers import RecordOrder, of_error
 from harness.request import RunRequest
 from harness.vocabulary import words

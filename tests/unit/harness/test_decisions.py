@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.folder import RunFolder
-from harness.decisions import decisions
+from harness.judging import decisions
 from plans.decisions import Decided, Decision
 from reports.decisions import decision_lines, decision_table
 

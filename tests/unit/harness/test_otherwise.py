@@ -16,9 +16,8 @@ from evidence.folder import RunFolder
 from evidence.recorders import Recorder
 from harness import finals
 from harness import perform as performing
-from harness.decisions import decided_otherwise
 from harness.finals import heal_everything, observe
-from harness.judging import went_otherwise
+from harness.judging import decided_otherwise, went_otherwise
 from harness.narrator import Narrator
 from harness.perform import carry_out
 from harness.stage import Ledgers, Load, Stage, of_servers

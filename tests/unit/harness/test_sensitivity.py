@@ -12,8 +12,7 @@ from click.testing import CliRunner
 from cli.sensitivity import command
 from harness.campaigns import sensitivity
 from harness.campaigns.sensitivity import Found, experiments_with, page, pending, results, table
-from harness.experiments.experiment import Experiment
-from harness.experiments.outcomes import Outcome, Status, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import Policy, run_all
 from harness.experiments.store import Store, begin
 

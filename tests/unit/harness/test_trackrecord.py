@@ -10,11 +10,10 @@ import pytest
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
+from harness.campaigns import trackrecord
+from harness.campaigns.trackrecord import Bug, Showing, Side, bugs, showing, table
 from harness.preparing import Prepared
 from harness.request import RunRequest
-from harness.trackrecord import carrying
-from harness.trackrecord.bugs import Bug, bugs
-from harness.trackrecord.carrying import Showing, Side, showing, table
 from harness.vocabulary import words
 from plans.comparison import Comparison
 from plans.expectations import Breaks, Defect, applicable
@@ -95,7 +94,7 @@ def test_the_table_has_a_row_for_each_bug() -> None:
     ],
 )
 def test_the_exit_code_says_whether_it_is_as_recorded(bad: Showing, good: Showing, code: int) -> None:
-    assert carrying._concluded(sides([bad], [good])) == code
+    assert trackrecord._concluded(sides([bad], [good])) == code
 
 
 def test_each_run_counts_for_its_side_whichever_ends_first(
@@ -121,11 +120,11 @@ def test_each_run_counts_for_its_side_whichever_ends_first(
             mode = ModeResult("protected", folder, verdict, Comparison(True, ()))
             yield number, RunResult("s", one.seed, folder.path.parent, [mode])
 
-    monkeypatch.setattr(carrying, "judging", no_judge)
-    monkeypatch.setattr(carrying, "prepare", prepare)
-    monkeypatch.setattr(carrying, "run_each", run_each)
-    monkeypatch.setattr(carrying, "ledger_names", lambda _: {-1: BUG.ledger})
-    code = carrying.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
+    monkeypatch.setattr(trackrecord, "judging", no_judge)
+    monkeypatch.setattr(trackrecord, "prepare", prepare)
+    monkeypatch.setattr(trackrecord, "run_each", run_each)
+    monkeypatch.setattr(trackrecord, "ledger_names", lambda _: {-1: BUG.ledger})
+    code = trackrecord.carry_out([BUG], times=2, parallel=3, results=tmp_path, document=None, quiet=True)
     assert "| 4.14.7: 1 of 2 | 4.15.0: 0 of 2 |" in capsys.readouterr().out
     assert code == ExitCode.ANOMALY
 
@@ -140,8 +139,8 @@ def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
 
     document = tmp_path / "README.md"
     document.write_text("# R\n\n<!-- track record: begin -->\n<!-- track record: end -->\nrest\n")
-    put(document, carrying.MARK, ["| a |"])
-    assert between(document, carrying.MARK) == ["", "| a |", ""][1:2]
+    put(document, trackrecord.MARK, ["| a |"])
+    assert between(document, trackrecord.MARK) == ["", "| a |", ""][1:2]
     assert document.read_text().endswith("<!-- track record: end -->\nrest\n")
     with pytest.raises(UsageError, match="no place for the other"):
         put(document, "other", [])

@@ -15,9 +15,8 @@ from evidence.recorders import Recorder
 from harness.finals import NOT_QUIET
 from search.coverage import FAULTS, PAIRS, Coverage, whom
 from search.explore import Found, _code
-from search.kinds import NEVER_QUIET, kinds
 from search.replay import rate
-from search.running import Ended
+from search.running import NEVER_QUIET, Ended, kinds
 
 KNOWN = {"servers/full_check_early"}
 

@@ -25,8 +25,7 @@ from protocol.errors import UsageError
 from protocol.modes import MODES
 from search import shrink as shrinking
 from search.again import Again
-from search.kinds import NEVER_QUIET
-from search.running import Ended
+from search.running import NEVER_QUIET, Ended
 from search.shrink import Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import Status
 

@@ -1,18 +1,20 @@
-"""The runs of the track record, judged on one Spark session, and what they showed, as a table.
+"""Known bugs of BookKeeper: which scenario finds which, on which release, and on which it must not.
 
-A side of a bug is its runs on one release. A run that was not as expected has neither found the bug nor
-shown that it is absent, unless the finding itself is among its findings.
+The bugs are data (``bugs.yaml``). Their runs are judged on one Spark session and shown as a table. A side
+of a bug is its runs on one release. A run that was not as expected has neither found the bug nor shown that
+it is absent, unless the finding itself is among its findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 import click
+from pydantic import Field, TypeAdapter
 
 from evidence.findings import RunVerdict
 from evidence.names import ledger_names
@@ -21,13 +23,48 @@ from harness.judging import judging
 from harness.narrator import Narrator
 from harness.preparing import prepare
 from harness.request import RunRequest
-from harness.trackrecord.bugs import Bug
+from plans.expectations import Property
+from plans.names import LedgerName, ModeName, Params
+from plans.reading.document import parse
+from plans.reading.nearest import unknown
+from plans.versions import Version
+from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
 from reports import marks
 from reports.results import RunResult
 
+FILE = Path(__file__).parent / "bugs.yaml"
 MARK = "track record"
 _HEADINGS = ("bug", "found on", "not on", "repeat it")
+
+
+class Bug(Params):
+    """``kind`` of ``property`` on ``ledger``: ``scenario`` in ``mode`` finds it on ``bad`` alone."""
+
+    name: str = Field(pattern=r"^[a-z0-9.-]+$")
+    bug: str = Field(min_length=1)
+    upstream: str = Field(min_length=1)
+    scenario: str
+    mode: ModeName
+    property: Property
+    kind: str = Field(pattern=r"^[a-z_]+$")
+    ledger: LedgerName
+    bad: Version
+    good: Version
+
+    def command(self, release: str) -> str:
+        """What repeats one side of it."""
+        return f"fencepost run {self.scenario} --mode {self.mode} --bookkeeper {release}"
+
+
+def bugs(names: Iterable[str] = (), *, file: Path = FILE) -> list[Bug]:
+    """All bugs in the order of the file, or the named ones; ``UsageError`` for an unknown name."""
+    found = TypeAdapter(list[Bug]).validate_python(parse(file.read_text(encoding="utf-8"), str(file)).tree)
+    known = {bug.name: bug for bug in found}
+    for name in names:
+        if name not in known:
+            raise UsageError(unknown("bug", name, known), remedy="`fencepost trackrecord --list` shows all")
+    return [known[name] for name in names] or found
 
 
 class Showing(StrEnum):
