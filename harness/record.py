@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any
 
 from cluster.backends import backend
 from cluster.configuration import RACK_SCRIPT, rack_script, rack_settings
@@ -54,8 +53,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
     began_ns, waited_before_ns, cpu_before_s = time.monotonic_ns(), waited_ns(), cpu_s()
     plan = prepared.resolved(folder.mode)
     spec = _spec(prepared, plan, folder)
-    facts = _facts(prepared, plan, spec)
-    folder.write_run(facts)
+    folder.write_run(_facts(prepared, plan, spec))
     with ExitStack() as scopes:
         steps = scopes.enter_context(Recorder(folder.steps))
         faults = scopes.enter_context(Recorder(folder.faults))
@@ -86,7 +84,7 @@ def record(prepared: Prepared, folder: RunFolder, judge: Judge | None, narrator:
         own = prepared.request.backend == DEFAULT_BACKEND  # an engine's containers are none of our processes
         spent_s = round(cpu_s() - cpu_before_s, 1) if own else None
         load = load_since(began_ns, waited_before_ns)
-        if busy := busy_text(facts["load"], load):
+        if busy := busy_text(folder.run()["load"], load):
             narrator.event(busy, style="yellow")
         folder.write_end({**_end(stage, finals, wire, unplanned), "load": {**load, "cpu_s": spent_s}})
     foreign = [death for death in unplanned if not by_itself(death)]
@@ -159,7 +157,7 @@ def _tell_overridden(spec: RunSpec, narrator: Narrator) -> None:
             )
 
 
-def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, Any]:
+def _facts(prepared: Prepared, plan: ResolvedPlan, spec: RunSpec) -> dict[str, object]:
     return {
         **plan.as_json(),
         "run_id": str(spec.run_id),

@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from evidence.findings import Verdict
 from harness.preparing import Prepared, prepared
@@ -21,6 +20,7 @@ from plans.exploring.strokes import KINDS
 from plans.load import load_tree
 from plans.models import Plan
 from plans.rounds import every
+from plans.sequence import Tree
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
@@ -78,7 +78,7 @@ class Explorer:
         self.first = search.seed if search.seed is not None else secrets.randbelow(_SEED_LIMIT)
         self.asked = GenerateOptions(offered_faults(), search.mode, search.version, search.beyond)
 
-    def tree(self, number: int) -> dict[str, Any]:
+    def tree(self, number: int) -> Tree:
         """The plan of run ``number`` (from 0) as the tree of a plan file."""
         return generate(self.profile, self.first + number, self.asked)
 
@@ -235,7 +235,7 @@ def _conclude(explorer: Explorer, found: Found, status: Status, *, as_json: bool
         status.show(table)
 
 
-def _json(explorer: Explorer, found: Found) -> dict[str, Any]:
+def _json(explorer: Explorer, found: Found) -> dict[str, object]:
     code, reason = _code(found)
     return {
         "exit": code,

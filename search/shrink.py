@@ -29,8 +29,7 @@ from protocol.errors import PlanError, UsageError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES
 from reports.seeded import announced
-from search.again import Again, find_again
-from search.replay import rate
+from search.replay import Again, find_again, rate
 from search.running import ERROR, NEVER_QUIET, Ended, Runner, running
 from search.sequential import SequentialTest, sequential_test
 from search.status import Status, duration, print_json

@@ -1,4 +1,4 @@
-"""One experiment (a scenario in one mode with one seed) and its outcome: what series and campaigns consist of.
+"""One experiment, which is a scenario in one mode with one seed, and its outcome.
 
 Its key names everything that a result depends on, the plan included, so that what was measured
 with another plan is never counted.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Self, TypeVar
 
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.provenance import CHECKOUT
@@ -182,12 +182,14 @@ class Recorders:
     """
 
     def __init__(self, log: Path | None, results: Path, parallel: int) -> None:
-        self._all = [Worker[RecordOrder, Recording]("record", log, results) for _ in range(parallel)]
+        self._all: list[Worker[RecordOrder, Recording] | Worker[str, Judging]] = []
         self._idle: queue.SimpleQueue[Worker[RecordOrder, Recording]] = queue.SimpleQueue()
-        for recorder in self._all:
+        for _ in range(parallel):
+            recorder = Worker[RecordOrder, Recording]("record", log, results)
+            self._all.append(recorder)
             self._idle.put(recorder)
 
-    def __enter__(self) -> Recorders:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -203,35 +205,30 @@ class Recorders:
 
     def stop(self) -> None:
         """Ask all processes to shut down gracefully; a run in progress ends early."""
-        for recorder in self._all:
-            recorder.end()
+        for process in self._all:
+            process.end()
 
     def close(self) -> None:
         """Let all processes shut down gracefully; kill the others."""
         self.stop()
-        for recorder in self._all:
-            recorder.close()
+        for process in self._all:
+            process.close()
 
 
-class WorkerPool:
-    """Runs experiments, ``parallel`` at a time; a context manager that ends its processes.
+class WorkerPool(Recorders):
+    """Runs experiments, ``parallel`` at a time: processes that record, and one that judges.
 
-    What these print stands in ``worker.log`` in ``folder``; the runs are below ``results``. Recording has
-    ``run_s`` seconds, and so has judging.
+    What these print is appended to ``worker.log`` in ``folder``. Recording has ``run_s`` seconds, and so has
+    judging.
     """
 
     def __init__(self, folder: Path, results: Path, *, run_s: float, parallel: int = 1) -> None:
+        super().__init__(folder / LOG, results, parallel)
         self._results = results
         self._run_s = run_s
         self._judge = Worker[str, Judging]("judge", folder / LOG, results)
         self._judging = threading.Lock()
-        self._recorders = Recorders(folder / LOG, results, parallel)
-
-    def __enter__(self) -> WorkerPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._all.append(self._judge)
 
     def carry_out(self, experiment: Experiment) -> Outcome:
         """Record and judge one; what became of the processes themselves is an outcome too."""
@@ -239,7 +236,7 @@ class WorkerPool:
         recorded, judged = Recording(""), Judging(Status.ERROR)
         try:
             self._warm_up()
-            recorded = self._recorders.record(RecordOrder(experiment.request(self._results)), self._run_s)
+            recorded = self.record(RecordOrder(experiment.request(self._results)), self._run_s)
             judged = of_error(recorded.error) if recorded.error else self._judged(recorded.folder)
         except NoAnswerError as error:
             judged = Judging(error.came, why=f"{error}")
@@ -257,17 +254,6 @@ class WorkerPool:
             cpu_pressure=recorded.cpu_pressure,
         )
         return of_control(experiment, outcome, judged.broken)
-
-    def stop(self) -> None:
-        """Ask all processes to shut down gracefully; every experiment in progress ends as an error."""
-        self._recorders.stop()
-        self._judge.end()
-
-    def close(self) -> None:
-        """Let all processes shut down gracefully; kill the others."""
-        self.stop()
-        self._recorders.close()
-        self._judge.close()
 
     def _warm_up(self) -> None:
         """Return when Spark is warm and idle, so that its start does not compete with servers under test."""

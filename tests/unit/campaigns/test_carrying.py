@@ -298,9 +298,9 @@ def test_what_becomes_of_a_worker_is_an_outcome(
 ) -> None:
     pool: Any = WorkerPool(tmp_path, tmp_path, run_s=1)
     pool._judge = Scripted(*judge)
-    pool._recorders._idle = queue.SimpleQueue()
+    pool._idle = queue.SimpleQueue()
     for answer in recorder:
-        pool._recorders._idle.put(Scripted(answer))
+        pool._idle.put(Scripted(answer))
     outcome = pool.carry_out(UNITS[0])
     assert (outcome.came, outcome.folder) == (came, folder)
 

@@ -28,7 +28,7 @@ from reports.explain import story
 from reports.repeating import repeat_command
 from reports.seeded import seeded_lines
 from search import replay
-from search.again import Again
+from search.replay import Again
 
 DEFECT = "ack-quorum-minus-one"
 CURE = "preboot-awaited"

@@ -24,7 +24,7 @@ from plans.shrinking.units import name_of, placed
 from protocol.errors import UsageError
 from protocol.modes import MODES
 from search import shrink as shrinking
-from search.again import Again
+from search.replay import Again
 from search.running import NEVER_QUIET, Ended
 from search.shrink import Options, Shrinker, TimeIsUpError, scenario_text
 from search.status import Status

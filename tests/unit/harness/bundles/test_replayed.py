@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evidence.folder import RunFolder
 from plans.models import Plan
-from search.again import Again
+from search.replay import Again
 
 
 def test_a_bundle_is_named_with_its_mode_and_a_folder_by_itself(tmp_path: Path) -> None:
