@@ -6,11 +6,11 @@ byte for byte. What clients and servers decided is read from the recorded steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from checkers.availability.stuck import NO_ANSWERS
 from checkers.sufficiency import Sufficiency
@@ -22,6 +22,7 @@ from evidence.recorders import read_lines
 from plans.comparison import Comparison, Found, compare
 from plans.decisions import Decision
 from plans.expectations import standing
+from plans.reading.document import Tree
 from plans.resolve import from_json
 
 if TYPE_CHECKING:
@@ -176,14 +177,14 @@ def decided_otherwise(folder: RunFolder) -> str:
     return ""
 
 
-def _otherwise(record: Mapping[str, Any]) -> bool:
+def _otherwise(record: Tree) -> bool:
     if "outcome" not in record or "client" not in record["params"]:
         return False
     silent = record["outcome"] == "unknown" and record.get("facts", {}).get("code", 0) in NO_ANSWERS
     return record["planned"] not in ("any", record["outcome"]) and not silent
 
 
-def _decision(record: Mapping[str, Any]) -> Decision:
+def _decision(record: Tree) -> Decision:
     params, facts = record["params"], record.get("facts", {})
     return Decision(
         step=record["step"],

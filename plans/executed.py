@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from plans.models import Plan
+from plans.reading.document import Tree
 from plans.resolve import shortest_s
 from plans.sequence import Place, StepSpec, rebuilt
 
@@ -30,7 +30,7 @@ class Began:
     bookies: tuple[str, ...] = ()
 
 
-def begins(records: Iterable[Mapping[str, Any]]) -> dict[Place, Began]:
+def begins(records: Iterable[Tree]) -> dict[Place, Began]:
     """Where and when steps began, from a run's step records; records without a place are left out."""
     return {
         tuple(record["path"]): Began(

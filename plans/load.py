@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from plans.controls import control_problems
 from plans.models import Plan
@@ -74,7 +73,7 @@ def load(
 
 
 def load_tree(
-    tree: Any,
+    tree: object,
     vocabulary: Vocabulary | None = None,
     *,
     modes: Collection[str] | None = None,

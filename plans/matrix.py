@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from plans.cluster import quorums_of
 from plans.names import Params
-from plans.sequence import Tree
+from plans.reading.document import Tree
 from protocol.quorums import Quorums
 
 ENTRIES = 50

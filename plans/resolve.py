@@ -19,7 +19,7 @@ from plans.exploring.seeds import HIGHEST_SEED, stream
 from plans.load import load_tree
 from plans.models import MOST_ROUNDS, Plan, plan_tree
 from plans.names import EACH, Names, Params, bookie_names
-from plans.reading.document import Document
+from plans.reading.document import Document, Tree
 from plans.reading.mistakes import explained
 from plans.rounds import every, unrepeatable
 from plans.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
@@ -44,7 +44,7 @@ class ResolvedPlan(Params):
         """The random stream of that name (``load/w1`` for the load named w1)."""
         return stream(self.seed, name)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """A plain tree for ``run.json``; :func:`from_json` reads it back."""
         return {"plan": plan_tree(self.plan), "seed": self.seed, "mode": self.mode}
 
@@ -79,14 +79,14 @@ def with_rounds(plan: Plan, rounds: int) -> Plan:
     return plan.model_copy(update={"rounds": rounds})
 
 
-def stored_allowance(plan: Mapping[str, Any], mode: str) -> dict[str, Any]:
+def stored_allowance(plan: Mapping[str, Any], mode: str) -> dict[str, dict[str, int]]:
     """A recorded plan's allowance by mode; records from before it had modes have one number for theirs."""
     stored = plan.get("allowance") or {}
     return {mode: {EACH: stored}} if isinstance(stored, int) else stored
 
 
 def from_json(
-    tree: Mapping[str, Any],
+    tree: Tree,
     vocabulary: Vocabulary | None = None,
     *,
     source: str = "run.json",

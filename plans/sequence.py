@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from plans.names import Params, names_in
-from plans.reading.document import KEY
+from plans.reading.document import KEY, Tree
 from plans.reading.mistakes import listed, one_named, refused, validated
 from plans.reading.nearest import unknown
 from plans.reading.walk import MODIFIERS
@@ -35,7 +35,6 @@ from plans.steps import AnyCondition, Elapsed, HasOutcome, RecordedCondition
 
 Models = Mapping[str, type[BaseModel]]
 """Models of parameters by their names in plans."""
-Tree = dict[str, Any]
 Place = tuple[int, ...]
 """Indexes that lead to a step: of the step, then of a branch and of the step in it, and so on."""
 Outcome = Literal["ok", "unknown", "fail", "any"]

@@ -19,8 +19,8 @@ from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
 from plans.load import load_tree
 from plans.models import Plan
+from plans.reading.document import Tree
 from plans.rounds import every
-from plans.sequence import Tree
 from protocol.errors import EvidenceError, FencepostError
 from protocol.exit_codes import ExitCode
 from protocol.modes import MODES

@@ -21,10 +21,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from evidence.folder import FoundRun, find_run, modes_of
 from harness.bundles.writing import FACTS, FORMAT
+from plans.reading.document import Tree
 from protocol.errors import EvidenceError
 
 MOST_MEMBERS = 50_000
@@ -84,7 +85,7 @@ class Archive:
     path: Path
     archive: zipfile.ZipFile
     members: Mapping[str, zipfile.ZipInfo]
-    facts: Mapping[str, Any]
+    facts: Tree
 
     def place(self, folder: Path) -> Path:
         """Put what judging reads below ``folder``, one member after the other; the run's folder there.
@@ -183,7 +184,7 @@ def _apart(path: Path, archive: zipfile.ZipFile, listed: list[zipfile.ZipInfo]) 
         _refuse(path, "its last member reaches into its directory")
 
 
-def _facts(path: Path, archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> Mapping[str, Any]:
+def _facts(path: Path, archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> Tree:
     info = members.get(FACTS)
     if info is None or info.file_size > _MOST_FACTS_BYTES:
         raise EvidenceError(

@@ -148,10 +148,9 @@ def measure(
 def _store(place: Path, experiments: Sequence[Experiment], *, new: bool) -> Store:
     """The newest one of just these experiments when something is left of it, else another."""
     newest = next(nights(place), None)
-    keys = [one.key for one in experiments]
-    if new or newest is None or newest.keys != keys or next(pending(newest, experiments), None) is None:
-        return begin(place, "sensitivity", experiments)
-    return newest
+    if newest and newest.of(experiments) and next(pending(newest, experiments), None) and not new:
+        return newest
+    return begin(place, "sensitivity", experiments)
 
 
 def _counted(found: Sequence[Result]) -> str:

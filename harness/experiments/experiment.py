@@ -14,8 +14,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from harness.request import RunRequest
 from plans.models import Plan, plan_tree
 
@@ -138,16 +136,6 @@ class Outcome:
     error: str = ""
     cpu_s: float | None = None
     cpu_pressure: float | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """A plain tree; :func:`from_json` reads it back."""
-        tree: dict[str, object] = TypeAdapter(Outcome).dump_python(self, mode="json")
-        return tree
-
-
-def from_json(tree: object) -> Outcome:
-    """The inverse of :meth:`Outcome.as_json`."""
-    return TypeAdapter(Outcome).validate_python(tree)
 
 
 def outcome_of(unit: Experiment, came: Status, **told: Any) -> Outcome:

@@ -9,14 +9,16 @@ import fcntl
 import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from evidence.folder import read_json, remove_run, write_json
-from harness.experiments.experiment import Experiment, Outcome, Status, from_json
+from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy, run_all, unknown_again
 from harness.experiments.workers import WorkerPool
 from protocol.errors import EvidenceError, UsageError
@@ -26,37 +28,52 @@ RUNS = "runs"
 _LOCK = ".lock"
 
 
+@dataclass
+class State:
+    """What is stored of a campaign: the keys of its ``units`` in order, and what is ``done`` of them."""
+
+    name: str
+    began: str
+    units: list[str]
+    done: dict[str, Outcome] = field(default_factory=dict)
+
+
+_STATE = TypeAdapter(State)
+
+
+@dataclass
 class Store:
     """One execution of a campaign: ``results/campaigns/<name>/<UTC stamp>``."""
 
-    def __init__(self, path: Path, tree: dict[str, Any]) -> None:
-        self.path = path
-        self._tree = tree
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of its units, in order."""
-        return list(self._tree["units"])
+    path: Path
+    state: State
 
     @property
     def outcomes(self) -> list[Outcome]:
         """The stored outcomes, in the order of the units."""
-        done = self._tree["done"]
-        return [from_json(done[key]) for key in self.keys if key in done]
+        return [self.state.done[key] for key in self.state.units if key in self.state.done]
 
     @property
     def finished(self) -> bool:
         """Whether every unit has an outcome."""
-        return len(self._tree["done"]) == len(self._tree["units"])
+        return len(self.state.done) == len(self.state.units)
+
+    def of(self, units: Sequence[Experiment]) -> bool:
+        """Whether it has exactly these units."""
+        return self.state.units == [unit.key for unit in units]
 
     def waiting(self, units: Sequence[Experiment]) -> list[Experiment]:
         """The units without an outcome."""
-        return [unit for unit in units if unit.key not in self._tree["done"]]
+        return [unit for unit in units if unit.key not in self.state.done]
 
     def add(self, outcome: Outcome) -> None:
         """Keep what a unit showed; on disk when it returns."""
-        self._tree["done"][outcome.key] = outcome.as_json()
-        write_json(self.path / STATE, self._tree)
+        self.state.done[outcome.key] = outcome
+        self.write()
+
+    def write(self) -> None:
+        """Put the state on the disk."""
+        write_json(self.path / STATE, _STATE.dump_python(self.state, mode="json"))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -81,25 +98,23 @@ def begin(place: Path, name: str, units: Sequence[Experiment]) -> Store:
         number += 1
         path = place / f"{stamp}.{number}"
     path.mkdir(parents=True)
-    tree = {"name": name, "began": stamp, "units": [unit.key for unit in units], "done": {}}
-    write_json(path / STATE, tree)
-    return Store(path, tree)
+    store = Store(path, State(name, stamp, [unit.key for unit in units]))
+    store.write()
+    return store
 
 
 def unfinished(place: Path, units: Sequence[Experiment]) -> Store | None:
     """The newest night if it has exactly these units and some have no outcome."""
     newest = next(iter(nights(place)), None)
-    if newest is None or newest.finished or newest.keys != [unit.key for unit in units]:
-        return None
-    return newest
+    return newest if newest and newest.of(units) and not newest.finished else None
 
 
 def nights(place: Path) -> Iterator[Store]:
     """The nights that are stored below ``place``, the newest first; damaged ones are left out."""
     for path in sorted(place.glob(f"*/{STATE}"), reverse=True):
         try:
-            yield Store(path.parent, read_json(path))
-        except EvidenceError:
+            yield Store(path.parent, _STATE.validate_python(read_json(path)))
+        except (EvidenceError, ValidationError):
             continue
 
 

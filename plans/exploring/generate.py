@@ -18,7 +18,7 @@ from plans.exploring.seeds import between, pick, stream
 from plans.exploring.strokes import KINDS, Cast
 from plans.exploring.workload import LOAD, Work, draw_work, quiet_ledgers
 from plans.names import EACH, bookie_names
-from plans.sequence import Tree
+from plans.reading.document import Tree
 from protocol.quorums import Quorums
 
 _MOST_ENTRIES = 2_000_000

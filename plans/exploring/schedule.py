@@ -26,7 +26,7 @@ from random import Random
 from plans.exploring.profile import ScheduleChoices
 from plans.exploring.seeds import between
 from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, weighted
-from plans.sequence import Tree
+from plans.reading.document import Tree
 from protocol.faults import EFFECTS, Loses
 
 QUIET_S = 90

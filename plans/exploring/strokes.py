@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from plans.exploring.seeds import between, pick
-from plans.sequence import Tree
+from plans.reading.document import Tree
 from protocol.addresses import ZOOKEEPER
 
 SERVERS, CLIENTS, METADATA, LINKS, MESSAGES = "servers", "clients", "metadata", "links", "messages"

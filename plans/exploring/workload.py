@@ -15,7 +15,7 @@ from random import Random
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
 from plans.exploring.seeds import between, pick
 from plans.exploring.strokes import weighted
-from plans.sequence import Tree
+from plans.reading.document import Tree
 from protocol.quorums import Quorums
 
 LOAD = "load1"

@@ -18,6 +18,8 @@ from protocol.errors import PlanError
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
+Tree = dict[str, Any]
+"""A mapping as YAML or JSON has it."""
 Path = tuple[str | int, ...]
 """How to reach a value from the top: keys and, in lists, numbers from 0."""
 
@@ -87,7 +89,7 @@ class Document:
         return None
 
 
-def everything(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def everything(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The value and all that is in it, each with its path, from the outside in."""
     yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

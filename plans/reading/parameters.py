@@ -14,15 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TypeGuard
 
-from plans.reading.document import Document, Path, Problem, everything
+from plans.reading.document import Document, Path, Problem, Tree, everything
 from plans.reading.nearest import unknown
 from protocol.addresses import is_bookie
 
 ONLY = "only"
 _TRUTH = {"true": True, "false": False}
-_Tree = dict[str, Any]
 
 
 def replaced(document: Document, settings: Mapping[str, object]) -> Document:
@@ -37,7 +36,7 @@ def replaced(document: Document, settings: Mapping[str, object]) -> Document:
     return _with_losses(document)
 
 
-def _varied(document: Document, defaults: _Tree, settings: Mapping[str, object]) -> Document:
+def _varied(document: Document, defaults: Tree, settings: Mapping[str, object]) -> Document:
     values, problems = dict(defaults), []
     for name, given in settings.items():
         if name not in defaults:
@@ -53,14 +52,14 @@ def _varied(document: Document, defaults: _Tree, settings: Mapping[str, object])
             problems.append(Problem((*path, "vary"), unknown("parameter", value["vary"], values)))
     document.refuse(problems)
 
-    def used(value: Any) -> Any:
+    def used(value: object) -> object:
         return values[value["vary"]] if _is_reference(value) else value
 
     tree = {key: values if key == "vary" else _rebuilt(value, used) for key, value in document.tree.items()}
     return replace(document, tree=tree)
 
 
-def _is_reference(value: Any) -> bool:
+def _is_reference(value: object) -> TypeGuard[dict[str, str]]:
     return isinstance(value, dict) and set(value) == {"vary"} and isinstance(value["vary"], str)
 
 
@@ -86,7 +85,7 @@ def _number(default: float, given: object, name: str) -> float:
     raise ValueError(f"parameter `{name}` must be a number as {default} is, not `{given}`")
 
 
-def _without_what_does_not_stand(document: Document, defaults: _Tree) -> Document:
+def _without_what_does_not_stand(document: Document, defaults: Tree) -> Document:
     found = {
         path: value[ONLY]
         for path, value in everything(document.tree)
@@ -108,7 +107,7 @@ def _without_what_does_not_stand(document: Document, defaults: _Tree) -> Documen
     return replace(document, tree=tree, keys=keys, values=places)
 
 
-def _malformed(path: Path, only: object, values: _Tree) -> Iterator[Problem]:
+def _malformed(path: Path, only: object, values: Tree) -> Iterator[Problem]:
     if not isinstance(only, dict) or not only:
         yield Problem(path, f"`{ONLY}` maps parameters of the plan to the value for which this stands")
         return
@@ -117,7 +116,7 @@ def _malformed(path: Path, only: object, values: _Tree) -> Iterator[Problem]:
             yield Problem((*path, name), unknown("parameter", name, values), at_key=True)
 
 
-def _unforeseen(found: Mapping[Path, _Tree], values: _Tree, defaults: _Tree) -> Iterator[Problem]:
+def _unforeseen(found: Mapping[Path, Tree], values: Tree, defaults: Tree) -> Iterator[Problem]:
     for name, value in values.items():
         named = [only[name] for only in found.values() if name in only]
         known = list(dict.fromkeys([defaults.get(name), *named]))
@@ -126,7 +125,7 @@ def _unforeseen(found: Mapping[Path, _Tree], values: _Tree, defaults: _Tree) -> 
             yield Problem(("vary", name), f"parameter `{name}` is one of {allowed}, not `{value}`")
 
 
-def _kept(value: Any, old: Path, new: Path, dropped: set[Path], now: dict[Path, Path]) -> Any:
+def _kept(value: object, old: Path, new: Path, dropped: set[Path], now: dict[Path, Path]) -> object:
     """The value without what is dropped; ``now`` gets the new path of each old one that is left."""
     now[old] = new
     if isinstance(value, list):
@@ -158,17 +157,18 @@ def _with_losses(document: Document) -> Document:
     return replace(document, tree={**document.tree, "cluster": disks, "steps": _rebuilt(steps, _by_power)})
 
 
-def _by_power(value: Any) -> Any:
-    kill = value.get("kill") if isinstance(value, dict) else None
-    target = kill.get("target") if isinstance(kill, dict) else None
+def _by_power(value: object) -> object:
+    if not isinstance(value, dict) or not isinstance(kill := value.get("kill"), dict):
+        return value
+    target = kill.get("target")
     if not isinstance(target, str) or not is_bookie(target):
         return value
-    lost = {"targets": [target], "level": "power", **value["kill"]}
+    lost = {"targets": [target], "level": "power", **kill}
     del lost["target"]
     return dict(("power_loss", lost) if key == "kill" else (key, inner) for key, inner in value.items())
 
 
-def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+def _rebuilt(value: object, change: Callable[[object], object]) -> object:
     """The value after ``change``, and all that is in it, from the outside in."""
     value = change(value)
     if isinstance(value, dict):

@@ -7,7 +7,6 @@ the loader. Every value may also be a reference ``{vary: name}`` to a parameter 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -15,12 +14,13 @@ from pydantic.json_schema import models_json_schema
 from plans.expectations import EXPECTATIONS
 from plans.models import Control, Plan
 from plans.names import name_of
+from plans.reading.document import Tree
 from plans.reading.parameters import ONLY
 from plans.sequence import Chaos, ChaosFault, Load, Models, StepSpec, Together, Vocabulary
 from plans.steps import HasOutcome
 from protocol.modes import MODES
 
-Schema = dict[str, Any]
+Schema = Tree
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REFERENCE = "#/$defs/"
 _SINGLE = ("boolean", "integer", "number", "string")
@@ -166,7 +166,7 @@ def _chaos(names: Mapping[type[BaseModel], Schema], defs: Schema, vocabulary: Vo
     }
 
 
-def _varied(schema: Any) -> Any:
+def _varied(schema: object) -> object:
     """The schema with a reference to a parameter allowed for every single value of a mapping."""
     if isinstance(schema, list):
         return [_varied(inner) for inner in schema]
@@ -179,8 +179,9 @@ def _varied(schema: Any) -> Any:
             key: {"anyOf": [inner, _ref("Vary")]} if _is_single(inner) else inner
             for key, inner in properties.items()
         }
-    if isinstance(varied.get("additionalProperties"), dict) and _is_single(varied["additionalProperties"]):
-        varied["additionalProperties"] = {"anyOf": [varied["additionalProperties"], _ref("Vary")]}
+    others = varied.get("additionalProperties")
+    if isinstance(others, dict) and _is_single(others):
+        varied["additionalProperties"] = {"anyOf": [others, _ref("Vary")]}
     return varied
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from plans.cluster import SHARED, disk_names
 from plans.names import Names, bookie_names
@@ -28,7 +27,7 @@ class RawStep:
 
     path: Path
     name: str
-    params: dict[str, Any]
+    params: dict[str, object]
     outcome: object = "ok"
 
 

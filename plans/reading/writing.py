@@ -10,8 +10,8 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
+from plans.reading.document import Tree
 from plans.reading.walk import MODIFIERS
 
 _WIDTH = 104
@@ -20,7 +20,7 @@ _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 """Plain text that some reader of YAML takes for something else."""
 
 
-def plan_text(tree: Mapping[str, Any], comment: str = "") -> str:
+def plan_text(tree: Tree, comment: str = "") -> str:
     """The whole file; ``comment`` stands at its head."""
     lines = [f"# {line}" for line in textwrap.wrap(comment, _WIDTH)]
     for key, value in tree.items():
@@ -49,7 +49,7 @@ def _text(value: str) -> str:
     return value if plain else json.dumps(value, ensure_ascii=False)
 
 
-def _steps(steps: Sequence[Mapping[str, Any]], indent: str) -> Iterator[str]:
+def _steps(steps: Sequence[Tree], indent: str) -> Iterator[str]:
     for step in steps:
         name = next(key for key in step if key not in MODIFIERS)
         if name == "together":
@@ -61,7 +61,7 @@ def _steps(steps: Sequence[Mapping[str, Any]], indent: str) -> Iterator[str]:
         yield from (f"{indent}  {key}: {flow(step[key])}" for key in MODIFIERS if key in step)
 
 
-def _branch(branch: Sequence[Mapping[str, Any]], indent: str) -> Iterator[str]:
+def _branch(branch: Sequence[Tree], indent: str) -> Iterator[str]:
     """A branch is a list within the list: its first step stands behind two dashes."""
     first, *rest = _steps(branch, f"{indent}  ")
     yield f"{indent}- {first.lstrip()}"

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
-from plans.sequence import Place, Tree
+from plans.reading.document import Tree
+from plans.sequence import Place
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
 from protocol.addresses import is_bookie
@@ -130,7 +131,7 @@ def no_times(tree: Tree, fails: Fails) -> Tree:
 def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     """Without settings of the cluster, its disks and helpers, and optional parameters of steps."""
     cluster = tree.get("cluster", {})
-    keys: list[tuple[Any, ...]] = [
+    keys: list[tuple[object, ...]] = [
         ("cluster", key) for key in ("disks", "autorecovery", "racks") if key in cluster
     ]
     for conf in ("bookie_conf", "client_conf", "autorecovery_conf"):
@@ -141,15 +142,15 @@ def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     return _without_most(tree, keys, lambda gone: _without_keys(tree, gone), fails)
 
 
-def _without_keys(tree: Tree, gone: set[tuple[Any, ...]]) -> Tree:
+def _without_keys(tree: Tree, gone: set[tuple[object, ...]]) -> Tree:
     def lean(place: Place, step: Tree) -> Tree:
-        dropped = {key[2] for key in gone if key[0] == "step" and key[1] == place}
+        dropped = {str(key[2]) for key in gone if key[0] == "step" and key[1] == place}
         return {**step, name_of(step): _leave(params_of(step), dropped)}
 
     smaller = copy.deepcopy(_changed(tree, lean))
     for key in gone:
         if len(key) == 1:
-            smaller.pop(key[0], None)
+            smaller.pop(str(key[0]), None)
         elif key[0] == "cluster" and len(key) == 2:
             smaller["cluster"].pop(key[1], None)
         elif key[0] == "cluster":
@@ -222,7 +223,7 @@ def _bookies_in(value: object) -> Iterator[str]:
         yield from (part for part in value.split("-") if is_bookie(part))
 
 
-def _renamed(value: Any, new: dict[str, str]) -> Any:
+def _renamed(value: object, new: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: _renamed(inner, new) for key, inner in value.items()}
     if isinstance(value, list):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from plans.reading.document import Tree
 from plans.reading.walk import MODIFIERS
-from plans.sequence import Place, Tree
+from plans.sequence import Place
 from protocol.faults import EFFECTS, effects_of
 
 Unit = frozenset[Place]

@@ -11,17 +11,19 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from pydantic import TypeAdapter
 
 from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import markdown, notices, page, write_junit
-from harness.experiments.experiment import Experiment, Outcome, Status, from_json, outcome_of
+from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, prune, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
 from protocol.errors import IncapableError, UsageError
 
+OUTCOME = TypeAdapter(Outcome)
 NOWHERE = Path("/nowhere")
 CAMPAIGN = load_campaign("gate")
 UNITS = units_of(CAMPAIGN, plans=NOWHERE)[:6]
@@ -204,15 +206,16 @@ def test_the_summary_says_what_the_runs_took_and_how_many_had_a_busy_machine(
 
 
 def test_an_outcome_that_was_stored_before_the_processor_was_measured_is_read() -> None:
-    stored = outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=1.5).as_json()
+    stored = OUTCOME.dump_python(outcome_of(UNITS[0], Status.AS_EXPECTED, took_s=1.5), mode="json")
     before = {key: value for key, value in stored.items() if key not in ("cpu_s", "cpu_pressure")}
-    assert (from_json(before).took_s, from_json(before).cpu_s) == (1.5, None)
+    read = OUTCOME.validate_python(before)
+    assert (read.took_s, read.cpu_s) == (1.5, None)
 
 
 @pytest.mark.parametrize("came", list(Status))
 def test_an_outcome_comes_back_as_it_was_kept(came: Status) -> None:
     one = outcome_of(UNITS[0], came, why="so", took_s=1.5, tries=2, cpu_s=3.5, cpu_pressure=0.25)
-    assert from_json(one.as_json()) == one
+    assert OUTCOME.validate_python(OUTCOME.dump_python(one, mode="json")) == one
 
 
 def test_as_many_run_at_a_time_as_the_policy_says() -> None:

@@ -17,8 +17,7 @@ from plans.exploring.generate import GenerateOptions, generate
 from plans.exploring.profile import load_profile
 from plans.load import load_tree, read
 from plans.models import Plan, lean_tree
-from plans.reading.document import parse
-from plans.sequence import Tree
+from plans.reading.document import Tree, parse
 from plans.shrinking.passes import PASSES
 from plans.shrinking.units import name_of, placed
 from protocol.errors import UsageError
