@@ -14,7 +14,7 @@ from cluster.waiting import wait_until
 from evidence.codes import ErrorCode
 from evidence.folder import RunFolder
 from harness.conditions.answers import quiet
-from harness.conditions.registry import alive_and
+from harness.registry import alive_and
 from harness.stage import Stage, noted
 from harness.steps.loads import end_load
 from nemesis.processes import READY_TIMEOUT_S, restart

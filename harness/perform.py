@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import dataclass
-from threading import Thread
+from functools import partial
 
 from evidence.codes import Outcome
-from harness.conditions.registry import await_condition
 from harness.finals import await_quiet
 from harness.judging import CONTRADICTED
-from harness.stage import Stage, of_servers, sentence
+from harness.registry import STEPS, Done, await_condition
+from harness.stage import Stage, in_background, of_servers, sentence
 from harness.steps.faults import inject
-from harness.steps.registry import STEPS, Done
 from nemesis.registry import FAULTS, Fault
 from plans.rounds import every
 from plans.sequence import Step, StepSpec, Together
@@ -89,9 +88,10 @@ def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) 
             stage.assert_alive()
             _await_trigger(step, stage, began)
             if isinstance(step, Together):
+                places = [(*path, index, number) for number in range(len(step.branches))]
                 branches = [
-                    _begun(branch, stage, (*path, index, number))
-                    for number, branch in enumerate(step.branches)
+                    in_background(partial(perform, branch, stage, path=place), f"branch-{place[-1]}")
+                    for branch, place in zip(step.branches, places, strict=True)
                 ]
                 wait(branches)
                 for branch in branches:
@@ -110,21 +110,6 @@ def _await_trigger(step: Step, stage: Stage, began: float) -> None:
         time.sleep(step.when.for_s)
     elif step.when is not None:
         await_condition(stage, step.when)
-
-
-def _begun(branch: Sequence[Step], stage: Stage, path: tuple[int, ...]) -> Future[None]:
-    """A branch in a daemon thread: an interrupted process ends without waiting for the steps' times."""
-    future: Future[None] = Future()
-
-    def work() -> None:
-        try:
-            perform(branch, stage, path=path)
-            future.set_result(None)
-        except BaseException as error:  # noqa: BLE001  # raised again by the thread that waits
-            future.set_exception(error)
-
-    Thread(target=work, name=f"branch-{path[-1]}", daemon=True).start()
-    return future
 
 
 def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:

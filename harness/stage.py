@@ -13,10 +13,12 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from cluster.commands import Commands, within
 from cluster.interface import Client, Cluster, Exit
@@ -38,6 +40,8 @@ from protocol.errors import (
     UnplannedDeathError,
     UsageError,
 )
+
+T = TypeVar("T")
 
 
 def format_death(death: Exit) -> str:
@@ -133,15 +137,26 @@ class BootLogs:
             return tuple(events)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Load:
-    """One background load: its thread, and how it is ended."""
+    """One background load: what ends it, and its totals or its error at the end."""
 
-    name: str
     stop: threading.Event
-    thread: threading.Thread
-    totals: dict[str, int] = field(default_factory=dict)
-    error: BaseException | None = None
+    totals: Future[dict[str, int]]
+
+
+def in_background(work: Callable[[], T], name: str) -> Future[T]:
+    """What ``work`` returns or raises, in a daemon thread: an interrupted process does not wait for it."""
+    future: Future[T] = Future()
+
+    def worked() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # raised again where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=worked, name=name, daemon=True).start()
+    return future
 
 
 @dataclass

@@ -12,8 +12,7 @@ import harness.conditions
 import harness.steps
 import nemesis
 import workloads
-from harness.conditions.registry import CONDITIONS
-from harness.steps.registry import STEPS
+from harness.registry import CONDITIONS, STEPS
 from nemesis.registry import FAULTS
 from plans.sequence import CHOSEN, Models, Vocabulary
 from plans.steps import Elapsed
@@ -37,9 +36,4 @@ def words() -> Vocabulary:
 
 def offered_faults() -> frozenset[str]:
     """The names of all faults that this machine supports."""
-    return frozenset(name for name in FAULTS if unavailable_reason(name) is None)
-
-
-def unavailable_reason(name: str) -> str | None:
-    """Why this machine does not have the fault, or None when it seems to."""
-    return FAULTS[name].unavailable_reason()
+    return frozenset(name for name, fault in FAULTS.items() if fault.unavailable_reason() is None)

@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+from pydantic import Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from cluster.interface import Cluster
 from cluster.messages import Action, Rule, RuleState, Way
 from evidence.codes import Message, Status
 from nemesis.links import Link, Silence, assert_link
 from nemesis.registry import CountingFault, FaultContext, Proof, register
-from plans.names import PLACEHOLDERS, BookieName, DestinationName, LedgerName, Nameable, names_in
-from plans.reading.nearest import unknown
+from plans.names import PLACEHOLDERS, BookieName, DestinationName, LedgerName, Nameable, names_in, one_of
 from protocol.addresses import is_bookie
 from protocol.errors import FencepostError, UsageError
 
@@ -35,21 +34,11 @@ STATUSES = tuple(status.name for status in Status if status is not Status.NONE)
 _WITHOUT_ENTRY = ("fencing_lac_read", "force", "lac_read", "write_lac")
 
 
-def _kind(value: str) -> str:
-    if value not in KINDS:
-        raise ValueError(unknown("kind of message", value, KINDS))
-    return value
-
-
-def _status(value: str) -> str:
-    if value not in STATUSES:
-        raise ValueError(unknown("status", value, STATUSES))
-    return value
-
-
-KindName = Annotated[str, AfterValidator(_kind), WithJsonSchema({"enum": list(KINDS), "type": "string"})]
+KindName = Annotated[
+    str, one_of("kind of message", KINDS), WithJsonSchema({"enum": list(KINDS), "type": "string"})
+]
 StatusName = Annotated[
-    str, AfterValidator(_status), WithJsonSchema({"enum": list(STATUSES), "type": "string"})
+    str, one_of("status", STATUSES), WithJsonSchema({"enum": list(STATUSES), "type": "string"})
 ]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
-    AfterValidator,
     Field,
     PlainValidator,
     SerializeAsAny,
@@ -23,7 +22,7 @@ from pydantic import (
 )
 
 from plans.cluster import SettingText
-from plans.names import ClientName, LedgerName, Params
+from plans.names import ClientName, LedgerName, Params, one_of
 from plans.reading.document import KEY
 from plans.reading.mistakes import listed, one_named, refused, validated
 from plans.reading.nearest import unknown
@@ -47,14 +46,8 @@ PROPERTIES = (
 )
 
 
-def _property(value: str) -> str:
-    if value not in PROPERTIES:
-        raise ValueError(unknown("property", value, PROPERTIES))
-    return value
-
-
 Property = Annotated[
-    str, AfterValidator(_property), WithJsonSchema({"type": "string", "enum": list(PROPERTIES)})
+    str, one_of("property", PROPERTIES), WithJsonSchema({"type": "string", "enum": list(PROPERTIES)})
 ]
 
 

@@ -8,7 +8,7 @@ plan's :class:`Names` in pydantic's validation context. Independent of single st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -86,6 +86,17 @@ def names_in(info: ValidationInfo) -> Names:
 def bookie_names(bookies: int) -> tuple[str, ...]:
     """``b1`` .. ``bN``."""
     return tuple(bookie_name(number) for number in range(1, bookies + 1))
+
+
+def one_of(what: str, known: Collection[str]) -> AfterValidator:
+    """Refuses every other value, with the nearest that is known."""
+
+    def check(value: str) -> str:
+        if value not in known:
+            raise ValueError(unknown(what, value, known))
+        return value
+
+    return AfterValidator(check)
 
 
 def named_once(value: tuple[str, ...], what: str) -> tuple[str, ...]:
@@ -189,12 +200,6 @@ def _new_given(value: str, info: ValidationInfo) -> str:
     return _formed(value, "fault")
 
 
-def _any_mode(value: str) -> str:
-    if value not in MODES:
-        raise ValueError(unknown("mode", value, MODES))
-    return value
-
-
 def _disk(value: str, info: ValidationInfo) -> str:
     disks = names_in(info).disks
     if disks == ():
@@ -229,7 +234,7 @@ FaultName = Annotated[str, AfterValidator(_fault), _schema("the name of a fault"
 GivenFault = Annotated[str, AfterValidator(_given), _schema("the name that a fault was given with `as`")]
 NewFault = Annotated[str, AfterValidator(_new_given), _schema("a name for this fault, once in a plan")]
 ModeName = Annotated[str, AfterValidator(_mode), _schema("the name of a mode")]
-AnyMode = Annotated[str, AfterValidator(_any_mode), _schema("a mode of Fencepost's, whatever a plan has")]
+AnyMode = Annotated[str, one_of("mode", MODES), _schema("a mode of Fencepost's, whatever a plan has")]
 DiskName = Annotated[str, AfterValidator(_disk), _schema("a disk of a bookie: all, data, ledgers, journal")]
 TargetName = Annotated[str, AfterValidator(_target), _schema("a server, or a link as source-destination")]
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from evidence.findings import Verdict
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
-from harness.vocabulary import offered_faults, unavailable_reason, words
+from harness.vocabulary import offered_faults, words
+from nemesis.registry import FAULTS
 from plans.exploring.generate import GenerateOptions, generate, left_out
 from plans.exploring.profile import DEFAULT, Profile, load_profile
 from plans.exploring.strokes import KINDS
@@ -180,7 +181,7 @@ def _introduce(explorer: Explorer, status: Status) -> None:
         f"  lost copies at a time: at most AQ - 1{beyond}, as the mode loses them (docs/exploring.md)"
     )
     for name in left_out(explorer.profile, explorer.asked.offered):
-        status.line(f"  left out: {name}, {unavailable_reason(KINDS[name].needs)}", style="yellow")
+        status.line(f"  left out: {name}, {FAULTS[KINDS[name].needs].unavailable_reason()}", style="yellow")
 
 
 def _tell(number: int, ready: Prepared, ended: Ended, status: Status) -> None:

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
@@ -24,14 +23,6 @@ _REFRESHED_PER_S = 4
 _TAIL_BYTES = 1000
 
 
-@dataclass(frozen=True)
-class _Running:
-    """A run in progress; ``since_s`` is when it began, in seconds of the monotonic clock."""
-
-    label: str
-    since_s: float
-
-
 class Status:
     """Lines and live lines; ``quiet`` keeps all but :meth:`last` back."""
 
@@ -43,7 +34,8 @@ class Status:
         self._quiet = quiet
         self._counts = ""
         self._began = time.monotonic()
-        self._running: dict[Path, _Running] = {}
+        self._running: dict[Path, tuple[str, float]] = {}
+        """Label of each run in progress, and when it began (monotonic seconds), by its log."""
 
     @contextmanager
     def live(self) -> Iterator[None]:
@@ -65,7 +57,7 @@ class Status:
 
     def begins(self, label: str, log: Path) -> None:
         """A run begins; the last line of its ``log`` is its present activity."""
-        self._running[log] = _Running(label, time.monotonic())
+        self._running[log] = label, time.monotonic()
 
     def ended(self, log: Path) -> None:
         """The run with this log has ended."""
@@ -94,13 +86,14 @@ class Status:
         """The results up to now, and each run in progress: in the same line, or below when there are more."""
         now, head = time.monotonic(), f"{self.took_s:5.0f} s  "
         runs = [
-            (one, f"{now - one.since_s:.0f} s: {_doing(log)}") for log, one in list(self._running.items())
+            (label, f"{now - since_s:.0f} s: {_doing(log)}")
+            for log, (label, since_s) in list(self._running.items())
         ]
         if len(runs) == 1:
-            ((one, told),) = runs
-            lines = [f"{head}{one.label}, {self._counts}; this run {told}"]
+            ((label, told),) = runs
+            lines = [f"{head}{label}, {self._counts}; this run {told}"]
         else:
-            lines = [f"{head}{self._counts}", *(f"         {one.label}, {told}" for one, told in runs)]
+            lines = [f"{head}{self._counts}", *(f"         {label}, {told}" for label, told in runs)]
         return Text("\n".join(lines), no_wrap=True, overflow="ellipsis", style="dim")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cluster.waiting import wait_until
-from harness.conditions.registry import condition
+from harness.registry import condition
 from harness.stage import Stage
 from plans.names import BookieName, LedgerName
 from plans.steps import Condition, Quiet

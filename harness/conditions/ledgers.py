@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.conditions.registry import condition
+from harness.registry import condition
 from harness.stage import Stage
 from plans.names import GivenFault, LedgerName, LoadName
 from plans.steps import Condition
@@ -89,5 +89,4 @@ class Done(Condition):
 def done(stage: Stage, wanted: Done) -> tuple[bool, str]:
     if wanted.load not in stage.loads:
         raise UsageError(f"no load {wanted.load!r} is running", remedy="wait for it before it is ended")
-    load = stage.loads[wanted.load]
-    return not load.thread.is_alive(), f"load {wanted.load} is running"
+    return stage.loads[wanted.load].totals.done(), f"load {wanted.load} is running"

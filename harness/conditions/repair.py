@@ -14,7 +14,7 @@ from pydantic import Field
 
 from cluster.interface import Cluster, ProcessState
 from evidence.collect.logs import COUNTS, LogEvent
-from harness.conditions.registry import Look, beginning, condition
+from harness.registry import Look, beginning, condition
 from harness.stage import Stage
 from plans.names import LedgerName
 from plans.steps import Condition

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from cluster.interface import ProcessState
-from harness.conditions.registry import condition
+from harness.registry import condition
 from harness.stage import Stage
 from plans.names import BookieName, ClientName, ServerName
 from plans.steps import Condition

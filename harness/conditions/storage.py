@@ -10,11 +10,9 @@ answer does not show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cluster.interface import Bookie
 from evidence.journal import journal_id, parse
-from harness.conditions.registry import Look, beginning, condition
+from harness.registry import Look, beginning, condition
 from harness.stage import Stage
 from plans.cluster import of_journal
 from plans.names import BookieName, LedgerName
@@ -37,7 +35,7 @@ def checkpointed(stage: Stage, wanted: Checkpointed) -> Look:
     return checkpoints_ended(stage.cluster.bookie(wanted.target))
 
 
-def checkpoints_ended(bookie: Bookie) -> Callable[[], tuple[bool, str]]:
+def checkpoints_ended(bookie: Bookie) -> Look:
     """A question for :func:`wait_until`: whether the bookie has ended two checkpoints since this call."""
     seen = {bookie.marked_ns()}
 

@@ -5,18 +5,17 @@ What a command said is in ``servers/admin``; how it ended is the step's outcome.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from cluster.interface import ProcessState
 from cluster.servers.admin import Administered
 from cluster.servers.process import telling_lines
 from evidence.codes import Outcome
+from harness.registry import Done, step
 from harness.stage import Stage
-from harness.steps.registry import Done, step
-from plans.names import BookieName
-from plans.reading.nearest import unknown
+from plans.names import BookieName, one_of
 from plans.steps import HasOutcome
 from protocol.errors import UsageError
 from protocol.shell import COMMANDS, ShellCommand
@@ -28,17 +27,10 @@ class Admin(HasOutcome):
     ``anyway`` gives it also where BookKeeper's documents say that its target must be down.
     """
 
-    command: str
+    command: Annotated[str, one_of("admin command", COMMANDS)]
     target: BookieName | None = None
     timeout_s: float = Field(default=120, gt=0)
     anyway: bool = False
-
-    @field_validator("command")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        if value not in COMMANDS:
-            raise ValueError(unknown("admin command", value, COMMANDS))
-        return value
 
     @model_validator(mode="after")
     def _about_a_bookie(self) -> Self:

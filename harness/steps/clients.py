@@ -11,8 +11,8 @@ from typing import Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from cluster.configuration import CHOSEN_ENSEMBLE
+from harness.registry import Done, ended, step
 from harness.stage import Stage
-from harness.steps.registry import Done, ended, step
 from plans.executed import BOOKIES
 from plans.names import BookieName, ClientName, LogName, Params, named_once
 from plans.steps import Act, LedgerShape

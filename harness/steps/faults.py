@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 
 from cluster.interface import Refusal, Store
 from harness.conditions.answers import await_preboot_check
+from harness.registry import Done, step
 from harness.stage import Stage
-from harness.steps.registry import Done, step
 from nemesis.registry import FAULTS, Fault
 from plans.cluster import BookieSettings
 from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, named_once

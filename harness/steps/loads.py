@@ -6,11 +6,12 @@ A load runs in a thread of the harness and drives clients; its operations are th
 from __future__ import annotations
 
 import threading
+from concurrent.futures import wait
 
 from pydantic import Field
 
-from harness.stage import Load, Stage
-from harness.steps.registry import Done, step
+from harness.registry import Done, step
+from harness.stage import Load, Stage, in_background
 from plans import sequence as grammar
 from plans.names import LoadName, Params
 from protocol.errors import FencepostError, NotReadyError, UsageError
@@ -27,19 +28,9 @@ def begin(stage: Stage, step: grammar.Load) -> Done:
     workload = step.params
     if not isinstance(workload, Workload):
         raise TypeError(f"{step.workload} is no workload")
-    load = Load(name, threading.Event(), threading.Thread(name=f"load-{name}", daemon=True))
-    random, say, opened = stage.plan.stream(f"load/{name}"), stage.narrator.event, stage.ledgers.name
-    crew = Crew(workload, stage.cluster, random, load.stop, say, opened)
-
-    def work() -> None:
-        try:
-            load.totals.update(crew.work())
-        except BaseException as error:  # noqa: BLE001  # re-raised when a step ends the load
-            load.error = error
-
-    load.thread = threading.Thread(target=work, name=f"load-{name}", daemon=True)
-    stage.loads[name] = load
-    load.thread.start()
+    stop, say, opened = threading.Event(), stage.narrator.event, stage.ledgers.name
+    crew = Crew(workload, stage.cluster, stage.plan.stream(f"load/{name}"), stop, say, opened)
+    stage.loads[name] = Load(stop, in_background(crew.work, f"load-{name}"))
     return Done(f"load {name} begins ({step.workload})")
 
 
@@ -59,18 +50,15 @@ def end(stage: Stage, step: EndLoad) -> Done:
 
 
 def end_load(stage: Stage, name: str) -> str:
-    """Stop a load, wait for its thread, and raise what it raised."""
+    """Stop a load, wait for its end, and raise what it raised."""
     load = stage.loads.pop(name)
     load.stop.set()
-    load.thread.join(_END_TIMEOUT_S)
-    if load.thread.is_alive():
+    if not wait([load.totals], _END_TIMEOUT_S).done:
         raise NotReadyError(
             f"load {name!r} did not end within {_END_TIMEOUT_S} s",
             remedy="see the clients' logs under servers/",
         )
-    if load.error is not None:
-        raise load.error
-    totals = ", ".join(f"{value:,} {key}" for key, value in load.totals.items())
+    totals = ", ".join(f"{value:,} {key}" for key, value in load.totals.result().items())
     return f"load {name} ends: {totals or 'nothing done'}"
 
 

@@ -8,8 +8,8 @@ transaction log records them like any other.
 from __future__ import annotations
 
 from harness.finals import take_census
+from harness.registry import Done, step
 from harness.stage import Stage
-from harness.steps.registry import Done, step
 from plans.names import LedgerName, Params
 
 

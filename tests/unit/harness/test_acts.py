@@ -9,8 +9,8 @@ import pytest
 
 from cluster.commands import Commands
 from evidence.codes import Outcome
+from harness.registry import STEPS, Done, step
 from harness.steps.clients import Read, read
-from harness.steps.registry import STEPS, Done, step
 from harness.vocabulary import words
 from nemesis.registry import FAULTS
 from plans.names import Params, name_of

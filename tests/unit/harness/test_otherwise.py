@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from harness.finals import heal_everything, observe
 from harness.judging import decided_otherwise, went_otherwise
 from harness.narrator import Narrator
 from harness.perform import carry_out
+from harness.registry import Declared, Done
 from harness.stage import Ledgers, Load, Stage, of_servers
 from harness.steps.clients import Append
-from harness.steps.registry import Declared, Done
 from nemesis.active import Active
 from plans.comparison import Comparison
 from plans.load import load_tree
@@ -201,10 +202,8 @@ def test_a_bookie_that_does_not_come_back_leaves_the_rest_of_the_healing(stage: 
     stage.faults.inject(FAULTS["kill"](target="b1"))
     cluster.process("b1").refusing = True
     cluster.process("b2").kill()  # as if it had ended on its own
-    stage.loads["stuck"] = Load(
-        "stuck", threading.Event(), threading.Thread(), error=NotReadyError("no reply")
-    )
-    stage.loads["stuck"].thread.start()
+    stage.loads["stuck"] = Load(threading.Event(), Future())
+    stage.loads["stuck"].totals.set_exception(NotReadyError("no reply"))
     heal_everything(stage)
     assert [one.partition(":")[0] for one in stage.otherwise] == ["no reply", "kill b1 was not healed"]
     assert cluster.process("b2").state is ProcessState.RUNNING

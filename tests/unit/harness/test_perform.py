@@ -9,11 +9,10 @@ import pytest
 
 from evidence.codes import Outcome
 from harness import perform as performing
-from harness.conditions.registry import CONDITIONS
 from harness.perform import StepsOverError, perform
+from harness.registry import CONDITIONS, Declared, Done
 from harness.stage import Stage
 from harness.steps.clients import Recover
-from harness.steps.registry import Declared, Done
 from plans.executed import begins
 from plans.names import Params
 from plans.sequence import StepSpec, Together

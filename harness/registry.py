@@ -1,7 +1,8 @@
-"""The registry of steps: a step's name -> its model, and the function that runs it.
+"""The registry of steps and conditions: a name in plans -> the model, and the function that runs it.
 
-The function gets the stage and the checked parameters, and returns what happened. It raises only when the run
-cannot go on; an operation that BookKeeper refused is an outcome, not an error.
+The function of a step gets the stage and the checked parameters, and returns what happened. It raises only
+when the run cannot go on; an operation that BookKeeper refused is an outcome, not an error. The function of a
+condition looks at the cluster, and returns whether the condition holds and the state it saw, as a phrase.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from cluster.commands import Result
+from cluster.waiting import wait_until
 from evidence.codes import Outcome
 from harness.stage import Stage
 from plans.names import name_of
+from plans.steps import Condition
 
 P = TypeVar("P", bound=BaseModel)
+C = TypeVar("C", bound=Condition)
 T = TypeVar("T")
+Seen = tuple[bool, str]
+Look = Callable[[], Seen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +48,44 @@ class Declared(Generic[T]):
 
 
 STEPS: dict[str, Declared[Done]] = {}
+CONDITIONS: dict[str, Declared[Look]] = {}
+"""What runs a condition begins it, and gives the look."""
 
 
 def step(model: type[P]) -> Callable[[Callable[[Stage, P], Done]], Callable[[Stage, P], Done]]:
     """Register the function below as what runs ``model``, under the name of that class."""
 
     def enter(function: Callable[[Stage, P], Done]) -> Callable[[Stage, P], Done]:
-        declare("step", STEPS, model, function)
+        _declare("step", STEPS, model, function)
         return function
 
     return enter
 
 
-def declare(
+def condition(model: type[C]) -> Callable[[Callable[[Stage, C], Seen]], Callable[[Stage, C], Seen]]:
+    """Register the function below as the look of ``model``, under the name of that class."""
+
+    def enter(function: Callable[[Stage, C], Seen]) -> Callable[[Stage, C], Seen]:
+        _declare("condition", CONDITIONS, model, lambda stage, wanted: lambda: function(stage, wanted))
+        return function
+
+    return enter
+
+
+def beginning(model: type[C]) -> Callable[[Callable[[Stage, C], Look]], Callable[[Stage, C], Look]]:
+    """Register the function below as what begins ``model``, a condition on what happens from then on.
+
+    It is called once, when the step begins, and gives the look.
+    """
+
+    def enter(function: Callable[[Stage, C], Look]) -> Callable[[Stage, C], Look]:
+        _declare("condition", CONDITIONS, model, function)
+        return function
+
+    return enter
+
+
+def _declare(
     what: str, table: dict[str, Declared[T]], model: type[P], function: Callable[[Stage, P], T]
 ) -> None:
     """Register what runs ``model``, which gets nothing but instances of it."""
@@ -79,3 +110,15 @@ def ended(result: Result, text: str, **facts: int | None) -> Done:
     known = {name: value for name, value in facts.items() if value is not None}
     text = text if result.outcome is Outcome.OK else f"{text}: {result.refusal}"
     return Done(text, result.outcome, {**result.model_dump(include=told, exclude_unset=True), **known})
+
+
+def await_condition(stage: Stage, wanted: Condition) -> str:
+    """Wait until the condition holds, ``wanted.timeout_s`` at most; the last state seen."""
+    look = CONDITIONS[wanted.condition].run(stage, wanted)
+    return wait_until(lambda: alive_and(stage, look), wanted.timeout_s, f"condition {wanted.condition!r}")
+
+
+def alive_and(stage: Stage, look: Look) -> Seen:
+    """The look, after a check that no process of the run has failed."""
+    stage.assert_alive()
+    return look()
