@@ -16,11 +16,11 @@ from enum import IntEnum
 from random import Random
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cluster.interface import Bookie, Cluster, Process, ProcessState
 from cluster.waiting import wait_until
-from plans.names import BookieName, Params, named_once
+from plans.names import BookieName, Bookies, Params
 from protocol.errors import FaultError, NotReadyError, UsageError
 from protocol.faults import EFFECTS
 
@@ -146,12 +146,7 @@ class BookieFault(Fault):
 class BookiesFault(Fault):
     """A fault of several bookies at once."""
 
-    targets: tuple[BookieName, ...] = Field(min_length=1)
-
-    @field_validator("targets")
-    @classmethod
-    def _each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "bookie")
+    targets: Bookies = Field(min_length=1)
 
     @property
     def target_name(self) -> str:

@@ -26,7 +26,7 @@ from nemesis.registry import (
     register,
 )
 from plans.cluster import of_index, of_journal
-from plans.names import BookieName
+from plans.names import Bookies
 from protocol.errors import FaultError, UsageError
 
 Part = Literal["journal", "ledgers", "index", "all"]
@@ -167,7 +167,7 @@ class SwapDisks(BookiesFault):
     kind = "swap_disks"
     about = "exchange the files of two stopped bookies; healing exchanges them back"
     heal_order: ClassVar[HealOrder] = HealOrder.DISKS
-    targets: tuple[BookieName, ...] = Field(min_length=2, max_length=2)
+    targets: Bookies = Field(min_length=2, max_length=2)
     ready_timeout_s: float = Field(default=120, gt=0)
 
     def assert_available(self, cluster: Cluster) -> None:

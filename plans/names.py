@@ -99,11 +99,26 @@ def one_of(what: str, known: Collection[str]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def named_once(value: tuple[str, ...], what: str) -> tuple[str, ...]:
-    """The names, if each is given once; else ``ValueError`` with ``what`` they name and the given names."""
-    if len(set(value)) < len(value):
-        raise ValueError(f"a {what} is named twice: {', '.join(value)}")
+def once(what: str) -> AfterValidator:
+    """Refuses names of which one is given twice, with ``what`` they name."""
+
+    def check(value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(value)) < len(value):
+            raise ValueError(f"a {what} is named twice: {', '.join(value)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _range(value: tuple[float, float]) -> tuple[float, float]:
+    low, high = value
+    if not 0 < low <= high:
+        raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
     return value
+
+
+Range = Annotated[tuple[float, float], AfterValidator(_range)]
+"""The lowest and the highest of some numbers."""
 
 
 def _formed(value: str, what: str) -> str:
@@ -221,6 +236,8 @@ def _schema(description: str) -> WithJsonSchema:
 BookieName = Annotated[str, AfterValidator(_bookie), _schema("a bookie: b1 .. bN")]
 StoreName = Annotated[str, AfterValidator(_store), _schema("what stores: a bookie, or zk1")]
 ClientName = Annotated[str, AfterValidator(_client), _schema("one of the plan's clients")]
+Bookies = Annotated[tuple[BookieName, ...], once("bookie")]
+Clients = Annotated[tuple[ClientName, ...], once("client")]
 ServerName = Annotated[str, AfterValidator(_server), _schema("a bookie, zk1, ar1 .. arN, or a client")]
 SourceName = Annotated[
     str, AfterValidator(_source), _schema("where a link begins: a client, a bookie, or ar1 .. arN")

@@ -26,7 +26,7 @@ from pydantic import (
     model_validator,
 )
 
-from plans.names import Params, names_in
+from plans.names import Params, Range, names_in
 from plans.reading.document import KEY, Tree
 from plans.reading.mistakes import listed, one_named, refused, validated
 from plans.reading.nearest import unknown
@@ -276,21 +276,13 @@ class Chaos(Params):
     """
 
     for_s: float = Field(gt=0)
-    every_s: tuple[float, float]
-    restart_after_s: tuple[float, float]
+    every_s: Range
+    restart_after_s: Range
     at_most_down: int = Field(default=1, ge=1)
     settle_timeout_s: float | None = Field(default=None, gt=0)
     faults: Annotated[
         tuple[ChaosFault, ...], listed("`faults` must be a list, such as `[{kill: {target: any-bookie}}]`")
     ] = ()
-
-    @field_validator("every_s", "restart_after_s")
-    @classmethod
-    def _lowest_first(cls, value: tuple[float, float]) -> tuple[float, float]:
-        low, high = value
-        if not 0 < low <= high:
-            raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
-        return value
 
     @field_validator("settle_timeout_s")
     @classmethod

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from cluster.commands import Chain, Totals
-from plans.names import ClientName, LogName
+from plans.names import Clients, LogName
 from workloads.leading import Leader, Leadership, LeadingLoad, Term
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, register
@@ -38,7 +38,7 @@ class ChainLoad(LeadingLoad):
     totals = _TOTALS
 
     log: LogName = "log"
-    readers: tuple[ClientName, ...] = ()
+    readers: Clients = ()
     entries_per_ledger: int = Field(default=200, ge=1)
     entry_bytes: int = Field(default=256, ge=64, le=4 * 1024 * 1024)
     read_every_s: float = Field(default=0.5, gt=0)

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import Field, model_validator
 
-from plans.names import ClientName
+from plans.names import Clients
 from plans.steps import LedgerShape
 from workloads.member import RETRY_S, Member
 from workloads.registry import Workload
@@ -22,7 +22,7 @@ class LeadingLoad(LedgerShape, Workload):
     Another takes over when no add was acknowledged to the writer for ``patience_s``.
     """
 
-    writers: tuple[ClientName, ...] = Field(min_length=2)
+    writers: Clients = Field(min_length=2)
     entries_per_ledger: int = Field(default=1000, ge=1)
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
     outstanding: int = Field(default=100, ge=1, le=100_000)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from plans.names import ClientName
+from plans.names import Clients
 from plans.steps import LedgerShape
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, Workload, register
@@ -29,7 +29,7 @@ class ManyLedgers(LedgerShape, Workload):
     )
     totals = ("ledgers", "filled", "acked", "unknown", "failed")
 
-    writers: tuple[ClientName, ...] = Field(min_length=1)
+    writers: Clients = Field(min_length=1)
     ledgers: int = Field(default=1000, ge=1, le=100_000)
     entries_per_ledger: int = Field(default=2, ge=1)
     entry_bytes: int = Field(default=128, ge=64, le=4 * 1024 * 1024)

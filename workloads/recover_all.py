@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from plans.names import ClientName
+from plans.names import Clients
 from protocol.metadata import LedgerState
 from workloads.member import Member
 from workloads.registry import Crew, Inbox, Job, Rolled, Workload, next_in, register
@@ -25,7 +25,7 @@ class RecoverAll(Workload):
     about = "every ledger that is not closed is opened with recovery, once; ends when each was tried"
     totals = ("recovered", "refused", "closed_already")
 
-    recoverers: tuple[ClientName, ...] = Field(min_length=1)
+    recoverers: Clients = Field(min_length=1)
     at_once: int = Field(default=8, ge=1, le=64)
 
     def jobs(self, crew: Crew) -> Sequence[Job]:

@@ -16,7 +16,7 @@ from random import Random
 
 from pydantic import Field
 
-from plans.names import ClientName
+from plans.names import Clients
 from plans.steps import LedgerShape
 from workloads.member import RETRY_S, Member
 from workloads.registry import Crew, Job, Workload, register
@@ -40,8 +40,8 @@ class RecoveryLoad(LedgerShape, Workload):
     about = "several recoverers open a ledger at the same time while its writer still writes"
     totals = _TOTALS
 
-    writers: tuple[ClientName, ...] = Field(min_length=1)
-    recoverers: tuple[ClientName, ...] = Field(min_length=2)
+    writers: Clients = Field(min_length=1)
+    recoverers: Clients = Field(min_length=2)
     entries_per_ledger: int = Field(default=500, ge=1)
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)
     outstanding: int = Field(default=100, ge=1, le=100_000)

@@ -16,10 +16,8 @@ from queue import Empty, SimpleQueue
 from random import Random
 from typing import ClassVar, TypeVar
 
-from pydantic import field_validator
-
 from cluster.interface import Cluster
-from plans.names import Params, named_once
+from plans.names import Params
 
 Job = Callable[[], None]
 """What one member of a crew does until the load ends."""
@@ -32,11 +30,6 @@ class Workload(Params, ABC):
     """Its name in plans."""
     about: ClassVar[str]
     totals: ClassVar[Sequence[str]]
-
-    @field_validator("writers", "readers", "recoverers", check_fields=False)
-    @classmethod
-    def _once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return named_once(value, "client")
 
     @abstractmethod
     def jobs(self, crew: Crew) -> Sequence[Job]:

@@ -18,7 +18,7 @@ from typing import ClassVar, TypeVar
 from pydantic import Field
 
 from cluster.commands import Result, Totals
-from plans.names import ClientName
+from plans.names import ClientName, Clients
 from plans.steps import LedgerShape
 from protocol.errors import ClientError
 from workloads.member import RETRY_S, LoadEndedError, Member
@@ -34,8 +34,8 @@ class RollingLoad(LedgerShape, Workload):
 
     totals: ClassVar[Sequence[str]] = TOTALS
 
-    writers: tuple[ClientName, ...] = Field(min_length=1)
-    readers: tuple[ClientName, ...] = ()
+    writers: Clients = Field(min_length=1)
+    readers: Clients = ()
     closer: ClientName | None = None
     entries_per_ledger: int = Field(default=1000, ge=1)
     entry_bytes: int = Field(default=1024, ge=64, le=4 * 1024 * 1024)

@@ -14,7 +14,7 @@ from cluster.configuration import CHOSEN_ENSEMBLE
 from harness.registry import Done, ended, step
 from harness.stage import Stage
 from plans.executed import BOOKIES
-from plans.names import BookieName, ClientName, LogName, Params, named_once
+from plans.names import Bookies, ClientName, LogName, Params
 from plans.steps import Act, LedgerShape
 from protocol.addresses import bookie_id
 
@@ -32,19 +32,14 @@ class Create(LedgerShape, Act):
     deferred: bool = False
     adv: bool = False
     metadata: dict[str, str] = Field(default_factory=dict)
-    bookies: tuple[BookieName, ...] | None = None
+    bookies: Bookies | None = None
 
     @field_validator("bookies")
     @classmethod
-    def _an_ensemble(
-        cls, value: tuple[BookieName, ...] | None, info: ValidationInfo
-    ) -> tuple[BookieName, ...] | None:
-        if value is None:
-            return value
-        ensemble = info.data.get("ensemble", len(value))
-        if len(value) != ensemble:
+    def _an_ensemble(cls, value: Bookies | None, info: ValidationInfo) -> Bookies | None:
+        if value is not None and len(value) != (ensemble := info.data.get("ensemble", len(value))):
             raise ValueError(f"{len(value)} bookies are named for an ensemble of {ensemble}")
-        return named_once(value, "bookie")
+        return value
 
 
 @step(Create)

@@ -5,9 +5,9 @@ Only translates steps into orders to :class:`nemesis.active.Active`, which recor
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from cluster.interface import Refusal, Store
 from harness.conditions.answers import await_preboot_check
@@ -15,7 +15,7 @@ from harness.registry import Done, step
 from harness.stage import Stage
 from nemesis.registry import FAULTS, Fault
 from plans.cluster import BookieSettings
-from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, named_once
+from plans.names import GivenFault, NewFault, Params, ServerName, StoreName, once
 from plans.steps import Heal, Resume, Start, StartsServers
 from plans.versions import Version
 from protocol.addresses import ZOOKEEPER
@@ -41,16 +41,11 @@ def start(stage: Stage, step: Start) -> Done:
 class Roll(StartsServers):
     """Restart servers one after the other; each is ready and checked before the next."""
 
-    targets: tuple[ServerName, ...] = Field(min_length=1)
+    targets: Annotated[tuple[ServerName, ...], once("server")] = Field(min_length=1)
     how: Literal["stop", "kill"] = "stop"
     timeout_s: float = Field(default=120, gt=0)
     conf: BookieSettings = Field(default_factory=dict)
     version: Version | None = None
-
-    @field_validator("targets")
-    @classmethod
-    def _each_once(cls, value: tuple[ServerName, ...]) -> tuple[ServerName, ...]:
-        return named_once(value, "server")
 
     def starts(self) -> tuple[Start, ...]:
         """The starts that it consists of, in their order."""

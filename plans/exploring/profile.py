@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from plans.cluster import quorums_of
 from plans.exploring.strokes import KINDS
-from plans.names import AnyMode, Params
+from plans.names import AnyMode, Params, Range
 from plans.reading.document import parse_file
 from plans.reading.mistakes import modelled
 from plans.reading.nearest import unknown
@@ -41,16 +41,8 @@ def _release(value: str) -> str:
     return value
 
 
-def _range(value: tuple[float, float]) -> tuple[float, float]:
-    low, high = value
-    if not 0 < low <= high:
-        raise ValueError(f"[{low:g}, {high:g}] must be [lowest, highest] with 0 < lowest <= highest")
-    return value
-
-
 QuorumsText = Annotated[str, AfterValidator(_quorums)]
 Release = Annotated[str, AfterValidator(_release)]
-Range = Annotated[tuple[float, float], AfterValidator(_range)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Weights = dict[str, Annotated[float, Field(ge=0)]]
 
