@@ -96,6 +96,6 @@ def test_what_was_not_carried_out_is_said(tmp_path: Path) -> None:
     assert campaign.matrix is not None
     night = begin(tmp_path, "matrix", units_of(campaign, plans=tmp_path / "plans"))
     found = measured(campaign.matrix, night)
-    assert len(found) == len(night.keys)
+    assert len(found) == len(night.state.units)
     assert {one.heat for one in found} == {Heat.NOTHING}
     assert [one.mode for one in found[: len(MODES)]] == list(MODES)
