@@ -22,7 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome, Proof
-from evidence.crc import crc32
+from evidence.crc import agree
 from evidence.schemas import CENSUS, OPERATIONS, table_of
 from evidence.segments import named_damages, packed, wrong_header
 
@@ -111,12 +111,13 @@ def _is_torn(header: bytes) -> bool:
 
 def _decode(stored: Array, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
     due = first_seq + np.arange(len(stored), dtype=np.int64)
-    sound = _sound(stored[:, 0]) & (stored[:, 0, 0] == due)
+    asked, told = agree(stored.view(np.uint8).reshape(-1, HALF_BYTES)).reshape(-1, 2).T
+    sound = asked & (stored[:, 0, 0] == due)
     # Invocations are stored one after the other, so that only the last one can be torn.
     cut = int(len(stored) and not sound[-1] and not written[-1, 1] and _unfinished(stored[-1:, 0])[0])
     kept = len(stored) - cut
-    stored, written, due, sound = stored[:kept], written[:kept], due[:kept], sound[:kept]
-    lacking = written[:, 1] & ~_sound(stored[:, 1])
+    stored, written, due, sound, told = stored[:kept], written[:kept], due[:kept], sound[:kept], told[:kept]
+    lacking = written[:, 1] & ~told
     torn = lacking & _unfinished(stored[:, 1])
     broken = lacking & ~torn
     blank = ~written[:, 0]
@@ -224,13 +225,6 @@ def _holding(told: Array, ended: Mask) -> Array:
         [Holding.PRESENT, Holding.DAMAGED, Holding.ABSENT],
         default=Holding.UNKNOWN,
     )
-
-
-def _sound(halves: Array) -> Mask:
-    """Whether each half (eight words) agrees with its own checksum."""
-    octets = halves.view(np.uint8)
-    stored = octets[:, CRC_AT:].view("<u4").reshape(-1)
-    return np.asarray(crc32(octets[:, :CRC_AT]) == stored)
 
 
 def _unfinished(halves: Array) -> Mask:

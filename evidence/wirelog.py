@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidence.crc import crc32
+from evidence.crc import agree
 from evidence.segments import named_damages, packed, wrong_header
 
 MAGIC = b"FPWIRE1\n"
@@ -120,8 +120,7 @@ def _sound(stored: Bytes, records: NDArray[Any]) -> Mask:
     """Whether each record agrees with its checksum, and what lies outside of it with the rest."""
     forwarded_ns = records["forwarded_ns"]
     in_order = (forwarded_ns == 0) | (forwarded_ns >= records["received_ns"])
-    agrees = crc32(stored[:, :CRC_AT]) == records["crc"]
-    return np.asarray(agrees & (records["zero_behind"] == 0) & in_order)
+    return np.asarray(agree(stored[:, : CRC_AT + 4]) & (records["zero_behind"] == 0) & in_order)
 
 
 def _wrong_length(size_bytes: int) -> tuple[str, ...]:
