@@ -28,8 +28,10 @@ def agree(records: NDArray[np.uint8]) -> NDArray[np.bool_]:
     sound = np.empty(number, dtype=np.bool_)
     for at in range(0, number, _TOGETHER):
         rows = np.ascontiguousarray(records[at : at + _TOGETHER])
-        together = zlib.crc32(rows) == _of_sound(len(rows), length)
-        sound[at : at + _TOGETHER] = together or [zlib.crc32(row) == _of_sound(1, length) for row in rows]
+        together = zlib.crc32(rows.data) == _of_sound(len(rows), length)
+        sound[at : at + _TOGETHER] = together or [
+            zlib.crc32(row.data) == _of_sound(1, length) for row in rows
+        ]
     return sound
 
 

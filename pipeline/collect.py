@@ -53,7 +53,7 @@ from protocol.errors import EvidenceError
 
 _LOG_NAME = re.compile(r"boot-(\d+)\.log")
 ROWS_IN_BUCKET = 1_000_000
-MOST_BUCKETS = 32
+MOST_BUCKETS = 128
 """More buckets are more and smaller files, and each task of judging costs some milliseconds."""
 MOST_TOGETHER, FEWEST_TASKS = 16, 8
 """Segments in one task (a million operations), and tasks that a larger run has at least."""

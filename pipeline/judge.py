@@ -37,12 +37,12 @@ CORE = 1_500 * MB
 """What we take for each core, of everything: 3 GB for two."""
 LEDGER = 4_000
 """Of the summaries that meet in this process, for each version of a ledger's metadata."""
-SUMMARY = 12 * MB
+SUMMARY = 4 * MB
 """Of the summaries that meet in this process, for each bucket."""
 JUDGED = 650
 """Bytes of a row while it is judged: as read, as arrays, as parts, and what is kept of the batch before."""
-COLLECTED = 335 * MB
-"""Of a core while it collects, a million operations at a time. Workers keep it for what they do next."""
+COLLECTED = 420 * MB
+"""Of a core while it merges a bucket of a million operations. Workers keep it for what they do next."""
 MOST_ROWS, FEWEST_ROWS = 200_000, 25_000
 """Rows of a batch, where blocks are not larger: two of them, of which a task holds fewer, fit into the memory
 that its worker kept from collecting. In small batches each rule's fixed cost is over half of the time."""
