@@ -8,16 +8,29 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from evidence.folder import read_json, write_json
 from harness.experiments.experiment import Experiment
 from protocol.errors import UsageError
-from reports.trials import Trial, from_json
+from reports.trials import Trial
 
 STATE = "series.json"
 _LOCK = ".series.lock"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one unit showed, and on which release."""
+
+    version: str
+    trial: Trial
+
+
+_UNITS = TypeAdapter(dict[str, Measured])
 
 
 class Kept:
@@ -26,7 +39,8 @@ class Kept:
     def __init__(self, results: Path) -> None:
         self._path = results / STATE
         self._results = results
-        self._units: dict[str, Any] = read_json(self._path)["units"] if self._path.exists() else {}
+        stored = read_json(self._path)["units"] if self._path.exists() else {}
+        self._units = _UNITS.validate_python(stored)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -48,20 +62,23 @@ class Kept:
 
     def add(self, unit: Experiment, trial: Trial) -> None:
         """Keep what a unit showed; on disk when it returns."""
-        self._units[unit.key] = {"version": unit.version, "trial": trial.as_json()}
-        write_json(self._path, {"units": self._units})
+        self._units[unit.key] = Measured(unit.version, trial)
+        self._write()
 
     def drop(self, units: Iterable[Experiment]) -> int:
         """Forget these units, so that they run again; returns their number."""
         dropped = [self._units.pop(unit.key) for unit in units if self.has(unit)]
         if dropped:
-            write_json(self._path, {"units": self._units})
+            self._write()
         return len(dropped)
 
     def measured(self, units: Iterable[Experiment]) -> list[tuple[Experiment, Trial]]:
         """Those of these units that are kept, in their order, and what they showed."""
-        return [(unit, from_json(self._units[unit.key]["trial"])) for unit in units if self.has(unit)]
+        return [(unit, self._units[unit.key].trial) for unit in units if self.has(unit)]
 
     def versions(self) -> list[str]:
         """Every release that something was measured with, sorted."""
-        return sorted({str(kept["version"]) for kept in self._units.values()})
+        return sorted({kept.version for kept in self._units.values()})
+
+    def _write(self) -> None:
+        write_json(self._path, {"units": _UNITS.dump_python(self._units)})

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from harness.experiments.experiment import V2, Experiment
 from plans.comparison import Shown
@@ -83,7 +84,7 @@ def read_rows(path: Path) -> list[Row]:
     """The rows of a file, none where there is no file."""
     if not path.is_file():
         return []
-    return [_from_json(tree) for tree in json.loads(path.read_text(encoding="utf-8"))]
+    return TypeAdapter(list[Row]).validate_json(path.read_bytes())
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -143,8 +144,3 @@ def _wrong(tally: Tally) -> Iterator[str]:
         if one.as_stated < one.rounds:
             rounds = f", {one.as_stated} of {one.rounds} rounds as expected" if one.rounds > 1 else ""
             yield f"{one.verdict}{rounds}: {one.why}"
-
-
-def _from_json(tree: dict[str, Any]) -> Row:
-    lists = {name: tuple(tree[name]) for name in ("took_s", "wrong", "runs")}
-    return Row(**{**tree, **lists, "sometimes": tuple(Shown(**one) for one in tree["sometimes"])})

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from evidence.folder import RunFolder, read_json, write_json
 from protocol.errors import EvidenceError
@@ -56,7 +55,7 @@ def read_collection(folder: RunFolder) -> Collection:
         raise EvidenceError(
             f"{folder.path} has no tables", remedy=f"`fencepost check {folder.path}` makes them"
         )
-    tree: dict[str, Any] = read_json(path)
+    tree = read_json(path)
     if tree.get("format") != FORMAT:
         raise EvidenceError(
             f"{path} has format {tree.get('format')!r}, not {FORMAT}",

@@ -8,9 +8,8 @@ byte. Source: the rules in ``docs/verdicts.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
 
 
 class Verdict(StrEnum):
@@ -74,8 +73,6 @@ class RunVerdict:
     judgements: Mapping[str, Judgement]
     damage: Sequence[str] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """A plain tree with sorted keys, ready for ``json.dumps``; same evidence, same tree."""
-        from dataclasses import asdict
-
         return asdict(self)

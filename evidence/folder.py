@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.seal import is_whole, sealed
+from evidence.shapes import EndTree, RunTree
 from protocol.addresses import is_autorecovery, is_bookie
 from protocol.errors import EvidenceError
 
@@ -92,11 +93,11 @@ class RunFolder:
         """The folder of one server or client."""
         return self.servers / name
 
-    def write_run(self, facts: Mapping[str, Any]) -> None:
+    def write_run(self, facts: Mapping[str, object]) -> None:
         """Write ``run.json``, once; a second time is an ``EvidenceError``."""
         _write_once(self.run_json, {"format": FORMAT, **facts})
 
-    def write_end(self, facts: Mapping[str, Any]) -> None:
+    def write_end(self, facts: Mapping[str, object]) -> None:
         """Write ``end.json``, once, with the sums of all evidence: from here on it is closed."""
         try:
             tree = sealed(facts, self.path, [self.run_json, *self.raw_files(), *self.boot_logs()])
@@ -113,9 +114,9 @@ class RunFolder:
         logs = self.servers.glob("*/boot-*.log")
         return sorted(one for one in logs if is_bookie(one.parent.name) or is_autorecovery(one.parent.name))
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> RunTree:
         """The tree of ``run.json``; ``EvidenceError`` when missing, damaged or of another format."""
-        tree = read_json(self.run_json)
+        tree: RunTree = read_json(self.run_json)
         if tree.get("format") != FORMAT:
             raise EvidenceError(
                 f"{self.run_json} has format {tree.get('format')!r}, this version reads {FORMAT}",
@@ -123,10 +124,10 @@ class RunFolder:
             )
         return tree
 
-    def end(self) -> dict[str, Any] | None:
+    def end(self) -> EndTree | None:
         """The tree of ``end.json``, or None when the run never closed its evidence or it is damaged."""
         try:
-            tree = read_json(self.end_json)
+            tree: EndTree = read_json(self.end_json)
         except EvidenceError:
             return None
         return tree if is_whole(tree) else None
@@ -232,7 +233,7 @@ def modes_of(run: Path) -> tuple[RunFolder, ...]:
     return tuple(RunFolder(found.parent) for found in sorted(run.glob("*/run.json")))
 
 
-def write_json(path: Path, tree: Mapping[str, Any]) -> None:
+def write_json(path: Path, tree: Mapping[str, object]) -> None:
     """Write a tree whole or not at all: sorted, synced to disk, then put in place.
 
     The same tree gives the same bytes. Raises ``EvidenceError`` when the disk refuses.
@@ -255,8 +256,11 @@ def write_text(path: Path, text: str) -> None:
         raise _unwritable(path, error) from error
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The tree in a JSON file; ``EvidenceError`` when it is missing, damaged or no object."""
+def read_json(path: Path) -> Any:
+    """The object in a JSON file, whose shape the caller declares.
+
+    ``EvidenceError`` when it is missing, damaged or no object.
+    """
     try:
         tree = json.loads(path.read_bytes())
     except OSError as error:
@@ -273,7 +277,7 @@ def _newest_run(scenario: Path) -> Path | None:
     return max(runs, key=lambda path: path.name, default=None)
 
 
-def _write_once(path: Path, tree: Mapping[str, Any]) -> None:
+def _write_once(path: Path, tree: Mapping[str, object]) -> None:
     if path.exists():
         raise EvidenceError(f"{path} is written already and never changes")
     write_json(path, tree)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -57,7 +56,8 @@ SLOT = np.dtype([("invoked", INVOKED), ("completed", COMPLETED)])
 _WORDS = SLOT_BYTES // 8
 _LAYOUT = {"version": VERSION, "slot_size": SLOT_BYTES, "slots": SLOTS}
 
-Array = NDArray[Any]
+Words = NDArray[np.int64]
+Rows = NDArray[np.void]
 Mask = NDArray[np.bool_]
 
 
@@ -88,9 +88,9 @@ def decode_segment(path: Path, *, run_id: int) -> Segment:
 def decode(data: bytes, *, run_id: int) -> Segment:
     """The rows of a file's bytes; a file of zeros was prepared and never used."""
     slots = max(0, len(data) - SLOT_BYTES) // SLOT_BYTES
-    words: Array = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
+    words: Words = np.frombuffer(data, "<i8", count=slots * _WORDS, offset=min(SLOT_BYTES, len(data)))
     stored = words.reshape(slots, 2, _WORDS // 2)
-    written: Array = stored[:, :, 0] != 0
+    written: Mask = stored[:, :, 0] != 0
     written[~written] = stored[~written].any(axis=1)  # few, as a rule: a stored half begins with a number
     used = int(np.flatnonzero(written.any(axis=1))[-1]) + 1 if written.any() else 0
     wrong = wrong_header(
@@ -109,7 +109,7 @@ def _is_torn(header: bytes) -> bool:
     return not any(header[:8]) or not any(header[-8:])
 
 
-def _decode(stored: Array, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
+def _decode(stored: Words, written: Mask, client: int, first_seq: int, damage: tuple[str, ...]) -> Segment:
     due = first_seq + np.arange(len(stored), dtype=np.int64)
     asked, told = agree(stored.view(np.uint8).reshape(-1, HALF_BYTES)).reshape(-1, 2).T
     sound = asked & (stored[:, 0, 0] == due)
@@ -136,7 +136,7 @@ def _decode(stored: Array, written: Mask, client: int, first_seq: int, damage: t
 def _segment(
     client: int,
     first_seq: int,
-    stored: Array,
+    stored: Words,
     keep: Mask,
     *,
     torn: int = 0,
@@ -157,11 +157,11 @@ def _segment(
     )
 
 
-def _chosen(rows: Array, mask: Mask) -> Array:
+def _chosen(rows: Rows, mask: Mask) -> Rows:
     return rows if mask.all() else rows[mask]
 
 
-def _operations(rows: Array, client: int) -> pa.Table:
+def _operations(rows: Rows, client: int) -> pa.Table:
     asked, told = rows["invoked"], rows["completed"]
     kind, ended = asked["kind"], told["outcome"] != Outcome.PENDING
     assigned = (kind == Kind.ADD) & ended & (told["entry"] >= 0)
@@ -194,7 +194,7 @@ def _operations(rows: Array, client: int) -> pa.Table:
     )
 
 
-def _census(rows: Array) -> pa.Table:
+def _census(rows: Rows) -> pa.Table:
     asked, told = rows["invoked"], rows["completed"]
     ended = told["outcome"] != Outcome.PENDING
     return table_of(
@@ -215,7 +215,7 @@ def _census(rows: Array) -> pa.Table:
     )
 
 
-def _holding(told: Array, ended: Mask) -> Array:
+def _holding(told: Rows, ended: Mask) -> NDArray[np.int64]:
     """What an answer says of the entry; only the bookie's own negatives are absences."""
     there = ended & (told["error"] == ErrorCode.OK)
     negative = np.isin(told["error"], (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER))
@@ -227,7 +227,7 @@ def _holding(told: Array, ended: Mask) -> Array:
     )
 
 
-def _unfinished(halves: Array) -> Mask:
+def _unfinished(halves: Words) -> Mask:
     """Whether a half looks as one whose storing was cut off: its first or its last word is missing."""
     return np.asarray((halves[:, 0] == 0) | (halves[:, -1] == 0))
 

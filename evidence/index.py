@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rocksdict import Rdict
 
 _LEDGER, _PLACE = struct.Struct(">q"), struct.Struct(">qq")
 _FENCED, _LIMBO = 2, 5
@@ -75,7 +78,7 @@ def _items(folder: Path, scratch: Path, *, values: bool) -> Iterator[tuple[bytes
 
 
 @contextmanager
-def _opened(folder: Path, scratch: Path) -> Iterator[Any]:
+def _opened(folder: Path, scratch: Path) -> Iterator[Rdict]:
     """A RocksDB folder, opened as it is; what RocksDB raises becomes ``UnreadableIndexError``."""
     from rocksdict import AccessType, Options, Rdict
 

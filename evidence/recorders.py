@@ -30,7 +30,7 @@ class Recorder:
         except OSError as error:
             raise _unrecorded(path, error) from error
 
-    def write(self, record: Mapping[str, Any]) -> None:
+    def write(self, record: Mapping[str, object]) -> None:
         """Append one record; when it returns, the kernel has the whole line.
 
         Raises ``EvidenceError`` when the disk refuses; the lines before it stay readable.
@@ -76,9 +76,12 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The content of a file of lines: its records in file order, and damage by line number."""
+    """The content of a file of lines: its records in file order, and damage by line number.
 
-    records: tuple[dict[str, Any], ...]
+    The reader declares what its records are (:mod:`evidence.shapes`).
+    """
+
+    records: tuple[Any, ...]
     damage: tuple[str, ...] = ()
 
 
@@ -94,7 +97,7 @@ def read_lines(path: Path) -> Lines:
         return Lines(())
     except OSError as error:
         raise EvidenceError(f"cannot read {path}: {error.strerror}") from error
-    records: list[dict[str, Any]] = []
+    records = []
     damage: list[str] = []
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         record = _parsed(line)
@@ -105,7 +108,7 @@ def read_lines(path: Path) -> Lines:
     return Lines(tuple(records), tuple(damage))
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _parsed(line: bytes) -> dict[str, object] | None:
     try:
         record = json.loads(line)
     except ValueError:

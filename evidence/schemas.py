@@ -1,10 +1,5 @@
-"""Arrow schemas of the evidence tables.
+"""The rows of the evidence tables, and the Arrow schemas that follow from them.
 
-One row of ``operations`` is one client operation; of ``frames`` one request or answer on a link
-(one for each entry of a batch); of ``census`` one answer of one bookie; of ``holdings`` one span of
-entries that a bookie's disk held when a boot of it died uncleanly; of
-``ledgers`` one version of a ledger's metadata; of ``chains`` one version of the list of a log's
-ledgers; of ``faults`` one fault; of ``servers`` one event.
 Times are CLOCK_MONOTONIC nanoseconds of the run's machine, ``NEVER`` for a missing time.
 :mod:`evidence.codes` defines the integer codes; ``run.json`` resolves client and bookie numbers.
 No column holds nulls, so that every column is a plain NumPy array.
@@ -13,154 +8,183 @@ No column holds nulls, so that every column is a plain NumPy array.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, TypeAlias, TypedDict, get_type_hints
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+Int8: TypeAlias = Annotated[int, pa.int8()]
+Int16: TypeAlias = Annotated[int, pa.int16()]
+Int32: TypeAlias = Annotated[int, pa.int32()]
+Int64: TypeAlias = Annotated[int, pa.int64()]
+Text: TypeAlias = Annotated[str, pa.string()]
+Bool: TypeAlias = Annotated[bool, pa.bool_()]
 
-def _schema(**columns: pa.DataType) -> pa.Schema:
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+def _fields(row: type) -> list[pa.Field]:
+    """The columns of a row, each with the Arrow type of its annotation."""
+    kinds = get_type_hints(row, include_extras=True)
+    return [pa.field(name, kind.__metadata__[0], nullable=False) for name, kind in kinds.items()]
 
 
-OPERATIONS = _schema(
-    ledger=pa.int64(),  # -1: an operation on no ledger yet (a create that did not end)
-    entry=pa.int64(),  # add: assigned, else expected id; entry: delivered; read: first; force: acked; else -1
-    client=pa.int16(),
-    seq=pa.int64(),  # slot number in the client's history, from 1
-    handle=pa.int32(),
-    kind=pa.int8(),
-    flags=pa.int16(),
-    outcome=pa.int8(),  # PENDING is kept as such and judged as UNKNOWN
-    error=pa.int32(),
-    invoked_ns=pa.int64(),
-    completed_ns=pa.int64(),  # NEVER when there was no outcome
-    last=pa.int64(),  # read: range end; entry: seq of its read; watched: metadata version; else -1
-    lac_before=pa.int64(),  # highest LAC returned on this handle before the invocation, -1 none
-    lac=pa.int64(),  # LAC in the outcome, -1 none (watched: the state's code)
-    result=pa.int64(),  # outcome's entry field as recorded (close/open: last entry; read and pass: delivered)
-    expected=pa.int64(),  # the id that order demands, -1: none; pass: zxid that made its log's znode
-    size_bytes=pa.int32(),
-    digest=pa.int64(),  # crc32c << 32 | crc32 of the payload, as signed 64 bits
-    origin=pa.int32(),  # client number in the payload's header
-    proof=pa.int8(),
-)
+class OperationRow(TypedDict):
+    """One client operation."""
 
-FRAMES = _schema(
-    ledger=pa.int64(),  # -1 where the message names none
-    entry=pa.int64(),  # -1 where none, and for reads of the LAC
-    seq=pa.int64(),  # number in the wire log, from 1; every row has its own
-    connection=pa.int32(),
-    source=pa.int16(),  # source number of the link's client or bookie, as in run.json
-    bookie=pa.int16(),  # number of the link's destination
-    boot=pa.int16(),  # boot of the bookie that got the request or gave the answer, 0: none, or not known
-    way=pa.int8(),  # Direction
-    protocol=pa.int8(),  # 2 or 3
-    kind=pa.int8(),  # Message
-    flags=pa.int32(),  # FrameFlag
-    status=pa.int32(),  # of an answer as the bookie gave it; Status.NONE for a request or a forged answer
-    delivered=pa.int32(),  # of an answer as it was passed on; Status.NONE when nothing was
-    lac=pa.int64(),  # add, write LAC: sent along; answer: returned; -1 none
-    txn=pa.int64(),  # V3's transaction id, -1 none
-    asked_ns=pa.int64(),  # answer: its request was passed on not before; NEVER of a request, or uncorrelated
-    received_ns=pa.int64(),  # the proxy had the whole frame
-    forwarded_ns=pa.int64(),  # the proxy began to pass it on, not before; NEVER: it did not
-    rule=pa.int32(),  # number of the rule that acted, 0 none
-    size_bytes=pa.int32(),
-)
+    ledger: Int64  # -1: an operation on no ledger yet (a create that did not end)
+    entry: Int64  # add: assigned, else expected id; entry: delivered; read: first; force: acked; else -1
+    client: Int16
+    seq: Int64  # slot number in the client's history, from 1
+    handle: Int32
+    kind: Int8
+    flags: Int16
+    outcome: Int8  # PENDING is kept as such and judged as UNKNOWN
+    error: Int32
+    invoked_ns: Int64
+    completed_ns: Int64  # NEVER when there was no outcome
+    last: Int64  # read: range end; entry: seq of its read; watched: metadata version; else -1
+    lac_before: Int64  # highest LAC returned on this handle before the invocation, -1 none
+    lac: Int64  # LAC in the outcome, -1 none (watched: the state's code)
+    result: Int64  # outcome's entry field as recorded (close/open: last entry; read and pass: delivered)
+    expected: Int64  # the id that order demands, -1: none; pass: zxid that made its log's znode
+    size_bytes: Int32
+    digest: Int64  # crc32c << 32 | crc32 of the payload, as signed 64 bits
+    origin: Int32  # client number in the payload's header
+    proof: Int8
 
-CENSUS = _schema(
-    ledger=pa.int64(),
-    entry=pa.int64(),
-    pass_number=pa.int16(),
-    bookie=pa.int16(),
-    holding=pa.int8(),
-    error=pa.int32(),
-    asked_ns=pa.int64(),
-    answered_ns=pa.int64(),
-    digest=pa.int64(),
-    origin=pa.int32(),
-    size_bytes=pa.int32(),
-)
 
-HOLDINGS = _schema(
-    ledger=pa.int64(),
-    entry=pa.int64(),  # the first of the span
-    last=pa.int64(),  # the last, inclusive; a span lies in one block of entries (protocol.buckets)
-    bookie=pa.int16(),
-    boot=pa.int16(),  # the boot that died; only of one with an event ``disk_read`` a gap is an absence
-    place=pa.int8(),  # Place; what is in the journal the next boot replays
-)
+class FrameRow(TypedDict):
+    """One request or answer on a link (one for each entry of a batch)."""
 
-LEDGERS = _schema(
-    ledger=pa.int64(),
-    version=pa.int32(),  # znode version; create is 0; a delete is one row with state 0
-    state=pa.int8(),  # LedgerState, 0: deleted
-    last_entry=pa.int64(),  # meaningful when CLOSED (-1: empty); -2 otherwise
-    length_bytes=pa.int64(),
-    ensemble=pa.int16(),
-    write_quorum=pa.int16(),
-    ack_quorum=pa.int16(),
-    fragments=pa.list_(
-        pa.struct(
-            [
-                pa.field("first_entry", pa.int64(), nullable=False),
-                pa.field("bookies", pa.list_(pa.string()), nullable=False),
-            ]
-        )
-    ),
-    zxid=pa.int64(),
-    earliest_ns=pa.int64(),  # not in force before
-    latest_ns=pa.int64(),  # in force not later than this; NEVER when it was not observed
-    put_back=pa.bool_(),  # no transaction made it: a fault put the store's content back to it
-)
+    ledger: Int64  # -1 where the message names none
+    entry: Int64  # -1 where none, and for reads of the LAC
+    seq: Int64  # number in the wire log, from 1; every row has its own
+    connection: Int32
+    source: Int16  # source number of the link's client or bookie, as in run.json
+    bookie: Int16  # number of the link's destination
+    boot: Int16  # boot of the bookie that got the request or gave the answer, 0: none, or not known
+    way: Int8  # Direction
+    protocol: Int8  # 2 or 3
+    kind: Int8  # Message
+    flags: Int32  # FrameFlag
+    status: Int32  # of an answer as the bookie gave it; Status.NONE for a request or a forged answer
+    delivered: Int32  # of an answer as it was passed on; Status.NONE when nothing was
+    lac: Int64  # add, write LAC: sent along; answer: returned; -1 none
+    txn: Int64  # V3's transaction id, -1 none
+    asked_ns: Int64  # answer: its request was passed on not before; NEVER of a request, or uncorrelated
+    received_ns: Int64  # the proxy had the whole frame
+    forwarded_ns: Int64  # the proxy began to pass it on, not before; NEVER: it did not
+    rule: Int32  # number of the rule that acted, 0 none
+    size_bytes: Int32
 
-CHAINS = _schema(
-    chain=pa.string(),
-    version=pa.int32(),  # znode version; create is 0
-    ledgers=pa.list_(pa.int64()),  # ids in the log's order
-    zxid=pa.int64(),
-    born=pa.int64(),  # zxid of the transaction that made the znode
-    earliest_ns=pa.int64(),  # not in force before
-)
 
-FAULTS = _schema(
-    fault=pa.int32(),
-    kind=pa.string(),
-    target=pa.string(),
-    params=pa.string(),  # JSON
-    planned_ns=pa.int64(),
-    injected_ns=pa.int64(),
-    confirmed_ns=pa.int64(),
-    healed_ns=pa.int64(),
-    proof=pa.string(),  # JSON
-)
+class CensusRow(TypedDict):
+    """One answer of one bookie."""
 
-SERVERS = _schema(
-    server=pa.string(),
-    boot=pa.int32(),
-    event=pa.string(),
-    earliest_ns=pa.int64(),
-    latest_ns=pa.int64(),
-    detail=pa.string(),  # JSON
-)
+    ledger: Int64
+    entry: Int64
+    pass_number: Int16
+    bookie: Int16
+    holding: Int8
+    error: Int32
+    asked_ns: Int64
+    answered_ns: Int64
+    digest: Int64
+    origin: Int32
+    size_bytes: Int32
 
-TABLES: dict[str, pa.Schema] = {
-    "operations": OPERATIONS,
-    "frames": FRAMES,
-    "census": CENSUS,
-    "holdings": HOLDINGS,
-    "ledgers": LEDGERS,
-    "chains": CHAINS,
-    "faults": FAULTS,
-    "servers": SERVERS,
+
+class HoldingRow(TypedDict):
+    """One span of entries that a bookie's disk held when a boot of it died uncleanly."""
+
+    ledger: Int64
+    entry: Int64  # the first of the span
+    last: Int64  # the last, inclusive; a span lies in one block of entries (protocol.buckets)
+    bookie: Int16
+    boot: Int16  # the boot that died; only of one with an event ``disk_read`` a gap is an absence
+    place: Int8  # Place; what is in the journal the next boot replays
+
+
+class Fragment(TypedDict):
+    """From which entry on which bookies hold a ledger."""
+
+    first_entry: Int64
+    bookies: Annotated[list[str], pa.list_(pa.string())]
+
+
+class LedgerRow(TypedDict):
+    """One version of a ledger's metadata."""
+
+    ledger: Int64
+    version: Int32  # znode version; create is 0; a delete is one row with state 0
+    state: Int8  # LedgerState, 0: deleted
+    last_entry: Int64  # meaningful when CLOSED (-1: empty); -2 otherwise
+    length_bytes: Int64
+    ensemble: Int16
+    write_quorum: Int16
+    ack_quorum: Int16
+    fragments: Annotated[list[Fragment], pa.list_(pa.struct(_fields(Fragment)))]
+    zxid: Int64
+    earliest_ns: Int64  # not in force before
+    latest_ns: Int64  # in force not later than this; NEVER when it was not observed
+    put_back: Bool  # no transaction made it: a fault put the store's content back to it
+
+
+class ChainRow(TypedDict):
+    """One version of the list of a log's ledgers."""
+
+    chain: Text
+    version: Int32  # znode version; create is 0
+    ledgers: Annotated[list[int], pa.list_(pa.int64())]  # ids in the log's order
+    zxid: Int64
+    born: Int64  # zxid of the transaction that made the znode
+    earliest_ns: Int64  # not in force before
+
+
+class FaultRow(TypedDict):
+    """One fault."""
+
+    fault: Int32
+    kind: Text
+    target: Text
+    params: Text  # JSON
+    planned_ns: Int64
+    injected_ns: Int64
+    confirmed_ns: Int64
+    healed_ns: Int64
+    proof: Text  # JSON
+
+
+class ServerRow(TypedDict):
+    """One event."""
+
+    server: Text
+    boot: Int32
+    event: Text
+    earliest_ns: Int64
+    latest_ns: Int64
+    detail: Text  # JSON
+
+
+ROWS: Mapping[str, type] = {
+    "operations": OperationRow,
+    "frames": FrameRow,
+    "census": CensusRow,
+    "holdings": HoldingRow,
+    "ledgers": LedgerRow,
+    "chains": ChainRow,
+    "faults": FaultRow,
+    "servers": ServerRow,
 }
+"""The row of each table."""
+TABLES: dict[str, pa.Schema] = {name: pa.schema(_fields(row)) for name, row in ROWS.items()}
+OPERATIONS, FRAMES, CENSUS, HOLDINGS, LEDGERS, CHAINS, FAULTS, SERVERS = TABLES.values()
 
 BLOCKED = ("operations", "census", "frames", "holdings")
 """Tables kept in blocks of entries (:mod:`protocol.buckets`); the others are small and whole."""
 
 
-def table_of(schema: pa.Schema, columns: Mapping[str, NDArray[Any]]) -> pa.Table:
+def table_of(schema: pa.Schema, columns: Mapping[str, NDArray[np.generic]]) -> pa.Table:
     """NumPy columns as a table of this schema."""
     arrays = [pa.array(columns[one.name].astype(one.type.to_pandas_dtype())) for one in schema]
     return pa.table(arrays, schema=schema)

@@ -11,9 +11,10 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-FILES, SEAL = "files", "seal"
+FILES: Final = "files"
+SEAL: Final = "seal"
 NOT_SEALED = "it was not there when the evidence was closed"
 CHANGED = "it is not what it was when the evidence was closed"
 
@@ -24,19 +25,19 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sealed(tree: Mapping[str, Any], root: Path, files: list[Path]) -> dict[str, Any]:
+def sealed(tree: Mapping[str, object], root: Path, files: list[Path]) -> dict[str, object]:
     """The tree with the sums of ``files`` (by path below ``root``), and with its own."""
     sums = {path.relative_to(root).as_posix(): digest(path) for path in files}
     return resealed(tree, sums)
 
 
-def resealed(tree: Mapping[str, Any], sums: Mapping[str, str]) -> dict[str, Any]:
+def resealed(tree: Mapping[str, object], sums: Mapping[str, str]) -> dict[str, object]:
     """A tree with other sums of its files (by path below the run), and its own sum recomputed."""
     whole = {**{key: value for key, value in tree.items() if key != SEAL}, FILES: dict(sums)}
     return {**whole, SEAL: _sum(whole)}
 
 
-def is_whole(tree: Mapping[str, Any]) -> bool:
+def is_whole(tree: Mapping[str, object]) -> bool:
     """Whether a sealed tree is as it was written."""
     return tree.get(SEAL) == _sum({key: value for key, value in tree.items() if key != SEAL})
 
@@ -49,6 +50,6 @@ def broken(sums: Mapping[str, str], root: Path, path: Path) -> str:
     return "" if digest(path) == known else CHANGED
 
 
-def _sum(tree: Mapping[str, Any]) -> str:
+def _sum(tree: Mapping[str, object]) -> str:
     text = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()

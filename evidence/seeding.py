@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from evidence.folder import RunFolder
+from evidence.shapes import PlanTree, RunTree
 from plans.defects import NONE
 
 MOST_REPORTED = 100
@@ -39,23 +39,23 @@ class Seeded:
         return self.order.partition(",")[0]
 
 
-def releases_text(facts: Mapping[str, Any]) -> str:
+def releases_text(facts: RunTree) -> str:
     """The releases of a run's bookies from its ``run.json``, and what was changed in them, as one text."""
     releases = " ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]}))
-    return releases + modified_text(facts)
+    return releases + modified_text(facts["plan"])
 
 
-def modified_text(facts: Mapping[str, Any]) -> str:
-    """What follows a run's release: " MODIFIED (fence-ignored)" for example, or nothing."""
-    if [order.partition(",")[0] for _, order in _orders(facts)] == [NONE.name]:
+def modified_text(plan: PlanTree) -> str:
+    """What follows the release of a run of this plan: " MODIFIED (fence-ignored)" for example, or nothing."""
+    if [order.partition(",")[0] for _, order in _orders(plan)] == [NONE.name]:
         return " with the agent, unchanged"
-    orders = [f"cure {order}" if kind == CURE else order for kind, order in _orders(facts)]
+    orders = [f"cure {order}" if kind == CURE else order for kind, order in _orders(plan)]
     return f" MODIFIED ({' '.join(orders)})" if orders else ""
 
 
 def seeded(folder: RunFolder) -> list[Seeded]:
     """The defects, then the cures of a run in its plan's order; empty for an unchanged BookKeeper."""
-    found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run()))}
+    found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run()["plan"]))}
     for log in sorted(folder.servers.glob("*/boot-*.log")) if found else ():
         for said in _reports(log):
             if (one := found.get(said.get("defect", ""))) is None:
@@ -65,17 +65,14 @@ def seeded(folder: RunFolder) -> list[Seeded]:
     return list(found.values())
 
 
-def _orders(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _orders(plan: PlanTree) -> list[tuple[str, str]]:
     """Kind and order of each."""
-    cluster = facts.get("plan", {}).get("cluster", {})
-    return [
-        (kind, order)
-        for kind, key in (("seeded defect", "seed_defects"), (CURE, "cures"))
-        for order in cluster.get(key, ())
-    ]
+    cluster = plan.get("cluster", {})
+    orders = {"seeded defect": cluster.get("seed_defects", ()), CURE: cluster.get("cures", ())}
+    return [(kind, order) for kind, named in orders.items() for order in named]
 
 
-def _reports(log: Path) -> Iterator[dict[str, Any]]:
+def _reports(log: Path) -> Iterator[Mapping[str, str]]:
     """The agent's lines; a line that was cut off or mixed with another is left out."""
     with log.open("rb") as stream:
         for line in stream:

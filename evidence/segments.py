@@ -9,7 +9,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ def wrong_header(
     """
     if len(header) < kind.itemsize:
         return "the header is cut off"
-    fields: Any = np.frombuffer(header, dtype=kind)[0]
+    (fields,) = np.frombuffer(header, dtype=kind)
     if zlib.crc32(header[: kind.itemsize - 4]) != int(fields["crc"]) or bytes(fields["magic"]) != magic:
         return "the header is damaged"
     found = tuple(int(fields[name]) for name in layout)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,7 @@ class WireSegment:
 
     number: int
     used: int
-    records: NDArray[Any]
+    records: NDArray[np.void]
     torn: int = 0
     damage: tuple[str, ...] = ()
 
@@ -84,13 +83,15 @@ def decode(data: bytes | Bytes, *, run_id: int) -> WireSegment:
     content = np.frombuffer(data, dtype=np.uint8)
     head = content[:HEADER_BYTES].tobytes()
     wrong = wrong_header(head, HEADER, magic=MAGIC, layout=_LAYOUT, run_id=run_id, what="log")
-    header: Any = None if wrong else np.frombuffer(head, dtype=HEADER)[0]
-    wrong = wrong or _wrong_number(int(header["number"]), int(header["first_seq"]))
+    number, first_seq = (
+        (0, 0) if wrong else np.frombuffer(head, dtype=HEADER)[["number", "first_seq"]][0].item()
+    )
+    wrong = wrong or _wrong_number(number, first_seq)
     if wrong:
         return WireSegment(0, 0, np.empty(0, dtype=RECORD), damage=(wrong,))
     room = min(RECORDS, (len(content) - HEADER_BYTES) // RECORD_BYTES)
     stored = content[HEADER_BYTES : HEADER_BYTES + room * RECORD_BYTES].reshape(room, RECORD_BYTES)
-    return _decode(stored, int(header["number"]), len(content))
+    return _decode(stored, number, len(content))
 
 
 def _wrong_number(number: int, first_seq: int) -> str:
@@ -116,7 +117,7 @@ def _decode(stored: Bytes, number: int, size_bytes: int) -> WireSegment:
     return WireSegment(number, used - torn, records if sound.all() else records[sound], torn, damage)
 
 
-def _sound(stored: Bytes, records: NDArray[Any]) -> Mask:
+def _sound(stored: Bytes, records: NDArray[np.void]) -> Mask:
     """Whether each record agrees with its checksum, and what lies outside of it with the rest."""
     forwarded_ns = records["forwarded_ns"]
     in_order = (forwarded_ns == 0) | (forwarded_ns >= records["received_ns"])

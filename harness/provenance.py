@@ -12,10 +12,12 @@ import sys
 import time
 from pathlib import Path
 
+from evidence.shapes import Clocks, Load
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
-def clock() -> dict[str, int]:
+def clock() -> Clocks:
     """One pair of readings of the wall clock and the run's clock, in nanoseconds."""
     return {"wall_ns": time.time_ns(), "monotonic_ns": time.monotonic_ns()}
 
@@ -38,13 +40,13 @@ def _pressure(figure: str) -> float | None:
         return None
 
 
-def load_now() -> dict[str, float | None]:
+def load_now() -> Load:
     """The load average, and the share of the last ten seconds in which a process waited for a core."""
     percent = _pressure("avg10")
     return _load(None if percent is None else percent / 100)
 
 
-def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float | None]:
+def load_since(began_ns: int, waited_before_ns: int | None) -> Load:
     """The machine's load average, and the share of the time since then in which a process waited for a core.
 
     Both arguments are in nanoseconds, of ``time.monotonic_ns`` and :func:`waited_ns`. The share is from 0 to
@@ -56,7 +58,7 @@ def load_since(began_ns: int, waited_before_ns: int | None) -> dict[str, float |
     return _load((waited - waited_before_ns) / max(1, time.monotonic_ns() - began_ns))
 
 
-def _load(share: float | None) -> dict[str, float | None]:
+def _load(share: float | None) -> Load:
     return {
         "average": round(os.getloadavg()[0], 2),
         "cpu_pressure": None if share is None else round(share, 3),

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -37,7 +36,8 @@ from evidence.collected import Collection, write_collection
 from evidence.disk_layout import copies
 from evidence.folder import RunFolder
 from evidence.recorders import Lines, read_lines
-from evidence.schemas import OPERATIONS
+from evidence.schemas import OPERATIONS, FaultRow, ServerRow
+from evidence.shapes import EndTree, EventLine, RunTree
 from pipeline.blocks import PARTS, TASKS_OF_CORE, Bucket, merge_all, shared_out
 from pipeline.decoding import (
     SegmentDone,
@@ -116,8 +116,8 @@ class _Raw:
 
     session: Session
     folder: RunFolder
-    run: Mapping[str, Any]
-    end: Mapping[str, Any] | None
+    run: RunTree
+    end: EndTree | None
     spoiled: Mapping[Path, str]
 
     @cached_property
@@ -156,7 +156,7 @@ class _Raw:
         done = chain.from_iterable(done for done, _ in parts)
         return dict(zip(self.histories, done, strict=True)), rows
 
-    def collect_disks(self, target: Target) -> tuple[list[Mapping[str, Any]], int]:
+    def collect_disks(self, target: Target) -> tuple[list[EventLine], int]:
         """One event for each copy of a disk, and rows written; neither where no bookie died uncleanly."""
         bookies = self.run["bookies"]
         found = [copy for copy in copies(self.folder.holdings) if copy[0] in bookies]
@@ -179,7 +179,7 @@ class _Raw:
         counts = dict(zip(self.wires, chain.from_iterable(found for found, _ in done), strict=True))
         return damage + damage_to_log(counts, self.end), sum(rows for _, rows in done)
 
-    def servers(self, disks: Sequence[Mapping[str, Any]]) -> Collected:
+    def servers(self, disks: Sequence[EventLine]) -> Collected:
         """The events of servers: as recorded, of copied disks, and from the logs of all boots."""
         events = read_lines(self.folder.events)
         changes = self.transactions.records
@@ -206,8 +206,8 @@ class _Raw:
 
     def contradictions(
         self,
-        servers: Sequence[Mapping[str, Any]],
-        faults: Sequence[Mapping[str, Any]],
+        servers: Sequence[ServerRow],
+        faults: Sequence[FaultRow],
         done: Mapping[SegmentFile, SegmentDone],
     ) -> list[str]:
         """Where parts of the record disagree. A run that left steps out lacks their faults rightly."""
@@ -226,10 +226,16 @@ class _Raw:
         ]
 
 
-def _lives(run: Mapping[str, Any], servers: pa.Table) -> dict[int, Lives]:
+def _lives(run: RunTree, servers: pa.Table) -> dict[int, Lives]:
     """Bookie number -> its boots, from the collected events of servers."""
-    named = {name: run[name] for name in ("scenario", "mode", "bookies", "clients")}
-    facts = RunFacts(run_id=int(run["run_id"]), servers=tuple(servers.to_pylist()), **named)
+    facts = RunFacts(
+        scenario=run["scenario"],
+        mode=run["mode"],
+        run_id=int(run["run_id"]),
+        bookies=run["bookies"],
+        clients=run["clients"],
+        servers=tuple(servers.to_pylist()),
+    )
     return {
         bookie: Lives(tuple((boot.number, boot.started_ns, boot.ended_ns) for boot in boots))
         for bookie, boots in boots_of(facts).items()

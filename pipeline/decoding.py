@@ -26,6 +26,7 @@ from evidence.collect.wirelogs import WireCounts, WireFile
 from evidence.disk_layout import copy_name
 from evidence.history import Segment
 from evidence.history import decode_segment as decode_history
+from evidence.shapes import EventLine
 from evidence.wirelog import decode_segment as decode_wire_log
 from pipeline.blocks import write_parts
 
@@ -121,7 +122,7 @@ def _by_link_and_way(records: NDArray[Any]) -> dict[tuple[int, int], int]:
 
 def collect_copy(
     target: Target, bookies: Mapping[str, int], spoiled: Mapping[Path, str], copy: tuple[str, int, Path]
-) -> tuple[Mapping[str, Any], int]:
+) -> tuple[EventLine, int]:
     """Read one copy (server, boot, folder) of a disk: its event as a line of ``servers``, and its rows.
 
     ``spoiled`` says what is wrong with the files that are not what they were when the evidence was closed.

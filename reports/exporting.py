@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from evidence.codes import NEVER
 from evidence.exchange.chains import NEEDED, chain_transactions, chains_of
 from evidence.exchange.jepsen import jepsen_lines
-from evidence.exchange.trace import Row, Tracing, trace_lines
+from evidence.exchange.trace import Tracing, trace_lines
 from evidence.folder import RunFolder
+from evidence.schemas import FaultRow, OperationRow, ServerRow
 from protocol.errors import UsageError
 from reports.explain.rows import Tables
 
@@ -45,23 +46,23 @@ def trace(folder: RunFolder) -> Iterator[str]:
     tables = Tables(folder)
     _ = tables.damage
     operations = tables.table("operations").sort_by([("invoked_ns", "ascending"), ("seq", "ascending")])
-    faults, servers = tables.rows("faults"), tables.rows("servers")
+    faults, servers = tables.rows(FaultRow), tables.rows(ServerRow)
     clients = {number: name for name, number in tables.run["clients"].items()}
     tracing = Tracing(tables.began_ns, _end_ns(operations, faults, servers), clients)
     return trace_lines(tracing.events(_rows(operations), faults, servers))
 
 
-def _rows(table: pa.Table) -> Iterator[Row]:
+def _rows(table: pa.Table) -> Iterator[OperationRow]:
     names = ("ledger", "entry", "client", "kind", "flags", "outcome", "error", "invoked_ns", "completed_ns")
     for batch in table.select(names).to_batches(max_chunksize=_AT_ONCE):
         yield from batch.to_pylist()
 
 
-def _end_ns(operations: pa.Table, faults: Iterable[Row], servers: Iterable[Row]) -> int:
+def _end_ns(operations: pa.Table, faults: Iterable[FaultRow], servers: Iterable[ServerRow]) -> int:
     """The last moment that any record names."""
     ended = operations.filter(pc.field("completed_ns") != NEVER)
     times = [
-        *(row[phase] for row in faults for phase in ("injected_ns", "confirmed_ns", "healed_ns")),
+        *(at for row in faults for at in (row["injected_ns"], row["confirmed_ns"], row["healed_ns"])),
         *(row["latest_ns"] for row in servers),
         pc.max(ended.column("completed_ns")).as_py() or 0,
         pc.max(operations.column("invoked_ns")).as_py() or 0,

@@ -9,13 +9,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from checkers.facts.wording import counted
 from evidence.folder import RunFolder, every_run, modes_of, read_json, write_text
 from evidence.seeding import modified_text
+from evidence.shapes import JudgementTree, ModeTree, RunTree, VerdictTree
 from protocol.errors import EvidenceError
 from reports.document import document
+from reports.page.stored import compared_modes
 from reports.page.writing import NAME as PAGE
 
 NAME = "index.html"
@@ -105,7 +106,7 @@ def collected(results: Path, pool: Pool) -> list[Run]:
     return sorted(runs, key=lambda run: (run.at, run.path), reverse=True)
 
 
-def flattened(tree: Any, name: str = "") -> Iterable[tuple[str, str]]:
+def flattened(tree: object, name: str = "") -> Iterable[tuple[str, str]]:
     """``plan.cluster.bookies = 3`` and the like; a list is a fact for each of its items."""
     if isinstance(tree, Mapping):
         for key, value in sorted(tree.items()):
@@ -122,10 +123,7 @@ def flattened(tree: Any, name: str = "") -> Iterable[tuple[str, str]]:
 def _run(results: Path, path: Path, pool: Pool) -> Run:
     folders = modes_of(path)
     trees = [folder.run() for folder in folders]
-    try:
-        whole = read_json(path / "verdict.json").get("modes", {})
-    except EvidenceError:
-        whole = {}
+    whole = compared_modes(path)
     facts = trees[0]
     return Run(
         path=path.relative_to(results).as_posix(),
@@ -133,7 +131,7 @@ def _run(results: Path, path: Path, pool: Pool) -> Run:
         at=path.name.partition("-")[0],
         seed=int(facts["seed"]),
         releases=", ".join(sorted({one for tree in trees for one in tree["versions"].values()}))
-        + modified_text(facts),
+        + modified_text(facts["plan"]),
         report=(path / PAGE).is_file(),
         modes=tuple(
             _mode(folder, tree, whole.get(folder.mode, {}), pool)
@@ -142,9 +140,9 @@ def _run(results: Path, path: Path, pool: Pool) -> Run:
     )
 
 
-def _mode(folder: RunFolder, run: Mapping[str, Any], whole: Mapping[str, Any], pool: Pool) -> Mode:
+def _mode(folder: RunFolder, run: RunTree, whole: ModeTree, pool: Pool) -> Mode:
     try:
-        verdict = read_json(folder.verdict_json)
+        verdict: VerdictTree = read_json(folder.verdict_json)
     except EvidenceError:
         verdict = {"verdict": NOT_JUDGED, "headline": "not judged to its end", "judgements": {}}
     told = {name: _property(one) for name, one in verdict["judgements"].items()}
@@ -154,7 +152,7 @@ def _mode(folder: RunFolder, run: Mapping[str, Any], whole: Mapping[str, Any], p
     return Mode(folder.mode, verdict["verdict"], verdict["headline"], whole.get("met"), told, numbers)
 
 
-def _property(judgement: Mapping[str, Any]) -> str:
+def _property(judgement: JudgementTree) -> str:
     counts = [
         f"{name.replace('_', ' ')} {number:,}" for name, number in judgement["counts"].items() if number
     ]

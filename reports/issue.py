@@ -6,14 +6,14 @@ States what was judged; names no host, user or path. For a shrunk run, the steps
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from checkers.facts.wording import counted
 from evidence.findings import Finding, Verdict
 from evidence.folder import FoundRun, every_mode, read_json
 from evidence.recorders import read_lines
+from evidence.shapes import RunTree, Settings, StepLine, VerdictTree
 from protocol.errors import EvidenceError
 from protocol.modes import MODES
 from reports.document import render
@@ -109,7 +109,7 @@ def _symptom(mode: StoredMode, finding: Finding) -> str:
     return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
 
 
-def _pages(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _pages(run: RunTree) -> Iterator[tuple[str, str]]:
     """Pages of findings that name the scenario as their reproduction: name and title."""
     command = re.compile(rf"^fencepost run {re.escape(run['scenario'])}(?![\w/-])", re.M)
     homes = [parent / "docs" / "findings" for parent in Path(__file__).parents]
@@ -132,7 +132,9 @@ def _findings(mode: StoredMode) -> dict[str, object]:
 
 def _steps(mode: StoredMode) -> dict[str, object]:
     """The steps of the round in which the most serious finding's ledger was created."""
-    done = [one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one]
+    done: list[StepLine] = [
+        one for one in read_lines(mode.folder.steps).records if one.get("text") and "began_ns" in one
+    ]
     own = mode.tables.round_of(mode.findings[0].ledger) if mode.findings else None
     first_ns = own[0] if own else mode.tables.began_ns
     shown = [one for one in done if own is None or own[0] <= one["began_ns"] <= own[1]]
@@ -194,30 +196,35 @@ def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[
     shown = of = 0
     for folder in every_mode(results):
         try:
-            run, verdict = folder.run(), read_json(folder.verdict_json)
+            run = folder.run()
+            verdict: VerdictTree = read_json(folder.verdict_json)
         except EvidenceError:
             continue
         if not _same_experiment(run, mode.run):
             continue
         of += 1
-        judgement = verdict["judgements"].get(finding.property, {})
-        shown += any(one["kind"] == finding.kind for one in judgement.get("findings", ()))
+        judgement = verdict["judgements"].get(finding.property)
+        shown += judgement is not None and any(one["kind"] == finding.kind for one in judgement["findings"])
     return shown, of
 
 
-def _same_experiment(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same_experiment(one: RunTree, other: RunTree) -> bool:
     alike = all(one.get(key) == other.get(key) for key in _SAME)
     return alike and one["plan"].get("cluster") == other["plan"].get("cluster")
 
 
-def _settings(run: Mapping[str, Any]) -> dict[str, list[tuple[str, str]]]:
+def _settings(run: RunTree) -> dict[str, list[tuple[str, str]]]:
     """Bookies' and clients' settings, without those of this machine unless the plan or the user set them."""
-    cluster, own = run["plan"].get("cluster") or {}, run.get("user_conf") or {}
-    found = {}
-    for name, key in (("bookies", "bookie"), ("clients", "client")):
-        conf = run["conf"].get(key) or {}
-        chosen = {*_DECIDING, *cluster.get(f"{key}_conf", {}), *(own.get(key) or {})}
-        found[name] = sorted(
-            (one, str(conf[one])) for one in conf if one in chosen or not _OF_THE_MACHINE.search(one)
-        )
-    return found
+    conf, own, planned = run["conf"], run.get("user_conf") or {}, run["plan"].get("cluster") or {}
+    return {
+        "bookies": _shown(conf.get("bookie"), planned.get("bookie_conf"), own.get("bookie")),
+        "clients": _shown(conf.get("client"), planned.get("client_conf"), own.get("client")),
+    }
+
+
+def _shown(conf: Settings | None, *chosen: Settings | None) -> list[tuple[str, str]]:
+    """Settings by key, without those of this machine unless they were ``chosen``."""
+    keys = {*_DECIDING, *(key for settings in chosen for key in settings or ())}
+    return sorted(
+        (key, value) for key, value in (conf or {}).items() if key in keys or not _OF_THE_MACHINE.search(key)
+    )

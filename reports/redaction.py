@@ -17,7 +17,6 @@ import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evidence.folder import FoundRun
 
@@ -97,7 +96,7 @@ class Redactor:
         return _COLONS.sub(_address, _IPV4.sub(ADDRESS, text))
 
 
-def without_host(run: Mapping[str, Any]) -> dict[str, Any]:
+def without_host(run: Mapping[str, object]) -> dict[str, object]:
     """``run.json`` without the description of the machine and the words of the command line."""
     return {**run, "host": {}, "argv": []}
 

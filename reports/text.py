@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
+from evidence.shapes import Load
 from plans.comparison import Comparison
 from protocol.modes import MODES
 from reports.decisions import decision_lines
@@ -97,7 +97,7 @@ def plain(text: str) -> str:
     return text.replace("\n", " ").replace("<", "&lt;").replace("`", "'")
 
 
-def busy_text(began: Mapping[str, Any], ended: Mapping[str, Any]) -> str:
+def busy_text(began: Load, ended: Load) -> str:
     """That the machine was busy, from what a run recorded as ``load`` at its beginning and end; else empty.
 
     It may explain a timeout, and is never part of a verdict.

@@ -6,14 +6,14 @@ and mode agree. Data only: new and stored runs give the same counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evidence.findings import Verdict
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
+from evidence.shapes import ModeTree, RunTree
 from plans.comparison import Comparison, Shown
 from reports.results import ModeResult, RunResult
 
@@ -40,15 +40,6 @@ class Trial:
     took_s: float = 0.0
     why: str = ""
 
-    def as_json(self) -> dict[str, Any]:
-        """A plain tree; :func:`from_json` reads it back."""
-        return asdict(self)
-
-
-def from_json(tree: dict[str, Any]) -> Trial:
-    """The inverse of :meth:`Trial.as_json`."""
-    return Trial(**{**tree, "shown": tuple(Shown(**one) for one in tree["shown"])})
-
 
 def trials(results: Iterable[RunResult]) -> list[Trial]:
     """Every mode of every run."""
@@ -64,16 +55,16 @@ def trial(scenario: str, result: ModeResult) -> Trial:
 def stored_trial(run: Path, mode: str, took_s: float) -> Trial:
     """The same from the folder of a run that is concluded; ``EvidenceError`` when it is not."""
     facts = RunFolder(run / mode).run()
-    told = read_json(run / "verdict.json")["modes"][mode]
+    told: ModeTree = read_json(run / "verdict.json")["modes"][mode]
     shown = tuple(Shown(**one) for one in told["shown"])
     comparison = Comparison(
-        told["met"], told["reasons"], rounds=told["rounds"], as_stated=told["as_stated"], shown=shown
+        told["met"], tuple(told["reasons"]), rounds=told["rounds"], as_stated=told["as_stated"], shown=shown
     )
     return _trial(facts["scenario"], mode, facts, told["verdict"], comparison, took_s)
 
 
 def _trial(
-    scenario: str, mode: str, facts: dict[str, Any], verdict: str, comparison: Comparison, took_s: float
+    scenario: str, mode: str, facts: RunTree, verdict: str, comparison: Comparison, took_s: float
 ) -> Trial:
     return Trial(
         scenario=scenario,
@@ -89,7 +80,7 @@ def _trial(
     )
 
 
-def settings_text(vary: dict[str, Any]) -> str:
+def settings_text(vary: Mapping[str, object]) -> str:
     """Parameters as a plan's ``--set`` takes them, ``v2=true for_s=60``."""
     told = ((name, str(value).lower() if isinstance(value, bool) else value) for name, value in vary.items())
     return " ".join(f"{name}={value}" for name, value in sorted(told))

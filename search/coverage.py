@@ -17,9 +17,10 @@ from rich.table import Table
 from evidence.codes import NEVER, Direction, Message, Outcome, Status
 from evidence.codes import Kind as Operation
 from evidence.folder import RunFolder
+from evidence.schemas import FaultRow, LedgerRow, ServerRow
 from protocol.addresses import ZOOKEEPER, is_autorecovery, is_bookie
 from protocol.metadata import LedgerState
-from reports.explain.rows import Row, Tables
+from reports.explain.rows import Tables
 
 _MOST_ROWS = 40
 FAULTS, PAIRS, STATES, PATHS = "faults", "overlapping faults", "ledger states", "recovery paths"
@@ -61,16 +62,16 @@ class Coverage:
 def exercised(folder: RunFolder) -> dict[str, Counter[str]]:
     """What one run exercised, by category; ``EvidenceError`` for a run without tables."""
     tables = Tables(folder)
-    strokes = list(_strokes(tables.rows("faults")))
+    strokes = list(_strokes(tables.rows(FaultRow)))
     return {
         FAULTS: Counter(name for name, _, _ in strokes),
         PAIRS: _pairs(strokes),
-        STATES: _states(tables.rows("ledgers")),
-        PATHS: _said(tables.rows("servers")) + _answers(tables.table("frames")) + _opens(tables),
+        STATES: _states(tables.rows(LedgerRow)),
+        PATHS: _said(tables.rows(ServerRow)) + _answers(tables.table("frames")) + _opens(tables),
     }
 
 
-def _strokes(faults: Iterable[Row]) -> Iterator[tuple[str, int, int]]:
+def _strokes(faults: Iterable[FaultRow]) -> Iterator[tuple[str, int, int]]:
     """Each confirmed fault with the time when it was in force."""
     for fault in faults:
         if fault["confirmed_ns"] != NEVER and fault["fault"] > 0:
@@ -100,8 +101,8 @@ def _pairs(strokes: list[tuple[str, int, int]]) -> Counter[str]:
     return pairs
 
 
-def _states(versions: Iterable[Row]) -> Counter[str]:
-    ledgers: dict[int, list[Row]] = {}
+def _states(versions: Iterable[LedgerRow]) -> Counter[str]:
+    ledgers: dict[int, list[LedgerRow]] = {}
     for version in versions:
         ledgers.setdefault(version["ledger"], []).append(version)
     counts: Counter[str] = Counter()
@@ -111,7 +112,7 @@ def _states(versions: Iterable[Row]) -> Counter[str]:
     return counts
 
 
-def _lived(history: list[Row]) -> Iterator[str]:
+def _lived(history: list[LedgerRow]) -> Iterator[str]:
     """What one ledger went through."""
     states = [version["state"] for version in history]
     if LedgerState.OPEN in states:
@@ -129,7 +130,7 @@ def _lived(history: list[Row]) -> Iterator[str]:
             yield "with another ensemble from some entry on"
 
 
-def _said(events: Iterable[Row]) -> Counter[str]:
+def _said(events: Iterable[ServerRow]) -> Counter[str]:
     return Counter(_SAID[event["event"]] for event in events if event["event"] in _SAID)
 
 

@@ -10,24 +10,23 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected, collected
 from evidence.collect.ledgers import PUT_BACK
+from evidence.schemas import ChainRow
+from evidence.shapes import Transaction
 
 FOLDER = "/fencepost/chains/"
 
 
-def collect_chains(
-    lines: Iterable[Mapping[str, Any]], clock: WallClock, damage: Iterable[str] = ()
-) -> Collected:
+def collect_chains(lines: Iterable[Transaction], clock: WallClock, damage: Iterable[str] = ()) -> Collected:
     """Rows of ``chains``, sorted by log and version, from transactions in zxid order.
 
     An unreadable transaction becomes damage; transactions on other paths are skipped.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[ChainRow] = []
     broken = list(damage)
     for line in lines:
         try:
@@ -44,7 +43,7 @@ def collect_chains(
     return collected("chains", rows, broken)
 
 
-def _row(line: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], clock: WallClock) -> dict[str, Any]:
+def _row(line: Transaction, rows: Iterable[ChainRow], clock: WallClock) -> ChainRow:
     name, zxid = line["path"].removeprefix(FOLDER), int(line["zxid"], 16)
     if line["op"] not in ("create", "set"):
         raise ValueError(f"no client deletes a log, but this is {line['op']!r}")

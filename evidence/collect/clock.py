@@ -7,8 +7,9 @@ file: the pairs come from ``run.json`` and ``end.json``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+from evidence.shapes import Clocks
 
 MS = 1_000_000
 READING_ERROR_NS = 2 * MS
@@ -30,8 +31,8 @@ class WallClock:
     drifts: bool
 
     @classmethod
-    def of(cls, start: Mapping[str, int], end: Mapping[str, int] | None) -> WallClock:
-        """From the clock pairs (``wall_ns``, ``monotonic_ns``) of a run's start and end."""
+    def of(cls, start: Clocks, end: Clocks | None) -> WallClock:
+        """From the readings at a run's start and end."""
         offsets = [pair["monotonic_ns"] - pair["wall_ns"] for pair in (start, end) if pair]
         return cls(min(offsets), max(offsets), start["wall_ns"], drifts=end is None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,12 +21,12 @@ class Collected:
     damage: tuple[str, ...] = ()
 
 
-def collected(name: str, rows: Iterable[Mapping[str, Any]], damage: Iterable[str] = ()) -> Collected:
+def collected(name: str, rows: Iterable[Mapping[str, object]], damage: Iterable[str] = ()) -> Collected:
     """Rows as the evidence table ``name``, damage with that name put before it."""
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=TABLES[name])
     return Collected(table, tuple(f"{name}: {what}" for what in damage))
 
 
-def as_json(tree: Any) -> str:
+def as_json(tree: object) -> str:
     """A tree as the text of a column; the same tree gives the same text."""
     return json.dumps(tree, sort_keys=True, ensure_ascii=False)

@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from evidence.codes import NEVER, RECORDED
 from evidence.collect.histories import SegmentFile, tables_of
+from evidence.schemas import FaultRow, ServerRow
+from evidence.shapes import EventDetail, PlanStep, PlanTree, StepLine
 from protocol.addresses import ADMIN, OBSERVER, ZOOKEEPER
 from protocol.faults import EFFECTS, UNPLANNED, unclean
 
-Rows = Sequence[Mapping[str, Any]]
 
-
-def faults_missing(plan: Mapping[str, Any], faults: Rows) -> Iterator[str]:
+def faults_missing(plan: PlanTree, faults: Iterable[FaultRow]) -> Iterator[str]:
     """Kinds of which the fault log holds fewer than the steps of the plan injected; all steps were run."""
     logged = Counter(row["kind"] for row in faults if row["injected_ns"] != NEVER)
     planned = Counter(_injected(plan.get("steps") or ()))
@@ -31,7 +30,7 @@ def faults_missing(plan: Mapping[str, Any], faults: Rows) -> Iterator[str]:
             yield f"faults: the plan injects `{kind}` {due} times, the fault log holds {logged[kind]}"
 
 
-def _injected(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _injected(steps: Iterable[PlanStep]) -> Iterator[str]:
     """The kind of each fault that steps of a plan's tree inject; a ``roll`` ends each of its targets."""
     for step in steps:
         for branch in step.get("together") or ():
@@ -41,12 +40,16 @@ def _injected(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield from [step["roll"].get("how", "stop")] * len(step["roll"]["targets"])
 
 
-def ends_unexplained(servers: Rows, faults: Rows, steps: Rows) -> Iterator[str]:
+def ends_unexplained(
+    servers: Iterable[ServerRow], faults: Sequence[FaultRow], steps: Sequence[StepLine]
+) -> Iterator[str]:
     """Unclean ends of processes that no fault, unplanned death or start that may be refused accounts for.
 
     The observer is stopped before the servers; what ends after it is the end of the run.
     """
-    ends = [(row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"]
+    ends: list[tuple[ServerRow, EventDetail]] = [
+        (row, json.loads(row["detail"])) for row in servers if row["event"] == "exit"
+    ]
     over_ns = max((row["latest_ns"] for row, _ in ends if row["server"] == OBSERVER), default=NEVER)
     for row, detail in ends:
         number, code = detail.get("signal"), detail.get("code")
@@ -59,23 +62,25 @@ def ends_unexplained(servers: Rows, faults: Rows, steps: Rows) -> Iterator[str]:
             yield f"faults: {name} boot {boot} ended with {how}, and the fault log does not say why"
 
 
-def _may_end(fault: Mapping[str, Any], name: str, boot: int, at_ns: int) -> bool:
+def _may_end(fault: FaultRow, name: str, boot: int, at_ns: int) -> bool:
     """Whether a fault may be why a process ended; a fault of the metadata store may end any bookie."""
     if fault["kind"] == UNPLANNED:
         died = json.loads(fault["proof"] or "{}").get("confirmed") or {}
         return fault["target"] == name and died.get("boot") in (None, boot)
-    targets = str(fault["target"]).split(",")
+    targets = fault["target"].split(",")
     return fault["planned_ns"] <= at_ns and (name in targets or targets == [ZOOKEEPER])
 
 
-def _may_refuse(step: Mapping[str, Any], name: str, at_ns: int) -> bool:
+def _may_refuse(step: StepLine, name: str, at_ns: int) -> bool:
     """Whether a step started the process and let its boot end on its own."""
     params = step.get("params") or {}
     allowed = step.get("step") == "start" and params.get("expect", "ready") != "ready"
     return allowed and params.get("target") == name and step["began_ns"] <= at_ns
 
 
-def histories_cut(found: Mapping[SegmentFile, tuple[int, int]], servers: Rows) -> Iterator[str]:
+def histories_cut(
+    found: Mapping[SegmentFile, tuple[int, int]], servers: Iterable[ServerRow]
+) -> Iterator[str]:
     """Torn halves of a client that exited with 0, and fewer slots than a client reported.
 
     ``found`` gives for each file how many slots it uses and how many halves are torn.

@@ -6,46 +6,49 @@ separate phase without a time. Proofs are kept by phase.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from evidence.codes import NEVER
 from evidence.collect.collected import Collected, as_json, collected
+from evidence.shapes import FaultLine
 
 _TIMED = ("planned", "injected", "confirmed", "healed")
 _PHASES = (*_TIMED, "failed")
 
 
-def collect_faults(lines: Iterable[Mapping[str, Any]], damage: Iterable[str] = ()) -> Collected:
+def collect_faults(lines: Iterable[FaultLine], damage: Iterable[str] = ()) -> Collected:
     """Rows of ``faults``, sorted by fault number; ``proof`` is JSON ``{phase: proof}``.
 
     A line without number, kind or known phase becomes damage.
     """
-    rows: dict[int, dict[str, Any]] = {}
+    rows: dict[int, dict[str, object]] = {}
+    proofs: dict[int, dict[str, object]] = {}
     broken = list(damage)
     for line in lines:
         try:
-            _merge(rows, line)
+            _merge(rows, proofs, line)
         except (KeyError, TypeError, ValueError):
             broken.append(f"a line of the fault log says nothing usable: {dict(line)}")
-    for row in rows.values():
-        row["params"] = as_json(row["params"])
-        row["proof"] = as_json(row["proof"])
-    return collected("faults", (rows[number] for number in sorted(rows)), broken)
+    whole = (
+        {**row, "params": as_json(row["params"]), "proof": as_json(proofs[number])}
+        for number, row in sorted(rows.items())
+    )
+    return collected("faults", whole, broken)
 
 
-def _merge(rows: dict[int, dict[str, Any]], line: Mapping[str, Any]) -> None:
+def _merge(rows: dict[int, dict[str, object]], proofs: dict[int, dict[str, object]], line: FaultLine) -> None:
     number, phase = int(line["fault"]), line["phase"]
     kind, target = str(line["kind"]), str(line["target"])
     if phase not in _PHASES:
         raise ValueError(phase)
     row = rows.setdefault(
         number,
-        {"fault": number, "kind": kind, "target": target, "params": {}, "proof": {}}
+        {"fault": number, "kind": kind, "target": target, "params": {}}
         | {f"{timed}_ns": NEVER for timed in _TIMED},
     )
+    proof = proofs.setdefault(number, {})
     if phase in _TIMED:
         row[f"{phase}_ns"] = int(line["at_ns"])
     row["params"] = line.get("params") or row["params"]
     if line.get("proof") or phase == "failed":
-        row["proof"][phase] = line.get("proof") or {}
+        proof[phase] = line.get("proof") or {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,7 @@ from evidence.schemas import FRAMES, table_of
 NO_BOOT = 0
 _UNKNOWN_LINK = (0, 0)
 
-Array = NDArray[Any]
+Array = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +49,12 @@ class WireNames:
     links: Mapping[int, tuple[int, int]]
     lives: Mapping[int, Lives] = field(default_factory=dict)
 
-    def unnamed(self, records: Array) -> list[int]:
+    def unnamed(self, records: NDArray[np.void]) -> list[int]:
         """Links in the records that have no name, sorted."""
         return sorted(set(np.unique(records["link"]).tolist()) - set(self.links))
 
 
-def frames(records: Array, names: WireNames, *, stamped: bool = True) -> pa.Table:
+def frames(records: NDArray[np.void], names: WireNames, *, stamped: bool = True) -> pa.Table:
     """Rows of ``frames`` in the order of the records; a link without a name is source 0, bookie 0.
 
     ``stamped=False``: the forwarding time is not trusted, because it has no checksum. It is then replaced
@@ -89,7 +88,11 @@ def _ends(links: Array, known: Mapping[int, tuple[int, int]]) -> tuple[Array, Ar
 
 
 def _boots(
-    records: Array, asked_ns: Array, forwarded_ns: Array, bookies: Array, lives: Mapping[int, Lives]
+    records: NDArray[np.void],
+    asked_ns: Array,
+    forwarded_ns: Array,
+    bookies: Array,
+    lives: Mapping[int, Lives],
 ) -> Array:
     """The boot that got each request or gave each answer.
 

@@ -8,11 +8,10 @@ since the next boot replays that part.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from evidence.index import KnownLedgers, read_ledgers, read_locations
 from evidence.journal import Records, parse, read_mark, replayed
 from evidence.schemas import HOLDINGS, table_of
 from evidence.seal import digest
+from evidence.shapes import CopyTree, DiskDetail, EventLine
 from protocol.buckets import ENTRIES_PER_BLOCK
 from protocol.errors import EvidenceError
 
@@ -37,7 +37,7 @@ class DiskRead:
     """One copy: its rows, and its event as a line of ``servers``."""
 
     table: pa.Table
-    event: Mapping[str, Any]
+    event: EventLine
 
 
 def read_copy(
@@ -48,7 +48,7 @@ def read_copy(
     ``spoiled`` says which parts changed after the evidence was closed. Raises ``OSError`` when a file
     cannot be read.
     """
-    line: dict[str, Any] = {"server": server, "boot": boot, "at_ns": 0}
+    line: EventLine = {"server": server, "boot": boot, "at_ns": 0}
     try:
         facts = _facts(folder, server, boot)
         line |= {"earliest_ns": int(facts["began_ns"]), "at_ns": int(facts["ended_ns"])}
@@ -61,16 +61,17 @@ def read_copy(
     return DiskRead(table, {**line, "event": READ, **disk.told()})
 
 
-def _facts(folder: Path, server: str, boot: int) -> Mapping[str, Any]:
+def _facts(folder: Path, server: str, boot: int) -> CopyTree:
     """``copy.json``; ``ValueError`` where it does not describe a copy that was taken of this boot."""
     try:
-        facts = read_json(folder / COPY_JSON)
-        known = {name: facts[name] for name in ("server", "boot", "began_ns", "ended_ns", "linked", "failed")}
-    except (EvidenceError, KeyError):
+        facts: CopyTree = read_json(folder / COPY_JSON)
+    except EvidenceError:
         raise ValueError("the copy was not ended") from None
-    if (known["server"], known["boot"]) != (server, boot):
-        raise ValueError(f"it is a copy of {known['server']} boot {known['boot']}")
-    return known
+    if not facts.keys() >= CopyTree.__required_keys__:
+        raise ValueError("the copy was not ended")
+    if (facts["server"], facts["boot"]) != (server, boot):
+        raise ValueError(f"it is a copy of {facts['server']} boot {facts['boot']}")
+    return facts
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ class _Disk:
         """The entries that the next boot replays."""
         return [one.places for one in self.records]
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> DiskDetail:
         """The event's detail: numbers of entries, and the ledgers of each kind as ranges."""
         known = {ledger for one in self.ledgers for ledger in one.known}
         keyed = {ledger for one in self.records for ledger in one.keyed}
@@ -103,7 +104,7 @@ class _Disk:
         }
 
 
-def _disk(folder: Path, scratch: Path, facts: Mapping[str, Any], spoiled: list[str]) -> _Disk:
+def _disk(folder: Path, scratch: Path, facts: CopyTree, spoiled: list[str]) -> _Disk:
     """What the copy holds; ``ValueError`` says why that is not known."""
     if facts["failed"]:
         raise ValueError(f"it could not be copied: {facts['failed']}")

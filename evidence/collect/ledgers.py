@@ -19,13 +19,15 @@ import base64
 import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 
 from evidence.codes import NEVER
 from evidence.collect.clock import MS, READING_ERROR_NS, WallClock
 from evidence.collect.collected import Collected, collected
+from evidence.schemas import Fragment, LedgerRow
+from evidence.shapes import Transaction
 from protocol.metadata import LedgerMetadata
 from protocol.wire import decode_metadata, ledger_of_path
 
@@ -35,7 +37,21 @@ NOT_CLOSED = -2
 """The ``last_entry`` of a version without a last entry."""
 PUT_BACK = "put_back"
 """The ``op`` of a line that stands where a fault exchanged the store's content."""
-_DELETED: Mapping[str, Any] = {
+
+
+class _Content(TypedDict):
+    """What a version says of its ledger."""
+
+    state: int
+    last_entry: int
+    length_bytes: int
+    ensemble: int
+    write_quorum: int
+    ack_quorum: int
+    fragments: list[Fragment]
+
+
+_DELETED: _Content = {
     "state": DELETED,
     "last_entry": NOT_CLOSED,
     "length_bytes": 0,
@@ -54,7 +70,7 @@ class _Reading:
 
     clock: WallClock
     seen: Mapping[int, list[tuple[int, int]]]
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[LedgerRow] = field(default_factory=list)
     newest: dict[int, int] = field(default_factory=dict)
     jumps: list[str] = field(default_factory=list)
     """Sentences on stamps that a steady clock cannot have made."""
@@ -63,7 +79,7 @@ class _Reading:
 
 
 def collect_ledgers(
-    lines: Iterable[Mapping[str, Any]],
+    lines: Iterable[Transaction],
     clock: WallClock,
     watched: pa.Table,
     damage: Iterable[str] = (),
@@ -96,7 +112,7 @@ def collect_ledgers(
     return collected("ledgers", reading.rows, broken)
 
 
-def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
+def _read(reading: _Reading, ledger: int, line: Transaction) -> None:
     op = line["op"]
     if op == "delete":
         version = reading.newest.get(ledger, -1) + 1
@@ -116,11 +132,20 @@ def _read(reading: _Reading, ledger: int, line: Mapping[str, Any]) -> None:
         reading.jumps.append(
             f"version {version} of ledger {ledger} is stamped {late_ms} ms after it was seen"
         )
-    when = {"zxid": _zxid(line), "earliest_ns": min(stamped_ns, latest_ns), "latest_ns": latest_ns}
-    reading.rows.append({**content, "ledger": ledger, "version": version, **when, "put_back": False})
+    reading.rows.append(
+        {
+            **content,
+            "ledger": ledger,
+            "version": version,
+            "zxid": _zxid(line),
+            "earliest_ns": min(stamped_ns, latest_ns),
+            "latest_ns": latest_ns,
+            "put_back": False,
+        }
+    )
 
 
-def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
+def _put_back(reading: _Reading, line: Transaction) -> None:
     """Restored content: a row for each changed ledger, as of the content's last transaction."""
     zxid, upto, at_ns = _zxid(line), int(line["from"], 16), int(line["at_ns"])
     reading.exchanged.append((zxid, at_ns))
@@ -128,17 +153,19 @@ def _put_back(reading: _Reading, line: Mapping[str, Any]) -> None:
     then = {row["ledger"]: row for row in reading.rows if row["zxid"] <= upto}
     for ledger, row in sorted(before.items()):
         back = then.get(ledger)
-        gone = back is None or back["state"] == DELETED
-        if row["state"] == DELETED if gone else back is not None and _says(back) == _says(row):
+        if back is None or back["state"] == DELETED:
+            restored: LedgerRow = {**row, **_DELETED, "version": row["version"] + 1}
+        else:
+            restored = back
+        if row["state"] == restored["state"] == DELETED or _says(restored) == _says(row):
             continue
-        version = row["version"] + 1 if gone or back is None else back["version"]
-        content = _DELETED if gone or back is None else {name: back[name] for name in _DELETED}
-        reading.newest[ledger] = version
-        when = {"zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER}
-        reading.rows.append({**content, "ledger": ledger, "version": version, **when, "put_back": True})
+        reading.newest[ledger] = restored["version"]
+        reading.rows.append(
+            {**restored, "zxid": zxid, "earliest_ns": at_ns, "latest_ns": NEVER, "put_back": True}
+        )
 
 
-def _says(row: Mapping[str, Any]) -> dict[str, Any]:
+def _says(row: LedgerRow) -> dict[str, object]:
     return {name: value for name, value in row.items() if name not in _WHEN}
 
 
@@ -167,7 +194,7 @@ def _unmade(reading: _Reading) -> list[str]:
     ]
 
 
-def _falls(in_order: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _falls(in_order: Iterable[Transaction]) -> Iterator[str]:
     """Transactions that are stamped before earlier ones, by more than a conversion may err."""
     top_ms, top = 0, ""
     for line in in_order:
@@ -183,7 +210,7 @@ def _jumps(found: list[str]) -> list[str]:
     return [f"the wall clock jumped: {found[0]} ({len(found)} such)"] if found else []
 
 
-def _zxid(line: Mapping[str, Any]) -> int:
+def _zxid(line: Transaction) -> int:
     text = line.get("zxid")
     return int(text, 16) if isinstance(text, str) else -1
 
@@ -198,7 +225,7 @@ def _sightings(watched: pa.Table) -> dict[int, list[tuple[int, int]]]:
     return seen
 
 
-def _content(metadata: LedgerMetadata) -> Mapping[str, Any]:
+def _content(metadata: LedgerMetadata) -> _Content:
     return {
         "state": int(metadata.state),
         "last_entry": NOT_CLOSED if metadata.last_entry is None else metadata.last_entry,

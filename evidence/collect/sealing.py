@@ -6,19 +6,18 @@ Returns only sentences on damage; the other modules of this package read the fil
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from evidence.collect.histories import segment_of, tables_of
 from evidence.folder import RunFolder
 from evidence.schemas import TABLES
 from evidence.seal import FILES, broken
+from evidence.shapes import EndTree
 
 
-def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Path, str]:
+def damage_to_seal(folder: RunFolder, end: EndTree | None) -> dict[Path, str]:
     """File -> how it differs from the seal; empty for a run that was never closed.
 
     Each sentence begins with the name of the table that the file belongs to, if any. Servers' logs are
@@ -27,7 +26,7 @@ def damage_to_seal(folder: RunFolder, end: Mapping[str, Any] | None) -> dict[Pat
     """
     if end is None:
         return {folder.end_json: "end.json: it is damaged"} if folder.end_json.exists() else {}
-    sums: Mapping[str, str] = end[FILES]
+    sums = end[FILES]
     there = [folder.run_json, *folder.raw_files()]
     if any((folder.path / name).is_relative_to(folder.servers) for name in sums):
         there += folder.boot_logs()

@@ -9,23 +9,24 @@ it took effect.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected, as_json, collected
 from evidence.collect.logs import LogEvent
 from evidence.collect.znodes import changes
+from evidence.schemas import ServerRow
+from evidence.shapes import EventLine, Transaction
 
 _OWN = ("server", "boot", "event", "at_ns", "earliest_ns")
 
 
 def collect_servers(
-    lines: Iterable[Mapping[str, Any]],
+    lines: Iterable[EventLine],
     clock: WallClock,
     logs: Iterable[LogEvent] = (),
     damage: Iterable[str] = (),
     *,
-    transactions: Iterable[Mapping[str, Any]] = (),
+    transactions: Iterable[Transaction] = (),
 ) -> Collected:
     """Rows of ``servers``, sorted by time, server and boot; ``detail`` is JSON of all else.
 
@@ -33,7 +34,7 @@ def collect_servers(
     bookie's registration or cookie, or concern repair, are used; an unreadable transaction is damage
     to ``ledgers``, which is made of the same file, and is skipped here.
     """
-    rows: list[dict[str, Any]] = []
+    rows: list[ServerRow] = []
     broken = list(damage)
     for line in lines:
         try:
@@ -43,15 +44,15 @@ def collect_servers(
     for event in logs:
         when_ns = (event.at_ns, event.at_ns) if event.at_ns else clock.interval_ns(event.wall_ms)
         rows.append(_row(event.server, event.boot, event.event, when_ns, event.detail))
-    for line, change in changes(transactions):
-        if isinstance(line.get("time_ms"), int):
-            detail = {"version": line.get("version"), "zxid": line.get("zxid"), **change.detail}
-            rows.append(_row(change.server, 0, change.event, clock.interval_ns(line["time_ms"]), detail))
+    for made, change in changes(transactions):
+        if isinstance(made.get("time_ms"), int):
+            detail = {"version": made.get("version"), "zxid": made.get("zxid"), **change.detail}
+            rows.append(_row(change.server, 0, change.event, clock.interval_ns(made["time_ms"]), detail))
     rows.sort(key=lambda row: (row["latest_ns"], row["server"], row["boot"], row["event"], row["detail"]))
     return collected("servers", rows, broken)
 
 
-def _recorded(line: Mapping[str, Any]) -> dict[str, Any]:
+def _recorded(line: EventLine) -> ServerRow:
     at_ns = int(line["at_ns"])
     when_ns = min(at_ns, int(line.get("earliest_ns") or at_ns)), at_ns
     detail = {key: value for key, value in line.items() if key not in _OWN}
@@ -59,8 +60,8 @@ def _recorded(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _row(
-    server: str, boot: int, event: str, when_ns: tuple[int, int], detail: Mapping[str, Any]
-) -> dict[str, Any]:
+    server: str, boot: int, event: str, when_ns: tuple[int, int], detail: Mapping[str, object]
+) -> ServerRow:
     earliest_ns, latest_ns = when_ns
     return {
         "server": server,

@@ -12,14 +12,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evidence.codes import Direction
 from evidence.recorders import Lines
 from evidence.segments import gaps, used_records
+from evidence.shapes import EndTree, WireLog
 from evidence.wirelog import HEADER_BYTES, RECORD_BYTES, RECORDS
 
 LINKS = "links.jsonl"
+Links = Mapping[str, Mapping[str, int]]
 _NAME = re.compile(r"frames-(\d{6,})\.wire")
 _HIDDEN = {
     "raw_streams": "streams spoke no protocol of BookKeeper's, so nothing of theirs was looked at",
@@ -66,7 +67,7 @@ def wire_files(folder: Path) -> list[WireFile]:
     return sorted(WireFile(int(name[1]), path) for path, name in found if name)
 
 
-def is_logged(folder: Path, end: Mapping[str, Any] | None) -> bool:
+def is_logged(folder: Path, end: EndTree | None) -> bool:
     """Whether a run kept a log in this folder: a part of it exists, or ``end.json`` mentions it."""
     return bool(wire_files(folder)) or bool(end and end.get("wire"))
 
@@ -90,7 +91,7 @@ def link_ends(
     return ends, damage
 
 
-def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | None) -> list[str]:
+def damage_to_log(done: Mapping[WireFile, WireCounts], end: EndTree | None) -> list[str]:
     """Sentences on all that the log of a run lacks.
 
     ``end`` is the tree of ``end.json``. None: the run was never closed, which its verdict reports
@@ -100,7 +101,7 @@ def damage_to_log(done: Mapping[WireFile, WireCounts], end: Mapping[str, Any] | 
     used = {file.number: found.used for file, found in done.items()}
     damage += gaps(used, RECORDS, "frames-{:06d}.wire".format, "records")
     if end is not None:
-        wire: Mapping[str, Any] = end.get("wire") or {}
+        wire = end.get("wire") or {}
         log, links = wire.get("log"), wire.get("links") or {}
         damage += _lost(log)
         damage += _hidden(links)
@@ -118,7 +119,7 @@ def _damage_of(file: WireFile, found: WireCounts) -> Iterator[str]:
         yield f"link {link} has no name"
 
 
-def _lost(log: Mapping[str, Any] | None) -> Iterator[str]:
+def _lost(log: WireLog | None) -> Iterator[str]:
     if not log:
         yield "the proxy did not report at the end what it had recorded"
         return
@@ -130,14 +131,14 @@ def _lost(log: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"the proxy's log failed: {log['error']}"
 
 
-def _hidden(links: Mapping[str, Any]) -> Iterator[str]:
+def _hidden(links: Links) -> Iterator[str]:
     for name, counters in sorted(links.items()):
         for counter, meaning in _HIDDEN.items():
             if counters.get(counter):
                 yield f"link {name}: {counters[counter]} {meaning}"
 
 
-def _fewer(found: Iterable[WireCounts], log: Mapping[str, Any], links: Mapping[str, Any]) -> Iterator[str]:
+def _fewer(found: Iterable[WireCounts], log: WireLog, links: Links) -> Iterator[str]:
     """Where the files hold fewer records than the proxy had counted; the proxy counts on after that."""
     found = list(found)
     held, said = sum(one.used for one in found), int(log.get("records") or 0)

@@ -12,8 +12,8 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER, is_bookie, name_of_id
 
 _ROOT = "/ledgers/underreplication"
@@ -61,10 +61,10 @@ class Change:
 
     server: str
     event: str
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, object] = field(default_factory=dict)
 
 
-def changes(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], Change]]:
+def changes(lines: Iterable[Transaction]) -> Iterator[tuple[Transaction, Change]]:
     """Each transaction that is about a server with what it changes; ``lines`` in any order.
 
     A transaction about anything else, or that cannot be read, is left out.
@@ -77,7 +77,7 @@ def changes(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, A
             yield line, change
 
 
-def _change(path: str, op: str, line: Mapping[str, Any], votes: dict[str, str]) -> Change | None:
+def _change(path: str, op: str, line: Transaction, votes: dict[str, str]) -> Change | None:
     if found := _OF_BOOKIE.fullmatch(path):
         event, server = BOOKIES.get((found[1], op)), name_of_id(found[2])
         return Change(server, event) if event and is_bookie(server) else None
@@ -94,7 +94,7 @@ def _change(path: str, op: str, line: Mapping[str, Any], votes: dict[str, str]) 
     return Change(ZOOKEEPER, event) if event else None
 
 
-def _voted(vote: str, op: str, line: Mapping[str, Any], votes: dict[str, str]) -> Change | None:
+def _voted(vote: str, op: str, line: Transaction, votes: dict[str, str]) -> Change | None:
     """A vote's end shows only its path, so ``votes`` keeps whose each is."""
     if op == "create" and (names := _names(line)):
         votes[vote] = names[0]
@@ -104,7 +104,7 @@ def _voted(vote: str, op: str, line: Mapping[str, Any], votes: dict[str, str]) -
     return None
 
 
-def _names(line: Mapping[str, Any]) -> list[str]:
+def _names(line: Transaction) -> list[str]:
     """The servers that a znode's data names (a message in protobuf's text form)."""
     try:
         data = base64.b64decode(line.get("data") or "", validate=True)
@@ -113,7 +113,7 @@ def _names(line: Mapping[str, Any]) -> list[str]:
     return [name_of_id(name.decode(errors="replace")) for name in _IN_DATA.findall(data)]
 
 
-def _zxid(line: Mapping[str, Any]) -> int:
+def _zxid(line: Transaction) -> int:
     try:
         return int(str(line.get("zxid")), 16)
     except ValueError:

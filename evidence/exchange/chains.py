@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidence.codes import NEVER, Flag, Kind, Outcome, Proof
 from evidence.exchange.transactions import Ints, Micro, Transactions
+from evidence.schemas import ChainRow
 
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Ints]
 NEEDED = (
     *("ledger", "entry", "client", "seq", "handle", "kind", "flags", "outcome"),
     *("invoked_ns", "completed_ns", "result", "expected", "lac", "digest", "origin", "proof"),
@@ -47,7 +47,7 @@ class Chain:
     since_ns: tuple[int, ...]
 
 
-def chains_of(rows: Iterable[Mapping[str, Any]]) -> tuple[Chain, ...]:
+def chains_of(rows: Iterable[ChainRow]) -> tuple[Chain, ...]:
     """The logs of a ``chains`` table, rows in the order of their transactions, as they were at the end."""
     latest: dict[str, Chain] = {}
     since: dict[tuple[str, int], int] = {}

@@ -13,12 +13,11 @@ import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from evidence.codes import NEVER, Flag, Kind, Outcome
+from evidence.schemas import FaultRow, OperationRow, ServerRow
 
-Row = Mapping[str, Any]
-Event = dict[str, Any]
+Event = dict[str, object]
 _ENDED = "exit"
 _NOT_SHOWN = (Kind.ENTRY, Kind.WATCHED, Kind.CENSUS)
 """What an operation's row says again: the entries of a read."""
@@ -51,7 +50,7 @@ class Tracing:
     clients: Mapping[int, str]
 
     def events(
-        self, operations: Iterable[Row], faults: Sequence[Row], servers: Sequence[Row]
+        self, operations: Iterable[OperationRow], faults: Sequence[FaultRow], servers: Sequence[ServerRow]
     ) -> Iterator[Event]:
         """Everything, with the names of all tracks; operations come in the order of their invocations."""
         yield from self._faults(faults)
@@ -62,7 +61,7 @@ class Tracing:
             yield _name("process_name", track, f"client {self.clients[number]}")
         yield from self._operations(operations, tracks)
 
-    def _operations(self, rows: Iterable[Row], tracks: Mapping[int, int]) -> Iterator[Event]:
+    def _operations(self, rows: Iterable[OperationRow], tracks: Mapping[int, int]) -> Iterator[Event]:
         lanes: dict[int, _Lanes] = {}
         for row in rows:
             if row["kind"] in _NOT_SHOWN or row["client"] not in tracks:
@@ -70,7 +69,7 @@ class Tracing:
             kind, outcome = Kind(row["kind"]), Outcome(row["outcome"])
             end_ns = self.end_ns if row["completed_ns"] == NEVER else row["completed_ns"]
             lane = lanes.setdefault(row["client"], _Lanes()).take(row["invoked_ns"], end_ns)
-            about = {"ledger": row["ledger"], "entry": row["entry"], "outcome": outcome.name.lower()}
+            about: Event = {"ledger": row["ledger"], "entry": row["entry"], "outcome": outcome.name.lower()}
             if row["error"]:
                 about["error"] = row["error"]
             flags = [flag.name.lower() for flag in Flag if flag & row["flags"] and flag.name]
@@ -85,7 +84,7 @@ class Tracing:
                 about,
             )
 
-    def _faults(self, rows: Sequence[Row]) -> Iterator[Event]:
+    def _faults(self, rows: Sequence[FaultRow]) -> Iterator[Event]:
         yield _name("process_name", 1, "faults")
         targets = {target: lane for lane, target in enumerate(sorted({row["target"] for row in rows}))}
         for target, lane in targets.items():
@@ -93,16 +92,16 @@ class Tracing:
         for row in sorted(rows, key=lambda row: (row["injected_ns"], row["fault"])):
             if row["injected_ns"] == NEVER:
                 continue
-            about = {"fault": row["fault"], "params": json.loads(row["params"] or "{}")}
+            about: Event = {"fault": row["fault"], "params": json.loads(row["params"] or "{}")}
             end_ns = self.end_ns if row["healed_ns"] == NEVER else row["healed_ns"]
             name, lane = f"{row['kind']} {row['target']}", targets[row["target"]]
             about |= {"healed": row["healed_ns"] != NEVER, "confirmed": row["confirmed_ns"] != NEVER}
             yield self._span(name, "fault", 1, lane, (row["injected_ns"], end_ns), about)
 
-    def _servers(self, rows: Sequence[Row], first: int) -> Iterator[Event]:
+    def _servers(self, rows: Sequence[ServerRow], first: int) -> Iterator[Event]:
         for track, server in enumerate(sorted({row["server"] for row in rows}), start=first):
             yield _name("process_name", track, f"server {server}")
-            boots: dict[int, list[Row]] = {}
+            boots: dict[int, list[ServerRow]] = {}
             for row in rows:
                 if row["server"] == server and row["latest_ns"] != NEVER:
                     boots.setdefault(row["boot"], []).append(row)
@@ -131,7 +130,7 @@ class Tracing:
         track: int,
         lane: int,
         span_ns: tuple[int, int],
-        about: Mapping[str, Any],
+        about: Mapping[str, object],
     ) -> Event:
         begin_ns, end_ns = span_ns
         return {
@@ -159,7 +158,7 @@ def trace_lines(events: Iterable[Event]) -> Iterator[str]:
     yield "]}"
 
 
-def _subject(row: Row) -> list[str]:
+def _subject(row: OperationRow) -> list[str]:
     if row["ledger"] < 0:
         return []
     return [f"{row['ledger']}:{row['entry']}" if row["entry"] >= 0 else str(row["ledger"])]

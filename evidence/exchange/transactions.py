@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 from evidence.codes import Outcome
 from protocol.errors import EvidenceError
 
-Ints = NDArray[np.signedinteger[Any]]
+Ints = NDArray[np.signedinteger]
 NOT_KNOWN = -1
 """Length of a read of unknown result: the transaction did not say what it read."""
 

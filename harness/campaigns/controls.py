@@ -68,8 +68,9 @@ def control_runs(plan: Plan, varied: Callable[[Settings], Plan], own_version: st
 
 def modified(plan: Plan) -> str:
     """What a plan changes in its BookKeeper, as reports put it after the release."""
-    cluster = {"seed_defects": plan.cluster.seed_defects, "cures": plan.cluster.cures}
-    return modified_text({"plan": {"cluster": cluster}})
+    return modified_text(
+        {"cluster": {"seed_defects": plan.cluster.seed_defects, "cures": plan.cluster.cures}}
+    )
 
 
 def control_settings(control: Control) -> Settings:

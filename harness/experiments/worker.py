@@ -89,8 +89,9 @@ def _record(order: RecordOrder, results: Path) -> Recording:
 
 def _pressure(path: Path | None) -> float | None:
     """The greatest of the run's modes, None where it is not known."""
-    loads = ((one.end() or {}).get("load", {}) for one in (modes_of(path) if path else ()))
-    return max((load["cpu_pressure"] for load in loads if load.get("cpu_pressure") is not None), default=None)
+    ends = (one.end() or {} for one in (modes_of(path) if path else ()))
+    shares = (end.get("load", {}).get("cpu_pressure") for end in ends)
+    return max((share for share in shares if share is not None), default=None)
 
 
 def _judge(folder: str, results: Path, judge: Judge) -> Judging:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from checkers.facts.wording import counted, entries_text
 from evidence.codes import NEVER, ErrorCode, Flag, Kind, Outcome, Proof
+from evidence.schemas import OperationRow
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 
 OF_LEDGER = (Kind.CREATE, Kind.OPEN, Kind.CLOSE, Kind.DELETE, Kind.FORCE)
 
-Row = Mapping[str, Any]
 
-
-def ledger_moments(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
+def ledger_moments(operations: Iterable[OperationRow], names: Names) -> Iterator[Moment]:
     """Create, open, close, delete and force, each with its outcome."""
     for row in operations:
         if row["kind"] in OF_LEDGER:
             yield from _operation(row, names)
 
 
-def entry_moments(operations: Iterable[Row], names: Names, entry: int) -> Iterator[Moment]:
+def entry_moments(operations: Iterable[OperationRow], names: Names, entry: int) -> Iterator[Moment]:
     """The adds of one entry, and who read it."""
     for row in operations:
         if row["entry"] != entry:
@@ -35,7 +33,9 @@ def entry_moments(operations: Iterable[Row], names: Names, entry: int) -> Iterat
             yield _at(row["completed_ns"], row, names, f"reads it{_final(row)}{doubt}")
 
 
-def read_moments(operations: Iterable[Row], names: Names, entry: int | None = None) -> Iterator[Moment]:
+def read_moments(
+    operations: Iterable[OperationRow], names: Names, entry: int | None = None
+) -> Iterator[Moment]:
     """Reads of ranges with what they delivered; for one entry only reads that did not deliver it.
 
     Reads of one handle that went well and continue each other are one line, at the end of the last.
@@ -49,8 +49,8 @@ def read_moments(operations: Iterable[Row], names: Names, entry: int | None = No
         yield _chain(chain, names) if len(chain) > 1 else _read(chain[0], names)
 
 
-def _chains(reads: Iterable[Row]) -> Iterator[list[Row]]:
-    chain: list[Row] = []
+def _chains(reads: Iterable[OperationRow]) -> Iterator[list[OperationRow]]:
+    chain: list[OperationRow] = []
     for row in reads:
         if chain and not _continues(chain[-1], row):
             yield chain
@@ -60,22 +60,22 @@ def _chains(reads: Iterable[Row]) -> Iterator[list[Row]]:
         yield chain
 
 
-def _continues(one: Row, other: Row) -> bool:
+def _continues(one: OperationRow, other: OperationRow) -> bool:
     same = all(one[key] == other[key] for key in ("client", "handle", "flags"))
     well = one["outcome"] == other["outcome"] == Outcome.OK
     return same and well and other["entry"] == one["last"] + 1
 
 
-def _chain(reads: list[Row], names: Names) -> Moment:
+def _chain(reads: list[OperationRow], names: Names) -> Moment:
     last = reads[-1]
     delivered = sum(max(0, row["result"]) for row in reads)
     span = f"{len(reads)} reads of entries {reads[0]['entry']}..{last['last']}{_final(last)}"
     return _at(_end(last), last, names, f"{span}: ok, {delivered} delivered")
 
 
-def adds_in_short(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
+def adds_in_short(operations: Iterable[OperationRow], names: Names) -> Iterator[Moment]:
     """How many adds of each client ended each way, and when the first began and the last ended."""
-    groups: dict[tuple[int, int], list[Row]] = {}
+    groups: dict[tuple[int, int], list[OperationRow]] = {}
     for row in operations:
         if row["kind"] == Kind.ADD:
             groups.setdefault((row["client"], row["outcome"]), []).append(row)
@@ -92,7 +92,7 @@ def adds_in_short(operations: Iterable[Row], names: Names) -> Iterator[Moment]:
         yield Moment(ended_ns, 0, names.of_number(client), text)
 
 
-def _operation(row: Row, names: Names) -> Iterator[Moment]:
+def _operation(row: OperationRow, names: Names) -> Iterator[Moment]:
     recovery = " with recovery" if row["flags"] & Flag.RECOVERY else ""
     label = f"{Kind(row['kind']).name.lower()}{recovery}{_final(row)}"
     yield _at(row["invoked_ns"], row, names, f"{label}: invoked")
@@ -100,14 +100,14 @@ def _operation(row: Row, names: Names) -> Iterator[Moment]:
         yield _at(row["completed_ns"], row, names, f"{label}: {_outcome(row)}{_result(row)}")
 
 
-def _read(row: Row, names: Names) -> Moment:
+def _read(row: OperationRow, names: Names) -> Moment:
     span = f"read of entries {row['entry']}..{row['last']}{_final(row)}"
     if row["completed_ns"] == NEVER:
         return _at(row["invoked_ns"], row, names, f"{span}: never ended")
     return _at(row["completed_ns"], row, names, f"{span}: {_outcome(row)}, {max(0, row['result'])} delivered")
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: OperationRow) -> str:
     return Outcome(row["outcome"]).name.lower() + _error(row["error"])
 
 
@@ -119,7 +119,7 @@ def _error(code: int) -> str:
     return f" ({known.get(code, '')}error {code})"
 
 
-def _result(row: Row) -> str:
+def _result(row: OperationRow) -> str:
     if row["outcome"] != Outcome.OK:
         return ""
     if row["kind"] == Kind.FORCE:
@@ -127,14 +127,13 @@ def _result(row: Row) -> str:
     return f", last entry {row['result']}" if row["kind"] in (Kind.CLOSE, Kind.OPEN) else ""
 
 
-def _final(row: Row) -> str:
+def _final(row: OperationRow) -> str:
     return ", final" if row["flags"] & Flag.FINAL else ""
 
 
-def _end(row: Row) -> int:
-    ended_ns: int = row["invoked_ns"] if row["completed_ns"] == NEVER else row["completed_ns"]
-    return ended_ns
+def _end(row: OperationRow) -> int:
+    return row["invoked_ns"] if row["completed_ns"] == NEVER else row["completed_ns"]
 
 
-def _at(at_ns: int, row: Row, names: Names, what: str) -> Moment:
+def _at(at_ns: int, row: OperationRow, names: Names, what: str) -> Moment:
     return Moment(at_ns, 0, names.of_number(row["client"]), what)

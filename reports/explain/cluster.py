@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from checkers.facts.wording import counted
 from evidence.codes import NEVER, Holding, Place
+from evidence.schemas import CensusRow, FaultRow, HoldingRow, LedgerRow, ServerRow
+from evidence.shapes import EventDetail
 from protocol.metadata import LedgerState
 from reports.explain.moments import Moment
 from reports.explain.rows import Names, fault_name
@@ -31,11 +32,10 @@ EVENTS = {
 
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
 
-Row = Mapping[str, Any]
 Life = tuple[int, int]
 
 
-def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Moment]:
+def metadata_moments(versions: Iterable[LedgerRow], entry: int | None) -> Iterator[Moment]:
     """Each version of the ledger's metadata."""
     for row in versions:
         gone = "there is none" if row["put_back"] else "deleted"
@@ -55,7 +55,7 @@ def metadata_moments(versions: Iterable[Row], entry: int | None) -> Iterator[Mom
         yield Moment(row["earliest_ns"], 0, "metadata", text, decides=True)
 
 
-def faults_during(faults: Iterable[Row], ledger: str, first_ns: int, until_ns: int) -> list[Row]:
+def faults_during(faults: Iterable[FaultRow], ledger: str, first_ns: int, until_ns: int) -> list[FaultRow]:
     """Faults in force at some time between the two that do not only hit another ledger's messages."""
     return [
         row
@@ -66,7 +66,7 @@ def faults_during(faults: Iterable[Row], ledger: str, first_ns: int, until_ns: i
     ]
 
 
-def fault_moments(faults: Iterable[Row]) -> Iterator[Moment]:
+def fault_moments(faults: Iterable[FaultRow]) -> Iterator[Moment]:
     """The injection and the healing of each fault."""
     for row in faults:
         yield Moment(row["injected_ns"], 0, "nemesis", fault_name(row))
@@ -75,7 +75,7 @@ def fault_moments(faults: Iterable[Row]) -> Iterator[Moment]:
             yield Moment(row["healed_ns"], 0, "nemesis", text)
 
 
-def _acted(fault: Row) -> str:
+def _acted(fault: FaultRow) -> str:
     """How often a message fault's rule acted, as its healing found it."""
     acted = (json.loads(fault["proof"]).get("healed") or {}).get("acted")
     if acted is None:
@@ -84,12 +84,12 @@ def _acted(fault: Row) -> str:
 
 
 def server_moments(
-    servers: Iterable[Row], names: Names, ledger: int, first_ns: int, until_ns: int
+    servers: Iterable[ServerRow], names: Names, ledger: int, first_ns: int, until_ns: int
 ) -> Iterator[Moment]:
     """Lives of bookies, BP-46's steps at their boots, repair and admin commands, between two times."""
     numbers = {name: number for number, name in names.numbers.items()}
     for row in servers:
-        detail = json.loads(row["detail"])
+        detail: EventDetail = json.loads(row["detail"])
         if not first_ns <= row["latest_ns"] <= until_ns or detail.get("ledgerId") not in (None, ledger):
             continue
         text = _event(row, detail)
@@ -99,7 +99,7 @@ def server_moments(
             yield Moment(row["latest_ns"], 0, row["server"], text)
 
 
-def _event(row: Row, detail: Mapping[str, Any]) -> str:
+def _event(row: ServerRow, detail: EventDetail) -> str:
     if row["event"] == "exit":
         how = f"signal {detail['signal']}" if detail.get("signal") else f"exit code {detail.get('code')}"
         return f"ends with {how}"
@@ -111,7 +111,7 @@ def _event(row: Row, detail: Mapping[str, Any]) -> str:
     return EVENTS.get(row["event"], "") + (f" of {', '.join(missing)}" if missing else "")
 
 
-def census_moments(census: Iterable[Row], names: Names, entry: int | None) -> Iterator[Moment]:
+def census_moments(census: Iterable[CensusRow], names: Names, entry: int | None) -> Iterator[Moment]:
     """What each bookie said in each pass: about one entry, or how many entries of the ledger."""
     groups: dict[tuple[int, int, int], list[int]] = {}
     for row in census:
@@ -125,8 +125,8 @@ def census_moments(census: Iterable[Row], names: Names, entry: int | None) -> It
 
 
 def disk_moments(
-    servers: Iterable[Row],
-    holdings: Iterable[Row],
+    servers: Iterable[ServerRow],
+    holdings: Iterable[HoldingRow],
     names: Names,
     entry: int | None,
     until_ns: int,
@@ -145,7 +145,7 @@ def disk_moments(
             yield Moment(at_ns, 0, names.boot(*life), _disk(row, held.get(life, {}), entry))
 
 
-def _held(holdings: Iterable[Row], entry: int | None) -> dict[Life, dict[Place, int]]:
+def _held(holdings: Iterable[HoldingRow], entry: int | None) -> dict[Life, dict[Place, int]]:
     """Life -> how many entries (of all, or of the one) each place of its disk held."""
     found: dict[Life, dict[Place, int]] = {}
     for row in holdings:
@@ -156,7 +156,7 @@ def _held(holdings: Iterable[Row], entry: int | None) -> dict[Life, dict[Place, 
     return found
 
 
-def _disk(row: Row, places: Mapping[Place, int], entry: int | None) -> str:
+def _disk(row: ServerRow, places: Mapping[Place, int], entry: int | None) -> str:
     if row["event"] == _UNREADABLE:
         return f"what its disk held is not known: {json.loads(row['detail']).get('why')}"
     if entry is not None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,10 +16,11 @@ from evidence.collected import read_collection
 from evidence.folder import RunFolder
 from evidence.names import NAMED, ledger_names
 from evidence.recorders import read_lines
-from evidence.schemas import TABLES
+from evidence.schemas import ROWS, TABLES, FaultRow, ServerRow
+from evidence.shapes import RunTree, StepLine
 from protocol.errors import UsageError
 
-Row = Mapping[str, Any]
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,10 @@ class Tables:
         empty = TABLES[name].empty_table()
         return empty if wanted is None else empty.select(wanted)
 
-    def rows(self, name: str, where: pc.Expression | None = None) -> list[dict[str, Any]]:
-        """The same rows as dictionaries."""
-        rows: list[dict[str, Any]] = self.table(name, where).to_pylist()
+    def rows(self, row: type[Row], where: pc.Expression | None = None) -> list[Row]:
+        """The same rows as dictionaries, of the table that has this type of row."""
+        (name,) = (name for name, one in ROWS.items() if one is row)
+        rows: list[Row] = self.table(name, where).to_pylist()
         return rows
 
     @cached_property
@@ -51,7 +53,7 @@ class Tables:
         return read_collection(self.folder).damage
 
     @cached_property
-    def run(self) -> dict[str, Any]:
+    def run(self) -> RunTree:
         """``run.json``."""
         return self.folder.run()
 
@@ -67,9 +69,10 @@ class Tables:
 
     def round_of(self, ledger: int) -> tuple[int, int] | None:
         """Begin and end of the round in which a ledger was created; None in a run of one round."""
-        rounds: dict[int, list[Row]] = {}
+        rounds: dict[int, list[StepLine]] = {}
         named_ns: int | None = None
-        for record in read_lines(self.folder.steps).records:
+        records: Iterable[StepLine] = read_lines(self.folder.steps).records
+        for record in records:
             if record.get("step") == NAMED and record.get("ledger") == ledger and named_ns is None:
                 named_ns = record.get("at_ns")
             elif "round" in record:
@@ -102,9 +105,9 @@ class Names:
     rules: Mapping[int, str]
 
     @classmethod
-    def of(cls, run: Row, servers: Iterable[Row], faults: Iterable[Row]) -> Names:
+    def of(cls, run: RunTree, servers: Iterable[ServerRow], faults: Iterable[FaultRow]) -> Names:
         """From ``run.json`` and the rows of the two tables."""
-        bookies: Mapping[str, int] = run["bookies"]
+        bookies = run["bookies"]
         later = {bookies[row["server"]] for row in servers if row["boot"] > 1 and row["server"] in bookies}
         numbers = {
             number: name for name, number in {**run["clients"], **bookies, **run.get("others", {})}.items()
@@ -128,13 +131,13 @@ class Names:
         return self.rules.get(number, f"rule {number}")
 
 
-def fault_name(fault: Row) -> str:
+def fault_name(fault: FaultRow) -> str:
     """``fault 3 (drop writer-b1, late)``: its number as in verdicts, and the name that the plan gave it."""
     given = json.loads(fault["params"]).get("as")
     return f"fault {fault['fault']} ({fault['kind']} {fault['target']}{f', {given}' if given else ''})"
 
 
-def _rules_of(fault: Row) -> set[int]:
+def _rules_of(fault: FaultRow) -> set[int]:
     """The numbers of a fault's rules in the wire log, as its proofs tell them."""
     numbers: set[int] = set()
     for proof in json.loads(fault["proof"]).values():

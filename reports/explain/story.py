@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow.compute as pc
 
@@ -15,6 +14,7 @@ from checkers.facts.wording import counted
 from evidence.codes import NEVER, Kind, Message
 from evidence.collect.wirelogs import is_logged
 from evidence.folder import RunFolder
+from evidence.schemas import CensusRow, FaultRow, FrameRow, HoldingRow, LedgerRow, OperationRow, ServerRow
 from protocol.addresses import OBSERVER
 from protocol.metadata import LedgerState
 from reports.explain.clients import OF_LEDGER, adds_in_short, entry_moments, ledger_moments, read_moments
@@ -32,8 +32,6 @@ from reports.explain.traffic import deciding_moments, traffic
 from reports.explain.wire import DECIDING, frame_moments
 
 _MOST_DAMAGES = 5
-
-Rows = Sequence[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,11 @@ def in_planned_order(modes: Sequence[RunFolder]) -> list[RunFolder]:
 
 def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
     """The life of a ledger by its number, or of one entry of it; no moments when nothing is recorded."""
-    servers, faults = tables.rows("servers"), tables.rows("faults")
+    servers, faults = tables.rows(ServerRow), tables.rows(FaultRow)
     names = Names.of(tables.run, servers, faults)
     name = tables.ledgers.get(ledger, "")
     title = f"{name or 'ledger'} (ledger {ledger})" + (f" entry {entry}" if entry is not None else "")
-    versions = tables.rows("ledgers", pc.field("ledger") == ledger)
+    versions = tables.rows(LedgerRow, pc.field("ledger") == ledger)
     summary: list[str] = []
     if entry is None:
         moments, summary = _of_ledger(tables, ledger, names)
@@ -85,7 +83,7 @@ def story_of(tables: Tables, ledger: int, entry: int | None) -> Story:
         during = faults_during(faults, name, first_ns, last_ns)
         moments += fault_moments(during)
         moments += server_moments(servers, names, ledger, first_ns, last_ns)
-        holdings = tables.rows("holdings", pc.field("ledger") == ledger)
+        holdings = tables.rows(HoldingRow, pc.field("ledger") == ledger)
         moments += disk_moments(servers, holdings, names, entry, last_ns, first_ns=first_ns)
         if other := len(faults_during(faults, name, 0, NEVER)) - len(during):
             summary.append(f"  not shown: {counted(other, 'fault')} outside the life of the ledger")
@@ -105,7 +103,7 @@ def _life(tables: Tables, ledger: int, moments: Sequence[Moment]) -> tuple[int, 
 
 def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment], list[str]]:
     of_ledger = pc.field("ledger") == ledger
-    operations = tables.rows("operations", of_ledger & (pc.field("kind") != Kind.ENTRY))
+    operations = tables.rows(OperationRow, of_ledger & (pc.field("kind") != Kind.ENTRY))
     frames = tables.table("frames", of_ledger)
     deciding = frames.filter(pc.field("kind").isin(DECIDING)).to_pylist()
     moments = [
@@ -113,28 +111,28 @@ def _of_ledger(tables: Tables, ledger: int, names: Names) -> tuple[list[Moment],
         *adds_in_short(operations, names),
         *read_moments(operations, names),
         *deciding_moments(deciding, names),
-        *census_moments(tables.rows("census", of_ledger), names, None),
+        *census_moments(tables.rows(CensusRow, of_ledger), names, None),
     ]
     return moments, list(traffic(frames, names))
 
 
 def _of_entry(
-    tables: Tables, ledger: int, names: Names, entry: int, versions: Rows
+    tables: Tables, ledger: int, names: Names, entry: int, versions: Sequence[LedgerRow]
 ) -> tuple[list[Moment], list[str]]:
     of_ledger = pc.field("ledger") == ledger
     of_entry = of_ledger & (pc.field("entry") == entry)
     of_handles = pc.field("kind").isin([*OF_LEDGER, Kind.READ])
-    operations = tables.rows("operations", of_ledger & (of_handles | (pc.field("entry") == entry)))
+    operations = tables.rows(OperationRow, of_ledger & (of_handles | (pc.field("entry") == entry)))
     fences = pc.field("kind") == Message.FENCING_LAC_READ
     decided = pc.field("kind").isin(DECIDING) & pc.field("entry").isin(_ends_below(entry, versions))
-    frames = tables.rows("frames", of_entry | (of_ledger & (fences | decided)))
+    frames = tables.rows(FrameRow, of_entry | (of_ledger & (fences | decided)))
     looks = [row for row in frames if _looks_afterwards(row, tables)]
     moments = [
         *ledger_moments(operations, names),
         *entry_moments(operations, names, entry),
         *read_moments(operations, names, entry),
         *frame_moments((row for row in frames if row not in looks), names, entry),
-        *census_moments(tables.rows("census", of_entry), names, entry),
+        *census_moments(tables.rows(CensusRow, of_entry), names, entry),
     ]
     note = f"  not shown: {len(looks)} frames of the observer's census and final reads"
     return moments, [note] if looks else []
@@ -151,7 +149,7 @@ def _doubts(tables: Tables) -> Iterator[str]:
         yield f"  and {len(damage) - _MOST_DAMAGES} more damages of it"
 
 
-def _ends_below(entry: int, versions: Rows) -> list[int]:
+def _ends_below(entry: int, versions: Sequence[LedgerRow]) -> list[int]:
     """Entries whose recovery decided an end below this one: the first behind each such end."""
     return sorted(
         {
@@ -162,7 +160,7 @@ def _ends_below(entry: int, versions: Rows) -> list[int]:
     )
 
 
-def _looks_afterwards(row: dict[str, Any], tables: Tables) -> bool:
+def _looks_afterwards(row: FrameRow, tables: Tables) -> bool:
     """Whether a frame belongs to the observer's own requests, which have separate lines."""
     observer = tables.run["clients"].get(OBSERVER)
-    return bool(row["source"] == observer and row["kind"] == Message.READ)
+    return row["source"] == observer and row["kind"] == Message.READ

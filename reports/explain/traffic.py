@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evidence.codes import NEVER, Direction, FrameFlag, Status
+from evidence.schemas import FrameRow
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 from reports.explain.wire import answer_text, frame_moments, kind_text, request_fate, status_text
@@ -27,10 +27,11 @@ _MOST_LINES = 120
 _SHORTEST_STRETCH = 4
 """More frames of recovery than this are summarised by ranges of entries."""
 
-Row = Mapping[str, Any]
+Count = Mapping[str, int]
+"""A number of frames (``count_all``) by all that a summary tells apart."""
 
 
-def deciding_moments(rows: Sequence[Row], names: Names) -> Iterator[Moment]:
+def deciding_moments(rows: Sequence[FrameRow], names: Names) -> Iterator[Moment]:
     """Every message that fences or recovers; where they are very many, entries that went alike as one.
 
     Recovery asks the bookies of a write set in turn, so a bookie's entries may be as far apart as
@@ -49,20 +50,20 @@ def deciding_moments(rows: Sequence[Row], names: Names) -> Iterator[Moment]:
                 yield _as_one(stretch, names)
 
 
-def _stream(row: Row) -> tuple[int, ...]:
+def _stream(row: FrameRow) -> tuple[int, ...]:
     return row["source"], row["bookie"], row["boot"], row["kind"], row["way"]
 
 
-def _text(row: Row, names: Names) -> str:
+def _text(row: FrameRow, names: Names) -> str:
     """What became of a frame, without its times: they differ from one to the next."""
-    plain = {
+    plain: FrameRow = {
         **row,
         "forwarded_ns": row["forwarded_ns"] if row["forwarded_ns"] == NEVER else row["received_ns"],
     }
     return request_fate(plain, names) if row["way"] == Direction.REQUEST else f": {answer_text(plain, names)}"
 
 
-def _stretches(frames: list[Row], names: Names, step: int) -> Iterator[list[Row]]:
+def _stretches(frames: list[FrameRow], names: Names, step: int) -> Iterator[list[FrameRow]]:
     """Neighbours with the same fate whose ids follow each other, at most ``step`` apart."""
     stretch = [frames[0]]
     for row in frames[1:]:
@@ -75,7 +76,7 @@ def _stretches(frames: list[Row], names: Names, step: int) -> Iterator[list[Row]
     yield stretch
 
 
-def _as_one(stretch: list[Row], names: Names) -> Moment:
+def _as_one(stretch: list[FrameRow], names: Names) -> Moment:
     first = min(stretch, key=lambda row: (row["received_ns"], row["seq"]))
     took_s = (max(row["received_ns"] for row in stretch) - first["received_ns"]) / 1e9
     entries = sorted({row["entry"] for row in stretch})
@@ -100,7 +101,7 @@ def traffic(frames: pa.Table, names: Names) -> Iterator[str]:
         yield f"    {_link(source, bookie, names):{width}}  {kind_text(kind):23}  {_sums(rows, names)}"
 
 
-def _link_and_kind(row: Row) -> tuple[int, int, int]:
+def _link_and_kind(row: Count) -> tuple[int, int, int]:
     return row["source"], row["bookie"], row["kind"]
 
 
@@ -108,7 +109,7 @@ def _link(source: int, bookie: int, names: Names) -> str:
     return f"{names.of_number(source)} -> {names.of_number(bookie)}"
 
 
-def _counted(frames: pa.Table) -> list[Row]:
+def _counted(frames: pa.Table) -> list[Count]:
     """Counts by all that a summary tells apart, in the order of these keys; ``lost``: never passed on."""
     keys = ["source", "bookie", "kind", "way", "boot", "status", "delivered", "rule"]
     acts = pc.bit_wise_and(frames["flags"], pa.scalar(int(sum(_ACTS)), pa.int32()))
@@ -119,7 +120,7 @@ def _counted(frames: pa.Table) -> list[Row]:
     return sorted(rows, key=lambda row: tuple(row[key] for key in keys))
 
 
-def _sums(rows: list[Row], names: Names) -> str:
+def _sums(rows: list[Count], names: Names) -> str:
     requests = [row for row in rows if row["way"] == Direction.REQUEST]
     answers = [row for row in rows if row["way"] == Direction.ANSWER]
     parts = [f"{_sum(requests):,} sent{_bracketed(_deed(row, names) for row in requests)}"]
@@ -129,20 +130,20 @@ def _sums(rows: list[Row], names: Names) -> str:
     return "; ".join(parts)
 
 
-def _answers(rows: list[Row], names: Names) -> Iterator[str]:
+def _answers(rows: list[Count], names: Names) -> Iterator[str]:
     for status, group in groupby(rows, key=lambda row: int(row["status"])):
         alike = list(group)
         said = "answers that are not its own" if status == Status.NONE else status_text(status)
         yield f"{_sum(alike):,} {said}{_bracketed(_deed(row, names) for row in alike)}"
 
 
-def _deed(row: Row, names: Names) -> str:
+def _deed(row: Count, names: Names) -> str:
     """What the proxy did with some alike frames, empty when it simply passed them on."""
     by = f" by {names.rule(row['rule'])}" if row["rule"] else ""
     return f"{row['count_all']:,} {verb}{by}" if (verb := _verb(row)) else ""
 
 
-def _verb(row: Row) -> str:
+def _verb(row: Count) -> str:
     if row["acts"] & FrameFlag.FORGED:
         is_answer = row["way"] == Direction.ANSWER
         return f"delivered as {status_text(row['delivered'])}" if is_answer else "swallowed and answered"
@@ -156,5 +157,5 @@ def _bracketed(texts: Iterable[str]) -> str:
     return f" ({told})" if told else ""
 
 
-def _sum(rows: Iterable[Row]) -> int:
+def _sum(rows: Iterable[Count]) -> int:
     return sum(row["count_all"] for row in rows)

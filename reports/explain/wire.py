@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from evidence.codes import NEVER, Direction, FrameFlag, Message, Status
+from evidence.schemas import FrameRow
 from reports.explain.moments import Moment
 from reports.explain.rows import Names
 
@@ -40,7 +40,7 @@ def status_text(status: int) -> str:
     return Status(status).name if status in Status.__members__.values() else f"status {status}"
 
 
-def frame_moments(rows: Iterable[Mapping[str, Any]], names: Names, entry: int | None) -> Iterator[Moment]:
+def frame_moments(rows: Iterable[FrameRow], names: Names, entry: int | None) -> Iterator[Moment]:
     """One line for each frame; those of another entry than ``entry`` name theirs."""
     for row in rows:
         source = names.of_number(row["source"])
@@ -56,22 +56,22 @@ def frame_moments(rows: Iterable[Mapping[str, Any]], names: Names, entry: int | 
             yield Moment(row["received_ns"], row["seq"], boot, text, source, decides=decides)
 
 
-def _which(row: Mapping[str, Any], entry: int | None) -> str:
+def _which(row: FrameRow, entry: int | None) -> str:
     return f" of entry {row['entry']}" if row["entry"] >= 0 and row["entry"] != entry else ""
 
 
-def _lac_sent(row: Mapping[str, Any]) -> str:
+def _lac_sent(row: FrameRow) -> str:
     return f" (LAC {row['lac']})" if row["kind"] in _TELLS_LAC else ""
 
 
-def request_fate(row: Mapping[str, Any], names: Names) -> str:
+def request_fate(row: FrameRow, names: Names) -> str:
     """What became of a request on its way, empty when it was simply passed on."""
     if row["flags"] & FrameFlag.FORGED:
         return f": swallowed, {names.rule(row['rule'])} answers in the bookie's place"
     return _way_through(row, names)
 
 
-def answer_text(row: Mapping[str, Any], names: Names) -> str:
+def answer_text(row: FrameRow, names: Names) -> str:
     """The status that the bookie gave, and the delivered status where it differs."""
     delivered = status_text(row["delivered"])
     if row["flags"] & FrameFlag.FORGED and row["status"] == Status.NONE:
@@ -84,7 +84,7 @@ def answer_text(row: Mapping[str, Any], names: Names) -> str:
     return told + _way_through(row, names) + "".join(_doubts(row))
 
 
-def _way_through(row: Mapping[str, Any], names: Names) -> str:
+def _way_through(row: FrameRow, names: Names) -> str:
     flags, forwarded_ns = row["flags"], row["forwarded_ns"]
     by = f" by {names.rule(row['rule'])}" if row["rule"] else ""
     if flags & FrameFlag.DROPPED:
@@ -103,7 +103,7 @@ def _way_through(row: Mapping[str, Any], names: Names) -> str:
     return f", passed on {late_s:.4f} s later" if late_s * 1e9 > SHORT_DELAY_NS else ""
 
 
-def _doubts(row: Mapping[str, Any]) -> Iterator[str]:
+def _doubts(row: FrameRow) -> Iterator[str]:
     if row["flags"] & FrameFlag.AMBIGUOUS:
         yield " (V2: to one of several requests in flight)"
     if row["flags"] & FrameFlag.UNCORRELATED:

@@ -8,7 +8,7 @@ run began, latencies are milliseconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,29 @@ MOST_POINTS = 4000
 _NARROWEST_S = 0.001
 COLUMNS = ("kind", "client", "outcome", "invoked_ns", "completed_ns")
 
-Numbers = NDArray[Any]
+Numbers = NDArray[np.float64]
+Places = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Total: TypeAlias = tuple[str, int, float | None, float | None, float | None, float | None]
+"""Name, number, per second; median, 99th percentile and maximum in milliseconds."""
 
 
-def load_over_time(operations: pa.Table, began_ns: int, observer: int) -> dict[str, Any]:
-    """A tree of lists for the page; empty if no client except the observer added or read anything.
+class LoadTree(TypedDict, total=False):
+    """Lists for the page, a value for each interval of ``width`` seconds from ``first`` on."""
+
+    first: float
+    width: float
+    added: list[int]
+    failed: list[int]
+    read: list[int]
+    add_ms: Mapping[str, list[float | None]]
+    read_ms: Mapping[str, list[float | None]]
+    points: list[list[float | int | None]]
+    totals: list[Total]
+
+
+def load_over_time(operations: pa.Table, began_ns: int, observer: int) -> LoadTree:
+    """Empty if no client except the observer added or read anything.
 
     ``operations`` has at least ``COLUMNS``.
     """
@@ -57,12 +75,12 @@ def load_over_time(operations: pa.Table, began_ns: int, observer: int) -> dict[s
     }
 
 
-def _counts(bins: Numbers, used: int) -> list[int]:
+def _counts(bins: Places, used: int) -> list[int]:
     counted: list[int] = np.bincount(bins, minlength=used).tolist()
     return counted
 
 
-def _quantiles(bins: Numbers, took_ms: Numbers, used: int) -> Mapping[str, list[float | None]]:
+def _quantiles(bins: Places, took_ms: Numbers, used: int) -> Mapping[str, list[float | None]]:
     """Median, 99th percentile and maximum of each bin; None for an empty bin."""
     order = np.lexsort((took_ms, bins))
     bins, took_ms = bins[order], took_ms[order]
@@ -76,9 +94,7 @@ def _quantiles(bins: Numbers, took_ms: Numbers, used: int) -> Mapping[str, list[
     return found
 
 
-def _points(
-    at_s: Numbers, took_ms: Numbers, is_add: Numbers, is_ok: Numbers
-) -> list[list[float | int | None]]:
+def _points(at_s: Numbers, took_ms: Numbers, is_add: Mask, is_ok: Mask) -> list[list[float | int | None]]:
     """``[at, took, 0 add or 1 read, 0 ok or 1 not]`` of operations: not ok, slowest, a sample of the rest."""
     chosen = np.zeros(len(at_s), dtype=bool)
     bad = np.flatnonzero(~is_ok)
@@ -94,24 +110,24 @@ def _points(
     ]
 
 
-def _evenly(count: int, most: int) -> Numbers:
+def _evenly(count: int, most: int) -> Places:
     """At most ``most`` of ``count`` positions, evenly spread."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, max(most, 0)).astype(np.int64))
 
 
-def _totals(at_s: Numbers, took_ms: Numbers, groups: Mapping[str, Numbers]) -> list[list[Any]]:
-    """``[name, number, per second, median, 99th, most]`` for each group that has any."""
-    rows: list[list[Any]] = []
+def _totals(at_s: Numbers, took_ms: Numbers, groups: Mapping[str, Mask]) -> list[Total]:
+    """A row for each group that has any."""
+    rows: list[Total] = []
     for name, group in groups.items():
         if not group.any():
             continue
         span_s = max(float(np.ptp(at_s[group])), _NARROWEST_S)
         took = took_ms[group & ~np.isnan(took_ms)]
-        shares = [_short(np.quantile(took, share)) if len(took) else None for share in (0.5, 0.99, 1)]
+        p50, p99, most = (_short(np.quantile(took, share)) if len(took) else None for share in (0.5, 0.99, 1))
         number = int(group.sum())
-        rows.append([name, number, round(number / span_s, 1) if number > 1 else None, *shares])
+        rows.append((name, number, round(number / span_s, 1) if number > 1 else None, p50, p99, most))
     return rows
 
 

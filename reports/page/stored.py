@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from pathlib import Path
 
 from checkers.verdict import severity
 from evidence.collected import read_collection
 from evidence.findings import Finding, Verdict
 from evidence.folder import FoundRun, RunFolder, read_json
+from evidence.shapes import ModeTree, RunTree, VerdictTree
 from protocol.addresses import OBSERVER
 from protocol.errors import EvidenceError
 from reports.explain.rows import Tables
 from reports.explain.story import in_planned_order
-from reports.page.load import COLUMNS, load_over_time
-
-Tree = Mapping[str, Any]
+from reports.page.load import COLUMNS, LoadTree, load_over_time
 
 SEVERITY = (Verdict.ANOMALY, Verdict.UNKNOWN, Verdict.VALID, Verdict.NOT_JUDGED)
 
@@ -30,20 +29,21 @@ class StoredMode:
     """One mode: ``comparison`` is what its run's verdict says of the plan's expectation, empty if nothing."""
 
     folder: RunFolder
-    comparison: Tree
+    comparison: ModeTree
 
     @cached_property
-    def run(self) -> dict[str, Any]:
+    def run(self) -> RunTree:
         """``run.json``."""
         return self.folder.run()
 
     @cached_property
-    def verdict(self) -> Tree:
+    def verdict(self) -> VerdictTree:
         """``verdict.json``; if it is missing, an ``unknown`` without judgements."""
         try:
-            return read_json(self.folder.verdict_json)
+            tree: VerdictTree = read_json(self.folder.verdict_json)
         except EvidenceError as error:
-            return {"verdict": Verdict.UNKNOWN.value, "headline": f"not judged: {error}", "judgements": {}}
+            tree = {"verdict": Verdict.UNKNOWN.value, "headline": f"not judged: {error}", "judgements": {}}
+        return tree
 
     @cached_property
     def tables(self) -> Tables:
@@ -68,7 +68,7 @@ class StoredMode:
         )
 
     @cached_property
-    def load(self) -> Tree:
+    def load(self) -> LoadTree:
         """What clients did over time, ready for charts."""
         operations = self.tables.table("operations", columns=COLUMNS)
         return load_over_time(operations, self.tables.began_ns, int(self.run["clients"].get(OBSERVER, -1)))
@@ -80,8 +80,14 @@ class StoredMode:
 
 def stored_modes(found: FoundRun) -> list[StoredMode]:
     """The modes of a run in the order of its plan."""
-    try:
-        whole = read_json(found.path / "verdict.json").get("modes", {})
-    except EvidenceError:
-        whole = {}
+    whole = compared_modes(found.path)
     return [StoredMode(folder, whole.get(folder.mode, {})) for folder in in_planned_order(found.modes)]
+
+
+def compared_modes(run: Path) -> Mapping[str, ModeTree]:
+    """What the verdict of a whole run says of each mode; nothing where it has none."""
+    try:
+        modes: Mapping[str, ModeTree] = read_json(run / "verdict.json").get("modes", {})
+    except EvidenceError:
+        return {}
+    return modes

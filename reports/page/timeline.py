@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow.compute as pc
 
 from evidence.codes import NEVER, Direction
 from evidence.recorders import read_lines
+from evidence.schemas import FaultRow, FrameRow, LedgerRow, ServerRow
+from evidence.shapes import StepLine
 from protocol.faults import UNPLANNED
 from protocol.metadata import LedgerState
 from reports.explain.cluster import EVENTS
@@ -26,14 +27,13 @@ MOST_FAULTS = 400
 MOST_STEPS = 400
 MOST_MARKS = 1500
 
-Row = Mapping[str, Any]
 Clock = Callable[[int | None], float | None]
 """From the run's clock to seconds since the run began; None for no time."""
-Bar = list[Any]
+Bar = list[float | str | None]
 """``[from, to or None, class, label, detail]``; a mark has ``from`` alone."""
 
 
-def timeline(mode: StoredMode) -> dict[str, Any]:
+def timeline(mode: StoredMode) -> dict[str, object]:
     """The tree of all lanes; ``acted`` is the part of the run with steps, ``shown`` what is in view first.
 
     In a run of several rounds that is the round of the most serious finding: faults of other rounds are
@@ -41,14 +41,14 @@ def timeline(mode: StoredMode) -> dict[str, Any]:
     """
     tables = mode.tables
     clock = partial(_seconds, mode.tables.began_ns)
-    steps = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
-    servers = tables.rows("servers")
+    steps: list[StepLine] = [one for one in read_lines(mode.folder.steps).records if "began_ns" in one]
+    servers = tables.rows(ServerRow)
     end = mode.folder.end() or {}
     last_s = clock(end.get("closed_ns")) or max((clock(row["latest_ns"]) or 0 for row in servers), default=1)
     flagged = [finding.ledger for finding in mode.findings if finding.ledger >= 0]
     own_round = tables.round_of(flagged[0]) if flagged else None
-    ledgers = tables.rows("ledgers")
-    faults = sorted(tables.rows("faults"), key=lambda row: row["planned_ns"])
+    ledgers = tables.rows(LedgerRow)
+    faults = sorted(tables.rows(FaultRow), key=lambda row: row["planned_ns"])
     acted = [clock(steps[0]["began_ns"]) or 0 if steps else 0, last_s]
     return {
         "end": last_s,
@@ -70,14 +70,14 @@ def _seconds(began_ns: int, at_ns: int | None) -> float | None:
     return None if at_ns is None or at_ns in (NEVER, 0) else round((at_ns - began_ns) / 1e9, 6)
 
 
-def _step(one: Row, clock: Clock) -> Bar:
+def _step(one: StepLine, clock: Clock) -> Bar:
     """A step that could not run has an error where others have an outcome and a text."""
     outcome, text = one.get("outcome"), one.get("error") or one.get("text", "")
     kind = "step" if outcome and one["planned"] in (outcome, "any") else "step odd"
     return [clock(one["began_ns"]), clock(one["ended_ns"]), kind, one["step"], str(text)]
 
 
-def _fault(row: Row, clock: Clock) -> Bar:
+def _fault(row: FaultRow, clock: Clock) -> Bar:
     """From its injection to its healing; from its planning if it never took effect."""
     began = row["injected_ns"] if row["injected_ns"] != NEVER else row["confirmed_ns"]
     unsure = row["confirmed_ns"] == NEVER
@@ -87,10 +87,10 @@ def _fault(row: Row, clock: Clock) -> Bar:
     return [at_s, clock(row["healed_ns"]), kind, f"{row['kind']} {row['target']}", fault_name(row) + doubt]
 
 
-def _boots(servers: Sequence[Row], clock: Clock, shown: Collection[str]) -> list[dict[str, Any]]:
+def _boots(servers: Sequence[ServerRow], clock: Clock, shown: Collection[str]) -> list[dict[str, object]]:
     """A lane for each server and client: one bar a boot, and marks for what it said of itself."""
     names = dict.fromkeys(row["server"] for row in servers)
-    lanes = []
+    lanes: list[dict[str, object]] = []
     left = MOST_MARKS
     for name in sorted(
         names, key=lambda one: (one not in shown, list(shown).index(one) if one in shown else 0)
@@ -102,7 +102,7 @@ def _boots(servers: Sequence[Row], clock: Clock, shown: Collection[str]) -> list
     return lanes
 
 
-def _lifes(rows: Sequence[Row], clock: Clock) -> Iterator[Bar]:
+def _lifes(rows: Sequence[ServerRow], clock: Clock) -> Iterator[Bar]:
     for boot in dict.fromkeys(row["boot"] for row in rows):
         of_boot = [row for row in rows if row["boot"] == boot]
         times = {row["event"]: row["latest_ns"] for row in of_boot}
@@ -118,14 +118,14 @@ def _lifes(rows: Sequence[Row], clock: Clock) -> Iterator[Bar]:
         yield [ready or began, ended, "boot", label, label + how]
 
 
-def _ending(row: Row) -> str:
+def _ending(row: ServerRow) -> str:
     detail = json.loads(row["detail"])
     return (
         f", ends with signal {detail['signal']}" if detail.get("signal") else f", exit {detail.get('code')}"
     )
 
 
-def _marks(rows: Iterable[Row], clock: Clock) -> Iterator[Bar]:
+def _marks(rows: Iterable[ServerRow], clock: Clock) -> Iterator[Bar]:
     for row in rows:
         if row["event"] == "exit" and json.loads(row["detail"]).get("signal") == 9:
             yield [clock(row["latest_ns"]), None, "mark death", "", f"boot {row['boot']} ends with signal 9"]
@@ -139,9 +139,9 @@ def _answers(tables: Tables, clock: Clock, flagged: Collection[int]) -> dict[int
     marks: dict[int, list[Bar]] = {ledger: [] for ledger in flagged}
     if not flagged:
         return marks
-    names = Names.of(tables.run, tables.rows("servers"), tables.rows("faults"))
+    names = Names.of(tables.run, tables.rows(ServerRow), tables.rows(FaultRow))
     deciding = pc.field("ledger").isin(list(flagged)) & pc.field("kind").isin(DECIDING)
-    rows = tables.rows("frames", deciding & (pc.field("way") == Direction.ANSWER))
+    rows = tables.rows(FrameRow, deciding & (pc.field("way") == Direction.ANSWER))
     for row in sorted(rows, key=lambda row: (row["received_ns"], row["seq"]))[:MOST_MARKS]:
         (moment,) = frame_moments([row], names, None)
         text = f"{moment.subject}: {moment.what}"
@@ -150,10 +150,10 @@ def _answers(tables: Tables, clock: Clock, flagged: Collection[int]) -> dict[int
 
 
 def _lives(
-    versions: Sequence[Row], clock: Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
-) -> list[dict[str, Any]]:
+    versions: Sequence[LedgerRow], clock: Clock, names: Mapping[int, str], flagged: Mapping[int, list[Bar]]
+) -> list[dict[str, object]]:
     """A lane for each ledger, those with findings first, in the order of their numbers; with their marks."""
-    groups: dict[int, list[Row]] = {}
+    groups: dict[int, list[LedgerRow]] = {}
     for row in versions:
         groups.setdefault(row["ledger"], []).append(row)
     chosen = sorted(sorted(groups, key=lambda one: (one not in flagged, one))[:MOST_LEDGERS])
@@ -168,7 +168,7 @@ def _lives(
     ]
 
 
-def _states(rows: Sequence[Row], clock: Clock) -> Iterator[Bar]:
+def _states(rows: Sequence[LedgerRow], clock: Clock) -> Iterator[Bar]:
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         if row["state"] == 0:
             continue

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from evidence.findings import Verdict
 from evidence.folder import FoundRun, write_text
+from evidence.shapes import DecidedTree, JudgementTree, RunTree
 from protocol.modes import MODES
 from reports.document import CHARTS, document
 from reports.page.census import census
@@ -25,8 +25,6 @@ from reports.text import finding_line, load_text, rounded
 NAME = "report.html"
 MOST_FINDINGS = 12
 MOST_NOTES = 12
-
-Tree = Mapping[str, Any]
 
 
 def write_page(found: FoundRun, target: Path | None = None) -> Path:
@@ -68,8 +66,8 @@ def _worst(modes: Sequence[StoredMode]) -> StoredMode:
 
 def _mode(mode: StoredMode) -> dict[str, object]:
     """What the template shows of a mode."""
-    name, names = mode.folder.mode, mode.tables.ledgers
-    shown = {
+    name, names, conf = mode.folder.mode, mode.tables.ledgers, mode.run["conf"]
+    shown: dict[str, object] = {
         "name": name,
         "about": MODES[name].about if name in MODES else "",
         "verdict": mode.verdict,
@@ -87,8 +85,8 @@ def _mode(mode: StoredMode) -> dict[str, object]:
         "facts": _facts(mode.run),
         "settings": [
             (f"{whose} {key}", value)
-            for whose in ("bookie", "client")
-            for key, value in sorted(mode.run["conf"].get(whose, {}).items())
+            for whose, own in (("bookie", conf.get("bookie", {})), ("client", conf.get("client", {})))
+            for key, value in sorted(own.items())
         ],
     }
     return shown if mode.lacking else shown | _evidence(mode)
@@ -105,19 +103,19 @@ def _evidence(mode: StoredMode) -> dict[str, object]:
     }
 
 
-def _decision(one: Tree) -> tuple[str, ...]:
+def _decision(one: DecidedTree) -> tuple[str, ...]:
     """What a client decided beside what the document demands."""
     met = f"{'yes' if one['met'] else 'NO'} ({one['shown']} of {one['of']})"
-    return (*(str(one[name]) for name in ("case", "document", "decision", "difference")), met)
+    return one["case"], one["document"], one["decision"], one["difference"], met
 
 
-def _properties(judgements: Mapping[str, Tree]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _properties(judgements: Mapping[str, JudgementTree]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Each property with its verdict and what it rests on, the worst first."""
     ranked = sorted(judgements.items(), key=lambda item: SEVERITY.index(Verdict(item[1]["verdict"])))
     return [(name, one["verdict"], list(_rests_on(one))) for name, one in ranked]
 
 
-def _rests_on(judgement: Tree) -> Iterable[tuple[str, str]]:
+def _rests_on(judgement: JudgementTree) -> Iterable[tuple[str, str]]:
     """Lines as (class, text): what was counted, what it needed when it is unknown, notes."""
     notes = list(judgement["notes"])
     if counts := _numbers((name, number) for name, number in judgement["counts"].items() if number):
@@ -135,7 +133,7 @@ def _numbers(named: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in named)
 
 
-def _facts(run: Tree) -> list[tuple[str, object]]:
+def _facts(run: RunTree) -> list[tuple[str, object]]:
     """What a reader needs to repeat or weigh it: no host, no path, no user."""
     return [
         ("BookKeeper", ", ".join(sorted(set(run["versions"].values())))),

@@ -141,6 +141,13 @@ def test_another_plan_is_measured_anew_and_another_description_is_not(root: Path
     assert not any(Kept(tmp_path).has(unit) for unit in after)
 
 
+def test_a_trial_comes_back_as_it_was_kept(root: Path, tmp_path: Path) -> None:
+    unit = stated_units(root=root)[0]
+    one = stated(unit, shown=(Shown("defect durability (lost) on main", "sometimes", 1, 1),), took_s=12.5)
+    Kept(tmp_path).add(unit, one)
+    assert Kept(tmp_path).measured([unit]) == [(unit, one)]
+
+
 def test_what_is_forgotten_is_done_again(root: Path, tmp_path: Path) -> None:
     units = stated_units(root=root)
     kept = Kept(tmp_path)

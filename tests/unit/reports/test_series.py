@@ -6,7 +6,7 @@ from typing import Any
 
 from plans.comparison import Shown
 from reports.series import quoted, rate, series_lines
-from reports.trials import Tally, Trial, from_json, settings_text, tallies
+from reports.trials import Tally, Trial, settings_text, tallies
 
 LOST = "defect durability (lost) on main"
 
@@ -69,11 +69,6 @@ def test_a_single_run_is_no_series() -> None:
     assert [(text.split(":")[0], style) for text, style in lines] == [
         ("bp46/lost-fence, journal, BookKeeper 4.18.0", "red")
     ]
-
-
-def test_a_trial_comes_back_from_its_tree() -> None:
-    one = trial(shown=(Shown(LOST, "sometimes", 1, 1),), took_s=12.5)
-    assert from_json(one.as_json()) == one
 
 
 def test_parameters_are_told_as_they_are_set() -> None:
