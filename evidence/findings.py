@@ -10,6 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from evidence.folder import RunFolder, read_json
+from protocol.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 class Verdict(StrEnum):
@@ -76,3 +84,18 @@ class RunVerdict:
     def as_json(self) -> dict[str, object]:
         """A plain tree with sorted keys, ready for ``json.dumps``; same evidence, same tree."""
         return asdict(self)
+
+
+def read_verdict(folder: RunFolder) -> RunVerdict:
+    """What a mode's ``verdict.json`` says; ``EvidenceError`` when it is missing or damaged."""
+    try:
+        return _verdicts().validate_python(read_json(folder.verdict_json))
+    except ValueError as error:
+        raise EvidenceError(f"{folder.verdict_json} is damaged: {error}") from error
+
+
+@cache
+def _verdicts() -> TypeAdapter[RunVerdict]:
+    from pydantic import TypeAdapter  # judging does without
+
+    return TypeAdapter(RunVerdict)

@@ -28,13 +28,6 @@ class Load(TypedDict, total=False):
     cpu_s: float | None
 
 
-class Source(TypedDict, total=False):
-    """What a plan is about."""
-
-    document: str
-    section: str
-
-
 class ClusterTree(TypedDict, total=False):
     """``cluster`` of a plan, as far as it is read without :mod:`plans`."""
 
@@ -67,7 +60,7 @@ class PlanTree(TypedDict, total=False):
     modes: Sequence[str]
     rounds: int
     vary: Mapping[str, object]
-    source: Source
+    source: Mapping[str, str]
     cluster: ClusterTree
     steps: Sequence[PlanStep]
     required: Sequence[str]
@@ -127,19 +120,13 @@ class Wire(TypedDict, total=False):
     links: Mapping[str, Mapping[str, int]]
 
 
-class Slots(TypedDict, total=False):
-    """How many slots of a client's history are used."""
-
-    slots: int
-
-
 class EndTree(TypedDict, total=False):
     """``end.json``: how a run ended, and the sum of every file of its evidence."""
 
     closed_ns: int
     clock: Clocks
     complete: bool
-    histories: Mapping[str, Slots]
+    histories: Mapping[str, Mapping[str, int]]
     files: Mapping[str, str]
     seal: str
     wire: Wire
@@ -243,50 +230,6 @@ class CopyTree(TypedDict):
     failed: str
 
 
-class FindingTree(TypedDict):
-    """A :class:`evidence.findings.Finding`."""
-
-    property: str
-    kind: str
-    ledger: int
-    first_entry: int
-    last_entry: int
-    count: int
-    loss: str
-    text: str
-    proof: Sequence[str]
-
-
-class JudgementTree(TypedDict):
-    """A :class:`evidence.findings.Judgement`."""
-
-    property: str
-    verdict: str
-    needed: str
-    seen: Mapping[str, int]
-    findings: Sequence[FindingTree]
-    counts: Mapping[str, int]
-    notes: Sequence[str]
-
-
-class VerdictTree(TypedDict):
-    """``verdict.json`` of a mode (:class:`evidence.findings.RunVerdict`)."""
-
-    verdict: str
-    headline: str
-    judgements: Mapping[str, JudgementTree]
-    damage: NotRequired[Sequence[str]]
-
-
-class ShownTree(TypedDict):
-    """A :class:`plans.comparison.Shown`."""
-
-    text: str
-    rate: str
-    shown: int
-    of: int
-
-
 class DecidedTree(TypedDict):
     """One row of what clients decided (:class:`plans.decisions.Decided`), as far as it is shown."""
 
@@ -306,7 +249,4 @@ class ModeTree(TypedDict, total=False):
     headline: str
     met: bool
     reasons: Sequence[str]
-    rounds: int
-    as_stated: int
-    shown: Sequence[ShownTree]
     decisions: Sequence[DecidedTree]

@@ -11,16 +11,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from checkers.facts.wording import counted
-from evidence.folder import RunFolder, every_run, modes_of, read_json, write_text
+from evidence.findings import Judgement, RunVerdict, Verdict, read_verdict
+from evidence.folder import RunFolder, every_run, modes_of, write_text
 from evidence.seeding import modified_text
-from evidence.shapes import JudgementTree, ModeTree, RunTree, VerdictTree
+from evidence.shapes import ModeTree, RunTree
 from protocol.errors import EvidenceError
 from reports.document import document
 from reports.page.stored import compared_modes
 from reports.page.writing import NAME as PAGE
 
 NAME = "index.html"
-NOT_JUDGED = "not judged"
 _STATED = {True: "as expected", False: "NOT as expected", None: "not compared"}
 _OUTSIDE = frozenset(
     {"argv", "clock", "commit", "dirty", "format", "host", "load", "mode", "run_id", "scenario", "seed"}
@@ -142,18 +142,16 @@ def _run(results: Path, path: Path, pool: Pool) -> Run:
 
 def _mode(folder: RunFolder, run: RunTree, whole: ModeTree, pool: Pool) -> Mode:
     try:
-        verdict: VerdictTree = read_json(folder.verdict_json)
+        verdict = read_verdict(folder)
     except EvidenceError:
-        verdict = {"verdict": NOT_JUDGED, "headline": "not judged to its end", "judgements": {}}
-    told = {name: _property(one) for name, one in verdict["judgements"].items()}
+        verdict = RunVerdict("", folder.mode, Verdict.NOT_JUDGED, "not judged to its end", {})
+    told = {name: _property(one) for name, one in verdict.judgements.items()}
     plan = {key: value for key, value in run["plan"].items() if key != "about"}
     facts = flattened({key: value for key, value in {**run, "plan": plan}.items() if key not in _OUTSIDE})
     numbers = tuple(pool.setdefault(one, len(pool)) for one in facts)
-    return Mode(folder.mode, verdict["verdict"], verdict["headline"], whole.get("met"), told, numbers)
+    return Mode(folder.mode, verdict.verdict, verdict.headline, whole.get("met"), told, numbers)
 
 
-def _property(judgement: JudgementTree) -> str:
-    counts = [
-        f"{name.replace('_', ' ')} {number:,}" for name, number in judgement["counts"].items() if number
-    ]
-    return f"{judgement['verdict']}{': ' if counts else ''}{', '.join(counts)}"
+def _property(judgement: Judgement) -> str:
+    counts = [f"{name.replace('_', ' ')} {number:,}" for name, number in judgement.counts.items() if number]
+    return f"{judgement.verdict}{': ' if counts else ''}{', '.join(counts)}"

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from checkers.facts.wording import counted
-from evidence.findings import Finding, Verdict
-from evidence.folder import FoundRun, every_mode, read_json
+from evidence.findings import Finding, read_verdict
+from evidence.folder import FoundRun, every_mode
 from evidence.recorders import read_lines
-from evidence.shapes import RunTree, Settings, StepLine, VerdictTree
+from evidence.shapes import RunTree, Settings, StepLine
 from protocol.errors import EvidenceError
 from protocol.modes import MODES
 from reports.document import render
@@ -62,7 +62,7 @@ def issue_markdown(found: FoundRun, results: Path | None = None) -> str:
 
     ``results`` is the store in which the runs that showed the same are counted, or None.
     """
-    mode = min(stored_modes(found), key=lambda one: SEVERITY.index(Verdict(one.verdict["verdict"])))
+    mode = min(stored_modes(found), key=lambda one: SEVERITY.index(one.verdict.verdict))
     shrunk = found.path / SHRUNK
     run, proof = mode.run, None if mode.lacking else proof_of(mode)
     host, source = run.get("host") or {}, run["plan"].get("source") or {}
@@ -95,7 +95,7 @@ def _title(mode: StoredMode) -> str:
     """Component and symptom: ``Bookie: entries 0..49 lost (DbLedgerStorage, BookKeeper 4.18.0)``."""
     release = f"BookKeeper {mode.run['bookkeeper']}"
     if not mode.findings:
-        return f"{plain(mode.verdict['headline'])} ({release})"
+        return f"{plain(mode.verdict.headline)} ({release})"
     first = mode.findings[0]
     storage = str(mode.run["conf"]["bookie"].get("ledgerStorageClass", "")).rpartition(".")[2]
     where = ", ".join(part for part in (storage, release) if part)
@@ -105,7 +105,7 @@ def _title(mode: StoredMode) -> str:
 
 def _symptom(mode: StoredMode, finding: Finding) -> str:
     if finding.kind == "lost":
-        return str(mode.verdict["headline"]).partition(";")[0]
+        return mode.verdict.headline.partition(";")[0]
     return f"{finding.kind.replace('_', ' ')}, {finding.count:,} in {mode.ledger_name(finding.ledger)}"
 
 
@@ -196,15 +196,14 @@ def _shown_in_store(results: Path, mode: StoredMode, finding: Finding) -> tuple[
     shown = of = 0
     for folder in every_mode(results):
         try:
-            run = folder.run()
-            verdict: VerdictTree = read_json(folder.verdict_json)
+            run, verdict = folder.run(), read_verdict(folder)
         except EvidenceError:
             continue
         if not _same_experiment(run, mode.run):
             continue
         of += 1
-        judgement = verdict["judgements"].get(finding.property)
-        shown += judgement is not None and any(one["kind"] == finding.kind for one in judgement["findings"])
+        judgement = verdict.judgements.get(finding.property)
+        shown += judgement is not None and any(one.kind == finding.kind for one in judgement.findings)
     return shown, of
 
 

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from evidence.findings import Verdict
 from evidence.folder import RunFolder, read_json
 from evidence.seeding import releases_text
-from evidence.shapes import ModeTree, RunTree
+from evidence.shapes import RunTree
 from plans.comparison import Comparison, Shown
 from reports.results import ModeResult, RunResult
 
@@ -55,11 +57,8 @@ def trial(scenario: str, result: ModeResult) -> Trial:
 def stored_trial(run: Path, mode: str, took_s: float) -> Trial:
     """The same from the folder of a run that is concluded; ``EvidenceError`` when it is not."""
     facts = RunFolder(run / mode).run()
-    told: ModeTree = read_json(run / "verdict.json")["modes"][mode]
-    shown = tuple(Shown(**one) for one in told["shown"])
-    comparison = Comparison(
-        told["met"], tuple(told["reasons"]), rounds=told["rounds"], as_stated=told["as_stated"], shown=shown
-    )
+    told = read_json(run / "verdict.json")["modes"][mode]
+    comparison = TypeAdapter(Comparison).validate_python(told)
     return _trial(facts["scenario"], mode, facts, told["verdict"], comparison, took_s)
 
 

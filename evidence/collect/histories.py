@@ -14,7 +14,6 @@ from pathlib import Path
 
 from evidence.history import BOOT_SHIFT, SLOT_BYTES, SLOTS, Segment
 from evidence.segments import gaps, used_records
-from evidence.shapes import Slots
 from protocol.addresses import OBSERVER
 
 _NAME = re.compile(r"([a-z][a-z0-9]{0,15})-(\d{3,})-(\d{6,})\.hist")
@@ -77,7 +76,9 @@ def misplaced(file: SegmentFile, segment: Segment, number: int | None) -> tuple[
 
 
 def missing_histories(
-    slots: Mapping[SegmentFile, int], ended: Mapping[str, Slots] | None, clients: Iterable[str] = ()
+    slots: Mapping[SegmentFile, int],
+    ended: Mapping[str, Mapping[str, int]] | None,
+    clients: Iterable[str] = (),
 ) -> list[str]:
     """Damage that no single file shows: gaps between files, clients without files or with too few slots.
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from checkers.verdict import severity
 from evidence.collected import read_collection
-from evidence.findings import Finding, Verdict
+from evidence.findings import Finding, RunVerdict, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, read_json
-from evidence.shapes import ModeTree, RunTree, VerdictTree
+from evidence.shapes import ModeTree, RunTree
 from protocol.addresses import OBSERVER
 from protocol.errors import EvidenceError
 from reports.explain.rows import Tables
@@ -37,13 +37,13 @@ class StoredMode:
         return self.folder.run()
 
     @cached_property
-    def verdict(self) -> VerdictTree:
+    def verdict(self) -> RunVerdict:
         """``verdict.json``; if it is missing, an ``unknown`` without judgements."""
         try:
-            tree: VerdictTree = read_json(self.folder.verdict_json)
+            return read_verdict(self.folder)
         except EvidenceError as error:
-            tree = {"verdict": Verdict.UNKNOWN.value, "headline": f"not judged: {error}", "judgements": {}}
-        return tree
+            mode = self.folder.mode
+            return RunVerdict(self.run["scenario"], mode, Verdict.UNKNOWN, f"not judged: {error}", {})
 
     @cached_property
     def tables(self) -> Tables:
@@ -62,7 +62,7 @@ class StoredMode:
     @cached_property
     def findings(self) -> Sequence[Finding]:
         """Every finding that was kept, the worst property first."""
-        found = [Finding(**one) for tree in self.verdict["judgements"].values() for one in tree["findings"]]
+        found = [finding for one in self.verdict.judgements.values() for finding in one.findings]
         return sorted(
             found, key=lambda one: (severity(one.property), -one.count, one.ledger, one.first_entry)
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from evidence.findings import Verdict
+from evidence.findings import Judgement, Verdict
 from evidence.folder import FoundRun, write_text
-from evidence.shapes import DecidedTree, JudgementTree, RunTree
+from evidence.shapes import DecidedTree, RunTree
 from protocol.modes import MODES
 from reports.document import CHARTS, document
 from reports.page.census import census
@@ -60,7 +60,7 @@ def _worst(modes: Sequence[StoredMode]) -> StoredMode:
     """The mode to be shown first: not as expected, then the most serious verdict."""
     return min(
         modes,
-        key=lambda one: (one.comparison.get("met", True), SEVERITY.index(Verdict(one.verdict["verdict"]))),
+        key=lambda one: (one.comparison.get("met", True), SEVERITY.index(one.verdict.verdict)),
     )
 
 
@@ -81,7 +81,7 @@ def _mode(mode: StoredMode) -> dict[str, object]:
         "more_findings": len(mode.findings) - MOST_FINDINGS,
         "lacking": mode.lacking,
         "decisions": [_decision(one) for one in mode.comparison.get("decisions", ())],
-        "properties": _properties(mode.verdict["judgements"]),
+        "properties": _properties(mode.verdict.judgements),
         "facts": _facts(mode.run),
         "settings": [
             (f"{whose} {key}", value)
@@ -109,20 +109,20 @@ def _decision(one: DecidedTree) -> tuple[str, ...]:
     return one["case"], one["document"], one["decision"], one["difference"], met
 
 
-def _properties(judgements: Mapping[str, JudgementTree]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+def _properties(judgements: Mapping[str, Judgement]) -> list[tuple[str, str, list[tuple[str, str]]]]:
     """Each property with its verdict and what it rests on, the worst first."""
-    ranked = sorted(judgements.items(), key=lambda item: SEVERITY.index(Verdict(item[1]["verdict"])))
-    return [(name, one["verdict"], list(_rests_on(one))) for name, one in ranked]
+    ranked = sorted(judgements.items(), key=lambda item: SEVERITY.index(item[1].verdict))
+    return [(name, one.verdict, list(_rests_on(one))) for name, one in ranked]
 
 
-def _rests_on(judgement: JudgementTree) -> Iterable[tuple[str, str]]:
+def _rests_on(judgement: Judgement) -> Iterable[tuple[str, str]]:
     """Lines as (class, text): what was counted, what it needed when it is unknown, notes."""
-    notes = list(judgement["notes"])
-    if counts := _numbers((name, number) for name, number in judgement["counts"].items() if number):
+    notes = list(judgement.notes)
+    if counts := _numbers((name, number) for name, number in judgement.counts.items() if number):
         yield "", f"found: {counts}"
-    if judgement["verdict"] == Verdict.UNKNOWN.value:
-        yield "", f"needed: {judgement['needed']}"
-    if seen := _numbers(judgement["seen"].items()):
+    if judgement.verdict is Verdict.UNKNOWN:
+        yield "", f"needed: {judgement.needed}"
+    if seen := _numbers(judgement.seen.items()):
         yield "muted", f"seen: {seen}"
     yield from (("note", rounded(note)) for note in notes[:MOST_NOTES])
     if len(notes) > MOST_NOTES:
