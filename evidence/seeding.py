@@ -42,7 +42,7 @@ class Seeded:
 def releases_text(facts: RunTree) -> str:
     """The releases of a run's bookies from its ``run.json``, and what was changed in them, as one text."""
     releases = " ".join(sorted({facts["versions"][bookie] for bookie in facts["bookies"]}))
-    return releases + modified_text(facts["plan"])
+    return releases + modified_text(facts.get("plan", {}))
 
 
 def modified_text(plan: PlanTree) -> str:
@@ -55,7 +55,7 @@ def modified_text(plan: PlanTree) -> str:
 
 def seeded(folder: RunFolder) -> list[Seeded]:
     """The defects, then the cures of a run in its plan's order; empty for an unchanged BookKeeper."""
-    found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run()["plan"]))}
+    found = {one.name: one for one in (Seeded(*order) for order in _orders(folder.run().get("plan", {})))}
     for log in sorted(folder.servers.glob("*/boot-*.log")) if found else ():
         for said in _reports(log):
             if (one := found.get(said.get("defect", ""))) is None:

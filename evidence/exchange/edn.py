@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TypeAlias
+
+Form: TypeAlias = "bool | int | float | str | list[Form] | frozenset[Form] | dict[Form, Form] | None"
 
 
 class Symbol(str):
@@ -44,7 +46,7 @@ _INTEGER = re.compile(r"([-+]?\d+)N?")
 _REAL = re.compile(r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)M?")
 _CLOSES = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 _DISCARDED = "#_"
-_WORDS = {"nil": None, "true": True, "false": False}
+_WORDS: dict[str, Form] = {"nil": None, "true": True, "false": False}
 _CHARACTERS = {
     "newline": "\n",
     "return": "\r",
@@ -55,7 +57,7 @@ _CHARACTERS = {
 }
 
 
-def read(text: str, at: int) -> tuple[Any, int]:
+def read(text: str, at: int) -> tuple[Form, int]:
     """The form at ``at`` and the index after it. ``UnfinishedError`` when the text ends first."""
     token, begin, end = _next(text, at, "a form")
     if token in _CLOSES:
@@ -79,9 +81,9 @@ def _next(text: str, at: int, wanted: str) -> tuple[str, int, int]:
     return found[1], found.start(1), found.end()
 
 
-def _items(text: str, at: int, close: str) -> tuple[list[Any], int]:
+def _items(text: str, at: int, close: str) -> tuple[list[Form], int]:
     """The forms up to a closing bracket, and the index after it."""
-    items: list[Any] = []
+    items: list[Form] = []
     while True:
         token, begin, end = _next(text, at, repr(close))
         if token == close:
@@ -93,7 +95,7 @@ def _items(text: str, at: int, close: str) -> tuple[list[Any], int]:
         items.append(item)
 
 
-def _collection(opening: str, items: list[Any], at: int) -> Any:
+def _collection(opening: str, items: list[Form], at: int) -> Form:
     if opening == "{" and len(items) % 2:
         raise EdnError(f"a map needs a value for each key, it has {len(items)} forms", at)
     try:
@@ -106,10 +108,10 @@ def _collection(opening: str, items: list[Any], at: int) -> Any:
         return items
 
 
-def _scalar(token: str, at: int) -> Any:
+def _scalar(token: str, at: int) -> Form:
     if token.startswith('"'):
         try:
-            return json.loads(token, strict=False)  # EDN has the escapes of JSON
+            return str(json.loads(token, strict=False))  # EDN has the escapes of JSON
         except ValueError as error:
             raise EdnError(f"a string cannot be read: {error}", at) from error
     if token.startswith("\\"):

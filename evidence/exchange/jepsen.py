@@ -11,12 +11,11 @@ import json
 from array import array
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from evidence.codes import Outcome
-from evidence.exchange.edn import Symbol
+from evidence.exchange.edn import Form, Symbol
 from evidence.exchange.operations import Operation, completions, hashable
 from evidence.exchange.transactions import NOT_KNOWN, Ints, Micro, Transactions
 from protocol.errors import EvidenceError
@@ -48,7 +47,7 @@ class _Columns:
         self._first = array("q", [0])
         self._micros = array("q")
         self._keys: dict[Hashable, int] = {}
-        self._longest: list[list[Any]] = []
+        self._longest: list[list[Form]] = []
         self._numbers: list[array[int]] = []
         self._others = array("q")
         self._names: dict[Hashable, int] = {}
@@ -86,7 +85,7 @@ class _Columns:
             element_names={number: str(name) for name, number in self._names.items()},
         )
 
-    def _micro(self, micro: Any, outcome: Outcome) -> tuple[int, int, int, int, int]:
+    def _micro(self, micro: Form, outcome: Outcome) -> tuple[int, int, int, int, int]:
         """Kind, log, element, start and length of a micro-operation."""
         if not isinstance(micro, list) or len(micro) != 3 or not isinstance(micro[0], str):
             raise ValueError(
@@ -113,7 +112,7 @@ class _Columns:
         elements = value or []
         return Micro.READ, key, 0, self._start(key, elements), len(elements)
 
-    def _start(self, key: int, elements: list[Any]) -> int:
+    def _start(self, key: int, elements: list[Form]) -> int:
         """Where a list begins: ``_SHARED``, or its index among the lists that are no such prefixes."""
         longest = self._longest[key]
         if longest[: len(elements)] == elements:
@@ -126,7 +125,7 @@ class _Columns:
         self._others.extend(map(self._number, elements))
         return start
 
-    def _number(self, element: Any) -> int:
+    def _number(self, element: Form) -> int:
         """The integer that stands for an element."""
         if type(element) is int and abs(element) < _OWN:
             return element

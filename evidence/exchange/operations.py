@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from evidence.codes import NEVER, Outcome
 from evidence.exchange import edn
+from evidence.exchange.edn import Form
 from protocol.errors import EvidenceError
 
 _ENDS = {"ok": Outcome.OK, "fail": Outcome.FAIL, "info": Outcome.UNKNOWN}
@@ -32,8 +32,8 @@ _WINDOW_BYTES = 1 << 16
 _SHOWN = 80
 _DECODER = json.JSONDecoder()
 
-Fields = dict[str, Any]
-Read = Callable[[str, int], tuple[Any, int]]
+Fields = dict[str, Form]
+Read = Callable[[str, int], tuple[Form, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,25 @@ class Operation:
 
     process: int
     function: str
-    asked: Any
-    told: Any
+    asked: Form
+    told: Form
     invoked: int
     completed: int
     outcome: Outcome
     index: int
     end_index: int = 0
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """One event of an operation, as the file has it."""
+
+    process: int
+    index: int
+    line: int
+    function: str
+    value: Form
 
 
 def read_operations(path: Path) -> list[Operation]:
@@ -69,45 +80,49 @@ def completions(path: Path) -> Iterator[Operation]:
 
     Operations of a process that is no number (the nemesis) are left out.
     """
-    under_way: dict[int, tuple[int, Fields]] = {}
+    under_way: dict[int, tuple[int, _Event]] = {}
     for event, (line, fields) in enumerate(_maps(path), start=1):
         kind, process = str(fields.get("type") or "").removeprefix(":"), fields.setdefault("process", 0)
-        fields |= {"index": int(fields.get("index", event - 1)), "line": line}
+        index = fields.get("index")
+        number = int(index) if isinstance(index, int | float | str) else event - 1
+        fields |= {"index": number, "line": line}
         where = f"{path}, line {line}"
         if not kind:
             has = ", ".join(f"{name} {value}" for name, value in fields.items())
             raise EvidenceError(f"{where}: an operation needs a type, this one has {has}")
         if not isinstance(process, int):
             continue
+        function = str(fields.get("f")).removeprefix(":")
+        told = _Event(process, number, line, function, fields.get("value"))
         if kind == "invoke":
             if process in under_way:
-                busy = under_way[process][1]["index"]
+                busy = under_way[process][1].index
                 raise EvidenceError(
                     f"{where}: process {process} invokes while its operation {busy} is under way"
                 )
-            under_way[process] = event, fields
+            under_way[process] = event, told
         elif kind not in _ENDS:
             raise EvidenceError(f"{where}: type is one of invoke, ok, fail, info, not {kind!r}")
         elif process not in under_way:
             raise EvidenceError(f"{where}: process {process} completes an operation that it had not invoked")
         else:
-            yield _operation(*under_way.pop(process), fields, _ENDS[kind], event)
+            yield _operation(*under_way.pop(process), told, _ENDS[kind], event)
     for begun, asked in under_way.values():
-        yield _operation(begun, asked, {**asked, "value": None}, Outcome.UNKNOWN, NEVER)
+        yield _operation(begun, asked, replace(asked, value=None), Outcome.UNKNOWN, NEVER)
 
 
-def _operation(begun: int, asked: Fields, told: Fields, outcome: Outcome, ended: int) -> Operation:
+def _operation(begun: int, asked: _Event, told: _Event, outcome: Outcome, ended: int) -> Operation:
     return Operation(
-        process=asked["process"],
-        function=str(asked.get("f")).removeprefix(":"),
-        asked=asked.get("value"),
-        told=told.get("value"),
+        process=asked.process,
+        function=asked.function,
+        asked=asked.value,
+        told=told.value,
         invoked=begun,
         completed=NEVER if outcome is Outcome.UNKNOWN else ended,
         outcome=outcome,
-        index=asked["index"],
-        end_index=told["index"],
-        line=told["line"],
+        index=asked.index,
+        end_index=told.index,
+        line=told.line,
     )
 
 
@@ -137,7 +152,7 @@ def _is_json(path: Path, begins: bytes) -> bool:
     return path.suffix.lower() != ".edn" and begins.lstrip(b" \t\r\n[(")[1:].lstrip().startswith(b'"')
 
 
-def _events(path: Path, lines: Iterator[tuple[int, bytes]], *, is_json: bool) -> Iterator[tuple[int, Any]]:
+def _events(path: Path, lines: Iterator[tuple[int, bytes]], *, is_json: bool) -> Iterator[tuple[int, Form]]:
     """Each form with the line at which it begins. A map ends in a line with a closing bracket."""
     read = _read_json if is_json else edn.read
     begun, pending = 0, ""
@@ -160,7 +175,7 @@ def _events(path: Path, lines: Iterator[tuple[int, bytes]], *, is_json: bool) ->
         raise EvidenceError(f"{path}, line {begun}: ends within an operation: {error}") from error
 
 
-def _forms(path: Path, text: str, begun: int, read: Read) -> Iterator[tuple[int, Any]]:
+def _forms(path: Path, text: str, begun: int, read: Read) -> Iterator[tuple[int, Form]]:
     at = _past(text, 0)
     while at < len(text):
         try:
@@ -179,7 +194,7 @@ def _past(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _read_json(text: str, at: int) -> tuple[Any, int]:
+def _read_json(text: str, at: int) -> tuple[Form, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -188,7 +203,7 @@ def _read_json(text: str, at: int) -> tuple[Any, int]:
         raise kind(error.msg, error.pos) from error
 
 
-def quickly(line: bytes) -> Fields | None:
+def quickly(line: bytes) -> dict[Form, Form] | None:
     """A line of EDN that is one map of plain data, by way of JSON; None for any other: it is read slowly.
 
     Sets become lists, which are equivalent here.
@@ -211,7 +226,7 @@ def quickly(line: bytes) -> Fields | None:
     return mapped if isinstance(mapped, dict) and ":type" in mapped else None
 
 
-def _mapped(value: Any) -> Any:
+def _mapped(value: Form) -> Form:
     """Replaces lists that represent maps by maps."""
     if not isinstance(value, list) or not value:
         return value
@@ -220,22 +235,22 @@ def _mapped(value: Any) -> Any:
     return [_mapped(one) for one in value] if any(isinstance(one, list) for one in value) else value
 
 
-def _as_map(items: list[Any]) -> dict[Any, Any]:
+def _as_map(items: list[Form]) -> dict[Form, Form]:
     """The keys and values behind the number that marks a map; ``ValueError`` for a key without a value."""
     return dict(zip(items[1::2], items[2::2], strict=True))
 
 
-def _shown(form: Any) -> str:
+def _shown(form: Form) -> str:
     text = f"[{' '.join(map(str, form))}]" if isinstance(form, list) else str(form)
     return repr(text[:_SHOWN]) if isinstance(form, list) else text[:_SHOWN]
 
 
-def hashable(value: Any) -> Hashable:
+def hashable(value: object) -> Hashable:
     """A value as a key: lists become tuples, also within."""
     return tuple(map(hashable, value)) if isinstance(value, list) else value
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """A value as its source would write it, for proofs."""
     is_word = isinstance(value, edn.Symbol | int) or (isinstance(value, str) and value.startswith(":"))
     return str(value) if is_word else repr(value)
