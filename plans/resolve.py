@@ -19,7 +19,7 @@ from plans.exploring.seeds import HIGHEST_SEED, stream
 from plans.load import load_tree
 from plans.models import MOST_ROUNDS, Plan, plan_tree
 from plans.names import EACH, Names, Params, bookie_names
-from plans.reading.document import Document, Tree
+from plans.reading.document import Document
 from plans.reading.mistakes import explained
 from plans.rounds import every, unrepeatable
 from plans.sequence import Chaos, Place, Step, StepSpec, Together, Vocabulary, rebuilt
@@ -86,7 +86,7 @@ def stored_allowance(plan: Mapping[str, Any], mode: str) -> dict[str, dict[str, 
 
 
 def from_json(
-    tree: Tree,
+    tree: Mapping[str, Any],
     vocabulary: Vocabulary | None = None,
     *,
     source: str = "run.json",
@@ -104,7 +104,7 @@ def from_json(
     try:
         return ResolvedPlan(plan=plan, seed=tree["seed"], mode=tree["mode"])
     except ValidationError as error:
-        raise explained(error, Document(source, tree), ResolvedPlan) from error
+        raise explained(error, Document(source, dict(tree)), ResolvedPlan) from error
 
 
 def _expanded(steps: tuple[Step, ...], seed: int, names: Names) -> tuple[Step, ...]:

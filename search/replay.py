@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evidence.folder import DEFAULT_BACKEND, FoundRun, RunFolder
 from evidence.recorders import read_lines
+from evidence.shapes import Conf
 from harness.bundles.reading import is_bundle, opened
 from harness.preparing import Prepared, prepared
 from harness.request import RunRequest
@@ -107,7 +108,7 @@ def _one(found: FoundRun, mode: str | None) -> RunFolder:
     return chosen[0]
 
 
-def _with_own_settings(plan: Plan, own: dict[str, dict[str, str]]) -> Plan:
+def _with_own_settings(plan: Plan, own: Conf) -> Plan:
     """The plan with the user's own settings, which won over the plan's, among its own."""
     cluster = plan.cluster
     settings = {

@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
 from checkers.verdict import within_allowance
-from evidence.findings import Judgement, Verdict
-from evidence.folder import FoundRun, RunFolder, modes_of, read_json
+from evidence.findings import Judgement, Verdict, read_verdict
+from evidence.folder import FoundRun, RunFolder, modes_of
 from evidence.names import ledger_names
 from evidence.recorders import read_lines
 from harness.experiments.parallel import ModeRun, recorded
@@ -199,5 +197,4 @@ def _judgements(folder: RunFolder) -> list[Judgement]:
             f"{folder.path} has not been judged, so its failure is not known",
             remedy=f"judge it with `fencepost check {folder.path}`",
         )
-    judgements = read_json(folder.verdict_json)["judgements"].values()
-    return TypeAdapter(list[Judgement]).validate_python(list(judgements))
+    return list(read_verdict(folder).judgements.values())
