@@ -154,9 +154,9 @@ def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """Ledgers, ascending, and the last entries of their lowest closes."""
     metadata, ends = facts.once(histories), dict[int, int]()
-    for ledger, end, _ in _all_closes(metadata):
-        ends[ledger] = min(end, ends.get(ledger, LAST_ENTRY))
-    for ledger in {*metadata.odd_of, *facts.columns(RELEASED)["ledger"].tolist()}:
+    for close in metadata.all_closes:
+        ends[close.ledger] = min(close.last_entry, ends.get(close.ledger, LAST_ENTRY))
+    for ledger in {*metadata.put_back, *facts.columns(RELEASED)["ledger"].tolist()}:
         version = _lowest_close(ledger, facts)
         ends[ledger] = version.last_entry if version else LAST_ENTRY
     ledgers, lowest = np.array(sorted(ends.items()), dtype=np.int64).reshape(-1, 2).T
@@ -174,12 +174,6 @@ def _lowest_close(ledger: int, facts: LedgerFacts) -> Version | None:
         reported = {report.end for report in received if report.completed_ns < released_ns}
         closes = [one for one in closes if one.latest_ns < released_ns or one.last_entry in reported]
     return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
-
-
-def _all_closes(metadata: Histories) -> Iterator[tuple[int, int, int]]:
-    """Ledger, last entry and earliest time (ns) of every CLOSED version."""
-    names = ("ledger", "last_entry", "earliest_ns")
-    return zip(*(metadata.all_closes[name].tolist() for name in names), strict=True)
 
 
 def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
@@ -213,10 +207,7 @@ def _two_ends(
     received: Mapping[int, Sequence[Report]], metadata: Histories, run: RunFacts
 ) -> Iterator[Finding]:
     """Ledgers for which metadata and clients have more than one last entry."""
-    every = {ledger: {one.end for one in reports} for ledger, reports in received.items()}
-    for ledger, end, _ in _all_closes(metadata):
-        every.setdefault(ledger, set()).add(end)
-    for ledger in sorted({*metadata.odd_of, *(one for one, ends in every.items() if len(ends) > 1)}):
+    for ledger in sorted({*metadata.closes, *received}):
         ends: dict[int, str] = {}
         for version in _of_bookkeeper(ledger, metadata):
             if version.closed:
@@ -238,15 +229,13 @@ def _unwritten(
     received: Mapping[int, Sequence[Report]], metadata: Histories, run: RunFacts
 ) -> Iterator[Finding]:
     """Closes and recoveries that ended ok before any CLOSED version can have been in force."""
-    since_ns: dict[int, int] = {}
-    for ledger, _, at_ns in _all_closes(metadata):
-        since_ns[ledger] = min(at_ns, since_ns.get(ledger, NEVER))
     for ledger, every in sorted(received.items()):
         report = min(every, key=lambda one: (one.completed_ns, one.seq))
-        if report.completed_ns >= since_ns.get(ledger, NEVER) or not metadata.seen_whole(ledger):
-            continue
-        closes = [version for version in metadata.of[ledger] if version.closed]
+        closes = [version for version in metadata.of.get(ledger, ()) if version.closed]
         first = min(closes, key=lambda version: version.earliest_ns, default=None)
+        since_ns = first.earliest_ns if first else NEVER
+        if report.completed_ns >= since_ns or not metadata.seen_whole(ledger):
+            continue
         said = report.text(run)
         yield run.finding(
             "closing/closed_unwritten",

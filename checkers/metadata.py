@@ -8,19 +8,15 @@ follows from it is judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
-
-import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.alterations import put_back_notes
-from checkers.facts.histories import Histories
 from checkers.facts.ledgers import histories
 from checkers.facts.versions import Version
 from checkers.facts.wording import counted
 from checkers.found import Found, capped
-from checkers.sets.spans import Bools, Ints
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.metadata import illegal_move, malformed
 
@@ -40,10 +36,9 @@ class Metadata:
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:  # noqa: ARG002
         """Needs at least one version; a version that was not seen is no violation."""
         known = facts.once(histories)
-        suspects = sorted((*known.odd_of, *_suspects(known)))
-        chains = [chain for ledger in suspects for chain in known.chains[ledger]]
+        chains = [chain for chains in known.chains.values() for chain in chains]
         findings = [finding for chain in chains for finding in _judged(chain, run)]
-        gaps = {ledger: unseen for ledger in sorted(known.odd_of) if (unseen := known.gaps(ledger))}
+        gaps = {ledger: unseen for ledger in known.of if (unseen := known.gaps(ledger))}
         lacking = run.shortcomings(self.tables)
         enough = bool(known.of) and not lacking
         return Judgement(
@@ -52,7 +47,7 @@ class Metadata:
             needed="whole evidence, and at least one version of one ledger",
             seen={
                 "ledgers": len(known.of),
-                "versions": known.number,
+                "versions": sum(map(len, chains)),
                 **({"put_back": len(known.put_back)} if known.put_back else {}),
                 "not_seen": sum(last - first + 1 for unseen in gaps.values() for first, last in unseen),
             },
@@ -60,34 +55,6 @@ class Metadata:
             counts={kind: sum(finding.kind == kind for finding in findings) for kind in self.kinds},
             notes=(*lacking, *_not_seen(gaps, run), *put_back_notes(known, run)),
         )
-
-
-def _suspects(known: Histories) -> Iterator[int]:
-    """Plain ledgers with a version that is wrong, or that may not follow the one before.
-
-    Ten thousand ledgers have few different versions and moves: each is judged once. What is wrong with a
-    version rests on its kind and on whether its last fragment lies beyond its end; what is wrong with a move
-    rests on both kinds and on whether last entry and length stay the same.
-    """
-    plain = known.plain
-    kind, last, length = (plain.columns[name] for name in ("kind", "last_entry", "length_bytes"))
-    begins = np.array([named[-1][0] if named else 0 for named in plain.named], dtype=np.int64)
-    beyond = begins[plain.columns["fragments"]] > last + 1
-    wrong = _once_each((kind, beyond), lambda row: _alone(known.at(row)) is not None)
-    new = np.flatnonzero(plain.follows)
-    old = new - 1
-    moves = kind[old], kind[new], last[old] == last[new], length[old] == length[new]
-    illegal = _once_each(moves, lambda at: _move(known.at(int(old[at])), known.at(int(new[at]))) is not None)
-    yield from plain.having(np.union1d(np.flatnonzero(wrong), new[illegal]))
-
-
-def _once_each(columns: Sequence[Ints | Bools], judge: Callable[[int], bool]) -> Bools:
-    """``judge`` of each row's number, asked for the first only of rows that are equal in all columns."""
-    if not len(columns[0]):
-        return np.zeros(0, dtype=np.bool_)
-    _, first, of = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
-    said: Bools = np.array([judge(row) for row in first.tolist()])[of.reshape(-1)]
-    return said
 
 
 def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:

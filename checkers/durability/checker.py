@@ -174,7 +174,8 @@ class _Conclusion:
         """
         if not self.run.complete or self.run.damage_to(("operations",)):
             return set()
-        by_others = {row.ledger for row in self.histories.odd if row.state == DELETED and not row.put_back}
+        deleted = (row for row in self.histories.in_time if row.state == DELETED)
+        by_others = {row.ledger for row in deleted if not row.put_back}
         return (by_others | set(self.histories.gone)) - self.released
 
     def _by_fault(self, ledger: int) -> bool:

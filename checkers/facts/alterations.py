@@ -126,7 +126,7 @@ def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     by = _fault(version.zxid, run)
     if version.state == DELETED:
         return f"{run.ledger_text(version.ledger)}: removed from the metadata by {by}"
-    before = [one for one in histories.odd if one.ledger == version.ledger and one.zxid < version.zxid]
+    before = [one for one in histories.in_time if one.ledger == version.ledger and one.zxid < version.zxid]
     last = max(before, key=lambda one: (one.zxid, one.version), default=None)
     was = "nothing" if last is None or last.state == DELETED else f"version {last.version}"
     name = run.ledger_text(version.ledger)

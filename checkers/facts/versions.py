@@ -1,15 +1,12 @@
-"""One version of a ledger's metadata as an object, and which bookies were to store an entry by it.
-
-Judges nothing. Of most ledgers nothing is to be said: they stay columns (:mod:`checkers.facts.histories`).
-"""
+"""One version of a ledger's metadata, and which bookies were to store an entry by it. Judges nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from protocol.addresses import name_of_id
@@ -23,9 +20,8 @@ NOBODY = -1
 """Stands for a bookie that the run does not know: it can have answered nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One row of ``ledgers``; hashable. ``shape`` is (E, WQ, AQ) as recorded, legal or not.
+class Version(NamedTuple):
+    """One row of ``ledgers``. ``shape`` is (E, WQ, AQ) as recorded, legal or not.
 
     ``put_back`` rows were made by no transaction: the store's content was put back to them.
     """
@@ -41,9 +37,6 @@ class Version:
     earliest_ns: int
     latest_ns: int
     put_back: bool = False
-
-    def __hash__(self) -> int:
-        return hash((self.ledger, self.version, self.zxid))  # the rest hardly ever differs
 
     @property
     def closed(self) -> bool:
@@ -66,7 +59,7 @@ class Version:
         return tuple(name_of_id(one) for _, bookies in self.fragments[-1:] for one in bookies)
 
     @property
-    def what(self) -> tuple[Any, ...]:
+    def what(self) -> tuple[object, ...]:
         """What the version says, without when it was seen."""
         return self.state, self.last_entry, self.length_bytes, self.shape, self.fragments
 
@@ -81,26 +74,18 @@ class Version:
         )
 
 
-def version_of(row: Mapping[str, Any]) -> Version:
-    """One row of ``ledgers`` as Arrow gives it."""
-    return Version(
-        ledger=row["ledger"],
-        version=row["version"],
-        zxid=row["zxid"],
-        state=row["state"],
-        last_entry=row["last_entry"],
-        length_bytes=row["length_bytes"],
-        shape=(row["ensemble"], row["write_quorum"], row["ack_quorum"]),
-        fragments=fragments_of(row["fragments"]),
-        earliest_ns=row["earliest_ns"],
-        latest_ns=row["latest_ns"],
-        put_back=bool(row.get("put_back")),
+def versions_of(rows: pa.Table) -> Iterator[Version]:
+    """Rows of ``ledgers`` as objects."""
+    names = ("ensemble", "write_quorum", "ack_quorum")
+    shapes = zip(*(rows[name].to_pylist() for name in names), strict=True)
+    fragments = (
+        tuple((part["first_entry"], tuple(part["bookies"])) for part in parts)
+        for parts in rows["fragments"].to_pylist()
     )
-
-
-def fragments_of(row: list[dict[str, object]]) -> Fragments:
-    """One row's fragments as Arrow gives them, as a value."""
-    return tuple((part["first_entry"], tuple(part["bookies"])) for part in row)  # type: ignore[misc, arg-type]
+    before = (rows[name].to_pylist() for name in Version._fields[:6])
+    after = (rows[name].to_pylist() for name in Version._fields[8:10])
+    put_back = rows["put_back"].fill_null(False).to_pylist()  # Arrow's own
+    yield from map(Version, *before, shapes, fragments, *after, put_back)
 
 
 def duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str, int]) -> dict[int, Bools]:

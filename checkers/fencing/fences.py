@@ -68,8 +68,8 @@ def dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
     A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
     """
     metadata, found = facts.once(histories), dict[int, dict[int, int]]()
-    closes = (metadata.all_closes[name].tolist() for name in ("ledger", "last_entry", "latest_ns"))
-    for ledger, end, at_ns, *_ in (*zip(*closes, strict=True), *facts.of(RECOVERED)):
+    closes = [(one.ledger, one.last_entry, one.latest_ns) for one in metadata.all_closes]
+    for ledger, end, at_ns, *_ in (*closes, *facts.of(RECOVERED)):
         if at_ns != NEVER and ledger not in metadata.put_back:
             ends = found.setdefault(ledger, {})
             ends[end] = min(at_ns, ends.get(end, NEVER))

@@ -186,13 +186,9 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
 def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
     metadata = facts.once(histories)
-    plain = metadata.plain.columns
-    odd = [one for ledger, chain in metadata.odd_of.items() if metadata.seen_whole(ledger) for one in chain]
-    ledger, state, at_ns = (
-        np.append(plain[name], ints([getattr(one, name) for one in odd]))
-        for name in ("ledger", "state", "earliest_ns")
-    )
-    return _least(ledger, np.where(state == LedgerState.IN_RECOVERY, at_ns, NEVER))
+    whole = [one for ledger, chain in metadata.of.items() if metadata.seen_whole(ledger) for one in chain]
+    began = [one.earliest_ns if one.state == LedgerState.IN_RECOVERY else NEVER for one in whole]
+    return _least(ints([one.ledger for one in whole]), ints(began))
 
 
 def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:

@@ -23,7 +23,9 @@ add of the LAC itself may lack its outcome where the writer's process was ended 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -47,8 +49,7 @@ from checkers.lac.acks import (
     tried,
     unjudged,
 )
-from checkers.sets.ordering import firsts
-from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Flag, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import name_of_id
@@ -186,38 +187,41 @@ def _back_findings(found: Found, run: RunFacts) -> Iterator[Finding]:
         )
 
 
-def _first_closes(facts: LedgerFacts) -> dict[str, Ints]:
+def _first_closes(facts: LedgerFacts) -> Mapping[int, Version]:
     """Each ledger's first CLOSED version, by when it was in force; put back ones may have been open again."""
     metadata = facts.once(histories)
-    closes = metadata.all_closes
-    kept = ~np.isin(closes["ledger"], [*metadata.put_back])
-    rows = {name: column[kept] for name, column in closes.items()}
-    first = firsts(rows["ledger"], rows["latest_ns"], rows["version"])
-    return {name: column[first] for name, column in rows.items()}
+    ordered = sorted(metadata.all_closes, key=attrgetter("ledger", "latest_ns", "version"))
+    own = groupby(ordered, key=attrgetter("ledger"))
+    return {ledger: next(closes) for ledger, closes in own if ledger not in metadata.put_back}
+
+
+def _first_ends(facts: LedgerFacts) -> tuple[Ints, Ints, Ints]:
+    """Of those closes, ascending, the ledgers, the last entries, and by when they were in force."""
+    closes = facts.once(_first_closes).values()
+    names = ("ledger", "last_entry", "latest_ns")
+    ledger, end, at_ns = (ints([getattr(one, name) for one in closes]) for name in names)
+    return ledger, end, at_ns
 
 
 def _beyond_close(told: Rows, facts: LedgerFacts) -> pa.Table:
     """By ledger LACs beyond a close before them; the proof is the highest, of equal ones the last asked."""
-    closes = facts.once(_first_closes)
-    at_ns, end = (
-        value_at(closes["ledger"], closes[name], told["ledger"], missing)
-        for name, missing in (("latest_ns", NEVER), ("last_entry", LAST_ENTRY))
-    )
+    closed, ends, times_ns = facts.once(_first_ends)
+    end = value_at(closed, ends, told["ledger"], missing=LAST_ENTRY)
+    at_ns = value_at(closed, times_ns, told["ledger"], missing=NEVER)
     late = told.where((told["invoked_ns"] > at_ns) & (told["lac"] > end))
     proof = [-late["lac"], -late["invoked_ns"], late["client"], late["seq"]]
     return ledger_rows("beyond_close", late["ledger"], late["lac"], proof=proof)
 
 
 def _beyond_findings(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
-    closes = facts.once(_first_closes)
     for ledger, _, lac, _, (*_, client, seq) in found.by_ledger("beyond_close"):
-        at = int(np.searchsorted(closes["ledger"], ledger))
-        end, version, at_ns = (int(closes[name][at]) for name in ("last_entry", "version", "latest_ns"))
+        close = facts.once(_first_closes)[ledger]
+        end = close.last_entry
         yield run.finding(
             "lac/beyond_close",
             (ledger, end + 1, lac, lac - end),
             f"LAC {lac} received after the close at {end}",
-            f"metadata version {version}: CLOSED at {end}, in force by {run.time_text(at_ns)}",
+            f"{close.closed_text}, in force by {run.time_text(close.latest_ns)}",
             f"{run.client_name(client)}, {operation_text(seq)}, invoked later: received LAC {lac}",
         )
 

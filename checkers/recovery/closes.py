@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
-import numpy as np
-
-from checkers.facts.histories import Histories, Plain
+from checkers.facts.histories import Histories
 from checkers.facts.versions import NOBODY, Version
 from checkers.found import Row
 from checkers.recovery.links import FENCING, READ, Links, bookies_that
@@ -90,17 +88,9 @@ class Close:
 
 def closes_by_recovery(histories: Histories, numbers: Mapping[str, int]) -> Iterator[Close]:
     """Every close of a ledger in recovery, by ledger and version; ``numbers`` are the bookies' by name."""
-    for ledger in sorted((*histories.odd_of, *_recovered(histories.plain))):
-        for chain in histories.chains[ledger]:
+    for chains in histories.chains.values():
+        for chain in chains:
             yield from _of_chain(chain, numbers)
-
-
-def _recovered(plain: Plain) -> Iterator[int]:
-    """Plain ledgers in which a version in recovery is followed by a close."""
-    state, follows = plain.columns["state"], np.flatnonzero(plain.follows)
-    before, now = state[follows - 1], state[follows]
-    closing = (before == LedgerState.IN_RECOVERY) & (now == LedgerState.CLOSED)
-    yield from plain.having(follows[closing])
 
 
 def _of_chain(chain: tuple[Version, ...], numbers: Mapping[str, int]) -> Iterator[Close]:

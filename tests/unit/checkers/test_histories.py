@@ -1,4 +1,4 @@
-"""Metadata by ledger: of plain ledgers from columns, of others one by one, with the same results."""
+"""Metadata by ledger: its versions in order, its ends, and what is missing."""
 
 import pyarrow as pa
 import pytest
@@ -40,9 +40,9 @@ CLOSED_TWICE = [
 ]
 
 
-def test_of_a_plain_ledger_everything_is_known_without_an_object():
+def test_of_a_ledger_that_was_seen_whole_everything_is_known():
     histories = Histories(versions(*reversed(CLOSED_TWICE), version(9, 0)))
-    assert not histories.odd and histories.ends == {4: 8}
+    assert histories.ends == {4: 8}
     assert [one.version for one in histories.of[4]] == [0, 1, 2, 3] and histories.chains[4] == (
         histories.of[4],
     )
@@ -61,9 +61,8 @@ def test_of_a_plain_ledger_everything_is_known_without_an_object():
         ([version(4, 0), version(4, 1, CLOSED, 7), version(4, 1, CLOSED, 7, put_back=True)], False),
     ],
 )
-def test_a_ledger_with_anything_odd_is_looked_at_by_itself(rows, seen):
+def test_a_ledger_was_seen_whole_if_no_version_is_missing_and_none_was_put_back(rows, seen):
     histories = Histories(versions(*rows, version(5, 0), version(5, 1, CLOSED, 3)))
-    assert {one.ledger for one in histories.odd} == {4}
     assert histories.seen_whole(4) is seen and histories.seen_whole(5)
     assert histories.ends == {4: 7, 5: 3} and sorted(histories.closes) == [4, 5]
 
@@ -73,11 +72,9 @@ def test_rows_come_in_any_order_with_repeats():
     assert Histories(versions(*rows)).of[4] == Histories(versions(*CLOSED_TWICE)).of[4]
 
 
-def test_fragments_have_one_number_exactly_when_they_are_equal():
+def test_fragments_are_those_of_the_row():
     swapped = [("b2:3181", "b1:3181")]
     kinds = [HERE, THERE, swapped, THERE, HERE, list(reversed(THERE)), []]
     histories = Histories(versions(*(version(one, 0, bookies=pairs) for one, pairs in enumerate(kinds))))
     for one, pairs in enumerate(kinds):
         assert [names for _, names in histories.of[one][0].fragments] == pairs
-    numbers = histories.plain.columns["fragments"].tolist()
-    assert numbers[0] == numbers[4] and numbers[1] == numbers[3] and len(set(numbers)) == 5
