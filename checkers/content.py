@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.alterations import of_one_life
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import LAST_PASS, histories, last_pass
+from checkers.facts.ledgers import PASS_TIMES, histories, passes
 from checkers.facts.parts import acked, delivered, entries_of, identified, proven, signed, written
 from checkers.facts.wording import counted, entries_text
 from checkers.found import Found, capped, ledger_rows, mark_rows, set_rows
@@ -42,7 +42,7 @@ class Content:
     name = "content"
     tables: tuple[str, ...] = (*_RESTS_ON, "ledgers")
     kinds: tuple[str, ...] = (*_BAD, "two_writings")
-    facts: tuple[LedgerFact, ...] = (LAST_PASS,)
+    facts: tuple[LedgerFact, ...] = (PASS_TIMES,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
         """What the delivered entries prove, and entries that are known with different bytes."""
@@ -50,7 +50,8 @@ class Content:
         read, tried = rows.once(delivered), rows.of(kind=Kind.ADD).once(identified)
         returned = read.once(proven).once(signed)
         known = returned | rows.once(acked).once(written)
-        copies = batch.census.of(pass_number=last_pass(facts), holding=Holding.PRESENT).once(signed)
+        last = max(facts.once(passes), default=0)
+        copies = batch.census.of(pass_number=last, holding=Holding.PRESENT).once(signed)
         writings = known | copies
         return Found.of(
             *(set_rows(kind, read.of(proof=code).once(entries_of)) for kind, (code, *_) in _BAD.items()),

@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -38,8 +38,6 @@ Answer = TypeVar("Answer")
 Places = NDArray[np.intp]
 Columns = Mapping[str, Column]
 EVERY_LEDGER = -1
-_ITSELF = object()
-"""Stands for rows that are a part of themselves: a cycle would keep them until the collector comes."""
 
 
 class Remembering:
@@ -52,61 +50,55 @@ class Remembering:
         """``function`` of this, worked out once."""
         if function not in self._known:
             answer = function(self)
-            self._known[function] = _ITSELF if answer is self else answer
+            # A reference to itself would be a cycle, which keeps rows until the collector comes.
+            self._known[function] = None if answer is self else answer
         kept: Any = self._known[function]
-        known: Any = self if kept is _ITSELF else kept
+        known: Any = self if kept is None else kept
         found: Answer = known
         return found
 
 
-class _Columns(dict[str, Column]):
-    """The columns of an Arrow table, each made a NumPy array when it is first asked for."""
-
-    def __init__(self, table: pa.Table) -> None:
-        super().__init__()
-        self.table = table
-
-    def __missing__(self, name: str) -> Column:
-        found: Column = np.asarray(self.table.column(name))
-        self[name] = found
-        return found
-
-
 class Rows(Remembering, Mapping[str, Column]):
-    """Some rows of a table, as column name -> array; all arrays have ``number`` elements."""
+    """Some rows of a table, as column name -> array; all arrays have ``number`` elements.
 
-    def __init__(self, columns: _Columns, at: Places | None = None) -> None:
-        """The rows ``at`` these places, in that order; without them all rows."""
-        self._columns, self._at = columns, at
-        self._taken: dict[str, Column] = columns if at is None else {}
+    A column is made an array, and its rows are taken, when it is first asked for.
+    """
+
+    def __init__(self, table: pa.Table, whole: dict[str, Column], at: Places | None = None) -> None:
+        """The rows ``at`` these places in that order, or all; ``whole`` are the table's columns so far."""
+        self._table, self._whole, self._at = table, whole, at
+        self._taken: dict[str, Column] = {}
         self._parts: dict[tuple[str, int], Rows | None] = {}
         self._known = {}
-        self.number: int = columns.table.num_rows if at is None else len(at)
+        self.number: int = table.num_rows if at is None else len(at)
 
     @classmethod
     def of_table(cls, table: pa.Table, order: Callable[[Rows], Places | None] = lambda _: None) -> Rows:
         """All rows of a table; ``order`` gives the places of the rows in their order, None if they are so."""
-        columns = _Columns(table)
-        return cls(columns, order(cls(columns)))
+        rows = cls(table, {})
+        return cls(table, rows._whole, order(rows))
 
     def __getitem__(self, name: str) -> Column:
-        if self._at is not None and name not in self._taken:
-            self._taken[name] = np.take(self._columns[name], self._at)
+        if name not in self._taken:
+            if name not in self._whole:
+                self._whole[name] = np.asarray(self._table.column(name))
+            whole = self._whole[name]
+            self._taken[name] = whole if self._at is None else np.take(whole, self._at)
         return self._taken[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._columns.table.column_names)
+        return iter(self._table.column_names)
 
     def __len__(self) -> int:
         """How many columns there are, as for any mapping."""
-        return len(self._columns.table.column_names)
+        return int(self._table.num_columns)
 
     def where(self, pick: Bools) -> Rows:
         """The rows picked; these very ones when that is all of them."""
         if pick.all():
             return self
         at = np.flatnonzero(pick)
-        return Rows(self._columns, at if self._at is None else self._at[at])
+        return Rows(self._table, self._whole, at if self._at is None else self._at[at])
 
     def of(self, **values: int) -> Rows:
         """The rows with these values in these columns; the same object whenever the same are asked for."""
@@ -247,6 +239,31 @@ def _int64(parts: Sequence[Column]) -> pa.Array:
     return pa.array(np.asarray(column).astype(np.int64, copy=False))
 
 
+class Fault(TypedDict):
+    """A row of ``faults``; times are ``NEVER`` for what did not happen, ``params`` and ``proof`` are JSON."""
+
+    fault: int
+    kind: str
+    target: str
+    params: str
+    planned_ns: int
+    injected_ns: int
+    confirmed_ns: int
+    healed_ns: int
+    proof: str
+
+
+class ServerRow(TypedDict):
+    """A row of ``servers``; ``detail`` is JSON."""
+
+    server: str
+    boot: int
+    event: str
+    earliest_ns: int
+    latest_ns: int
+    detail: str
+
+
 class Event(NamedTuple):
     """One event of a server, in one of its boots (0: of none), between two times (ns)."""
 
@@ -290,8 +307,8 @@ class RunFacts(Remembering):
     bookies: Mapping[str, int]
     clients: Mapping[str, int]
     ledger_names: Mapping[int, str] = field(default_factory=dict)
-    faults: tuple[Mapping[str, Any], ...] = ()
-    servers: tuple[Mapping[str, Any], ...] = ()
+    faults: tuple[Fault, ...] = ()
+    servers: tuple[ServerRow, ...] = ()
     required: tuple[str, ...] = ()
     allowance: Mapping[int, int] = field(default_factory=dict)
     complete: bool = True
@@ -311,8 +328,8 @@ class RunFacts(Remembering):
         """The rows of ``servers`` with these events (none named: all), in their order."""
         for row in self.servers:
             if not names or row["event"] in names:
-                what = str(row["server"]), int(row["boot"]), str(row["event"])
-                yield Event(*what, int(row["earliest_ns"]), int(row["latest_ns"]), json.loads(row["detail"]))
+                what = row["server"], row["boot"], row["event"]
+                yield Event(*what, row["earliest_ns"], row["latest_ns"], json.loads(row["detail"]))
 
     def client_name(self, number: int) -> str:
         """The plan's name of a client number, or ``client 107`` for one it does not know."""

@@ -14,7 +14,7 @@ for a rule over the rows of many ledgers: only the conclusion has them all.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -94,6 +94,14 @@ class Found:
     def runs(self, kind: str) -> list[Row]:
         """Rows of one kind, neighbours and overlapping ones with the same proof as one; sorted."""
         return sorted(_spans(self._of(kind)).each())
+
+    def by_entry(self, kind: str) -> dict[tuple[int, int], list[tuple[int, ...]]]:
+        """The proofs of the rows of one kind by (ledger, entry)."""
+        found = defaultdict(list)
+        for row in self.runs(kind):
+            for entry in range(row.first, row.last + 1):
+                found[row.ledger, entry].append(row.proof)
+        return found
 
     def firsts(self, kind: str, like: int = 0) -> list[Row]:
         """Rows of :func:`first_rows`; ``like`` is the number of columns that neighbours share."""
@@ -263,28 +271,15 @@ def _firsts(rows: _Rows, like: int) -> _Rows:
 def _ledgers(rows: _Rows) -> _Rows:
     if not len(rows.ledger):
         return rows
-    if np.any(rows.ledger[1:] < rows.ledger[:-1]):
-        rows = rows.at(np.argsort(rows.ledger, kind="stable"))
+    rows = rows.at(np.lexsort((*reversed(rows.proof), rows.ledger)))
     begin = begins(rows.ledger)
-    least = _least(begin, rows.proof) if rows.proof else begin
     return _Rows(
         rows.ledger[begin],
         np.minimum.reduceat(rows.first, begin),
         np.maximum.reduceat(rows.last, begin),
         np.add.reduceat(rows.number, begin),
-        tuple(column[least] for column in rows.proof),
+        tuple(column[begin] for column in rows.proof),
     )
-
-
-def _least(begin: Ints, proof: tuple[Ints, ...]) -> Ints:
-    """Of each group of rows, which ``begin`` there, the one whose proof sorts first."""
-    rows = np.arange(len(proof[0]))
-    for column in proof:
-        values, sizes = column[rows], np.diff(np.append(begin, len(rows)))
-        least = values == np.repeat(np.minimum.reduceat(values, begin), sizes)
-        left = np.add.reduceat(least.astype(np.int64), begin)
-        rows, begin = rows[least], np.cumsum(left) - left
-    return rows[begin]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from checkers.closing import Closing
 from checkers.content import Content
 from checkers.contract import Batch, Checker, Doubting, LedgerFact, LedgerFacts, RunFacts
 from checkers.durability.checker import Durability
-from checkers.fencing.checker import Fencing
+from checkers.fencing import Fencing
 from checkers.found import Found
 from checkers.lac.checker import Lac
 from checkers.log.checker import Log

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
+from checkers.facts.alterations import fault_text
 from checkers.facts.parts import final
-from checkers.facts.wording import counted, fault_text
+from checkers.facts.wording import counted
 from checkers.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from checkers.contract import RunFacts
+from checkers.contract import Fault, RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
-from checkers.facts.wording import counted, fault_text
+from checkers.facts.wording import counted
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from protocol.addresses import ADMIN
@@ -38,6 +38,11 @@ class Alteration(NamedTuple):
     over_ns: int
     by: str
     whole: bool = False
+
+
+def fault_text(fault: Fault) -> str:
+    """``fault 3 (kill b1)``."""
+    return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
 
 
 def alterations(run: RunFacts) -> tuple[Alteration, ...]:
@@ -65,7 +70,7 @@ def changes_since(at_ns: int, bookie: int, run: RunFacts) -> Iterator[Alteration
     return (change for change in alterations(run) if bookie in change.bookies and change.over_ns >= at_ns)
 
 
-def injected(run: RunFacts) -> Iterator[Mapping[str, Any]]:
+def injected(run: RunFacts) -> Iterator[Fault]:
     """The faults that were injected."""
     return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
 
@@ -80,9 +85,9 @@ def by_commands(run: RunFacts) -> Iterator[Alteration]:
             yield Alteration(bookies, event.earliest_ns, over_ns, over_ns, f"an operator's {name}")
 
 
-def hit(fault: Mapping[str, Any], run: RunFacts) -> frozenset[int]:
+def hit(fault: Fault, run: RunFacts) -> frozenset[int]:
     """The bookies that a fault's target names; all of them where it names anything else."""
-    return _named(str(fault["target"]).split(","), run)
+    return _named(fault["target"].split(","), run)
 
 
 def _named(names: list[str], run: RunFacts) -> frozenset[int]:
@@ -94,18 +99,15 @@ def _alterations(run: RunFacts) -> tuple[Alteration, ...]:
     return (*_by_faults(run), *by_commands(run))
 
 
-def _took_all(fault: Mapping[str, Any], run: RunFacts) -> bool:
-    confirmed = fault["confirmed_ns"] != NEVER and fault["target"] in run.bookies
-    return confirmed and effects_of(fault["kind"]).takes_all(json.loads(fault["params"] or "{}"))
-
-
 def _by_faults(run: RunFacts) -> Iterator[Alteration]:
     for fault in injected(run):
         effects, began_ns = effects_of(fault["kind"]), fault["injected_ns"]
         if effects.loses is Loses.STORED:
             over_ns = max(began_ns, fault["healed_ns"])
             done_ns = began_ns if effects.at_once and not effects.latent else over_ns
-            yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", _took_all(fault, run))
+            confirmed = fault["confirmed_ns"] != NEVER and fault["target"] in run.bookies
+            whole = confirmed and effects.takes_all(json.loads(fault["params"] or "{}"))
+            yield Alteration(hit(fault, run), began_ns, done_ns, over_ns, "a fault", whole)
 
 
 _SHOWN = 20
@@ -123,7 +125,12 @@ def of_one_life(spans: Spans, histories: Histories, run: RunFacts) -> Spans:
 
 def put_back_text(version: Version, histories: Histories, run: RunFacts) -> str:
     """What a row that was put back says: ``ledger main: removed from the metadata by fault 3 (...)``."""
-    by = _fault(version.zxid, run)
+    by = f"a fault of the run (transaction 0x{version.zxid:x})"
+    for fault in run.faults:
+        injected = json.loads(fault["proof"] or "{}").get("injected") or {}
+        if injected.get("zxid") == hex(version.zxid):
+            by = fault_text(fault)
+            break
     if version.state == DELETED:
         return f"{run.ledger_text(version.ledger)}: removed from the metadata by {by}"
     before = [one for one in histories.in_time if one.ledger == version.ledger and one.zxid < version.zxid]
@@ -140,11 +147,3 @@ def put_back_notes(histories: Histories, run: RunFacts) -> Iterator[str]:
         yield put_back_text(row, histories, run)
     if len(rows) > _SHOWN:
         yield f"{counted(len(rows) - _SHOWN, 'more change')} of ledgers' metadata by faults of the run"
-
-
-def _fault(zxid: int, run: RunFacts) -> str:
-    for fault in run.faults:
-        injected = json.loads(fault["proof"] or "{}").get("injected") or {}
-        if injected.get("zxid") == hex(zxid):
-            return fault_text(fault)
-    return f"a fault of the run (transaction 0x{zxid:x})"

@@ -7,18 +7,20 @@ A *life* is a bookie and its boot as one number, as in the tables.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 from checkers.contract import Event, RunFacts
-from checkers.facts.alterations import alterations
-from checkers.facts.wording import fault_text
+from checkers.facts.alterations import alterations, fault_text
+from checkers.sets.spans import Ints
 from evidence.codes import NEVER
 from protocol.addresses import OBSERVER, PROXY, ZOOKEEPER
 from protocol.faults import UNPLANNED, Loses, unclean
 from protocol.modes import least_loss
 
+Numbers = TypeVar("Numbers", int, Ints)
 _BOOT_BITS = 16
 _SIGKILL = 9
 _NEEDED = (OBSERVER, PROXY, ZOOKEEPER)
@@ -48,7 +50,7 @@ class Boot:
     @property
     def life(self) -> int:
         """The same as one number."""
-        return int(life_of(self.bookie, self.number))
+        return life_of(self.bookie, self.number)
 
 
 def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
@@ -57,23 +59,15 @@ def boots_of(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
 
 
 def _boots(run: RunFacts) -> Mapping[int, tuple[Boot, ...]]:
-    started: dict[tuple[int, int], int] = {}
-    ended: dict[tuple[int, int], Event] = {}
-    configured: dict[tuple[int, int], Loses] = {}
+    last: dict[str, dict[tuple[int, int], Event]] = defaultdict(dict)
     for event in run.events("started", "exit", "configured"):
-        key = run.bookies.get(event.server, 0), event.boot
-        if event.server not in run.bookies:
-            continue
-        if event.name == "started":
-            started[key] = event.earliest_ns
-        elif event.name == "exit":
-            ended[key] = event
-        else:
-            configured[key] = least_loss(event.detail["conf"])
-    found: dict[int, list[Boot]] = {}
-    for key, at_ns in sorted(started.items()):
-        known = configured.get(key, run.least_loss.get(run.bookie_name(key[0])))
-        found.setdefault(key[0], []).append(replace(_boot(key, at_ns, ended.get(key)), least_loss=known))
+        if event.server in run.bookies:
+            last[event.name][run.bookies[event.server], event.boot] = event
+    found: dict[int, list[Boot]] = defaultdict(list)
+    for key, start in sorted(last["started"].items()):
+        configured = last["configured"].get(key)
+        least = least_loss(configured.detail["conf"]) if configured else run.least_loss.get(start.server)
+        found[key[0]].append(replace(_boot(key, start.earliest_ns, last["exit"].get(key)), least_loss=least))
     return {bookie: tuple(boots) for bookie, boots in found.items()}
 
 
@@ -87,7 +81,7 @@ def _boot(key: tuple[int, int], at_ns: int, end: Event | None) -> Boot:
     return Boot(*key, at_ns, end.latest_ns, died, end.earliest_ns, how)
 
 
-def life_of(bookie: Any, boot: Any) -> Any:
+def life_of(bookie: Numbers, boot: Numbers) -> Numbers:
     """The life of a bookie's boot; of numbers or, element by element, of ``int64`` arrays."""
     return (bookie << _BOOT_BITS) | boot
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from checkers.contract import RunFacts
+from checkers.contract import Fault, RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
 from evidence.codes import NEVER
@@ -35,7 +34,7 @@ def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
         bookie = run.bookies.get(event.server)
         if bookie is not None:
             why = event.detail.get("why", "") if event.name == _UNREADABLE else ""
-            found[int(life_of(bookie, event.boot))] = Copied(event.earliest_ns, event.latest_ns, str(why))
+            found[life_of(bookie, event.boot)] = Copied(event.earliest_ns, event.latest_ns, str(why))
     return found
 
 
@@ -53,7 +52,7 @@ def fallen(run: RunFacts) -> frozenset[int]:
     )
 
 
-def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
+def _ended_by(fault: Fault, boot: Boot, run: RunFacts) -> bool:
     """Whether a fault of the run that may take that much was being injected as the boot died.
 
     Not where an unplanned end of the bookie was recorded.
@@ -63,16 +62,13 @@ def _ended_by(fault: Mapping[str, Any], boot: Boot, run: RunFacts) -> bool:
     times = (fault["injected_ns"], fault["confirmed_ns"])
     done_ns = max(at_ns for at_ns in times if at_ns != NEVER)
     in_course = fault["planned_ns"] <= boot.ended_ns and boot.dying_ns <= done_ns
-    return boot.bookie in hit(fault, run) and in_course and not _by_itself(boot, run)
-
-
-def _by_itself(boot: Boot, run: RunFacts) -> bool:
-    return any(
-        fault["kind"] == UNPLANNED
-        and run.bookies.get(fault["target"]) == boot.bookie
-        and boot.dying_ns <= fault["confirmed_ns"] <= boot.ended_ns
-        for fault in run.faults
+    by_itself = any(
+        one["kind"] == UNPLANNED
+        and run.bookies.get(one["target"]) == boot.bookie
+        and boot.dying_ns <= one["confirmed_ns"] <= boot.ended_ns
+        for one in run.faults
     )
+    return boot.bookie in hit(fault, run) and in_course and not by_itself
 
 
 def outlasted(boot: Boot, run: RunFacts) -> bool:
@@ -83,15 +79,12 @@ def outlasted(boot: Boot, run: RunFacts) -> bool:
 
 def altered(run: RunFacts, copies: Mapping[int, Copied]) -> frozenset[int]:
     """Lives after whose death something may have been taken from the disk that had been copied."""
-    return frozenset(life for life, copied in copies.items() if _altered(bookie_of(life), copied, run))
-
-
-def _altered(bookie: int, copied: Copied, run: RunFacts) -> bool:
-    changed = any(changes_since(copied.earliest_ns, bookie, run))
-    return changed or any(_power_lost_after(fault, bookie, copied, run) for fault in injected(run))
-
-
-def _power_lost_after(fault: Mapping[str, Any], bookie: int, copied: Copied, run: RunFacts) -> bool:
-    """A loss of power takes what was never synced; the copy after it shows what it has left."""
-    unsynced = effects_of(fault["kind"]).loses is Loses.UNSYNCED
-    return unsynced and bookie in hit(fault, run) and bool(fault["planned_ns"] > copied.latest_ns)
+    # A loss of power takes what was never synced; the copy after it shows what it has left.
+    lost = [fault for fault in injected(run) if effects_of(fault["kind"]).loses is Loses.UNSYNCED]
+    return frozenset(
+        life
+        for life, copied in copies.items()
+        for bookie in [bookie_of(life)]
+        if any(changes_since(copied.earliest_ns, bookie, run))
+        or any(fault["planned_ns"] > copied.latest_ns and bookie in hit(fault, run) for fault in lost)
+    )

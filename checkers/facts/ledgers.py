@@ -56,9 +56,6 @@ def operations_fact(
     return LedgerFact(name, "operations", rows, key=key, values=values)
 
 
-LAST_PASS = LedgerFact("last_pass", "census", lambda batch: batch.census, values={"pass_number": "max"})
-"""The last census pass in which each ledger was asked for."""
-
 HIGHEST_LAC = highest("highest_lac", lambda rows: rows.once(told_lac), "lac")
 """The highest LAC that a client received; of equal ones that of the lower client number, then the earlier."""
 
@@ -97,11 +94,6 @@ REFUSED = LedgerFact(
     values={"invoked_ns": "min", "completed_ns": "max", "number": "sum"},
 )
 """By ledger and error: the final opens that did not succeed."""
-
-
-def last_pass(facts: LedgerFacts) -> int:
-    """The last census pass of the run, 0 when there was none."""
-    return int(facts.columns(LAST_PASS)["pass_number"].max(initial=0))
 
 
 def histories(facts: LedgerFacts) -> Histories:

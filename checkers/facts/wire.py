@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from checkers.contract import Rows, RunFacts
+from checkers.contract import Batch, Columns, LedgerFact, Rows, RunFacts
 from checkers.facts.boots import life_of
+from checkers.sets.ordering import Column
 from checkers.sets.spans import Bools, Ints
 from evidence.codes import EXPLICIT_NEGATIVES, NEVER, Direction, FrameFlag, Message, Status
 from protocol.addresses import link_name
@@ -28,6 +27,15 @@ LOOK_ALIKE: Mapping[Message, Message] = {
     Message.FENCING_LAC_READ: Message.LAC_READ,
 }
 """Requests whose answers cannot be distinguished where two of one key are in flight (protocol V2)."""
+
+
+def _sources(batch: Batch) -> Columns:
+    sources = np.flatnonzero(np.bincount(batch.frames["source"]))
+    return {"ledger": np.full(len(sources), -1), "source": sources}
+
+
+LOGGED = LedgerFact("logged", "frames", _sources, key=("ledger", "source"))
+"""Whose frames are in the wire log, of any ledger (-1)."""
 
 
 def answers(rows: Rows, kind: Message) -> Rows:
@@ -76,14 +84,14 @@ def _reached(rows: Rows) -> Rows:
     return rows.where((rows["delivered"] != Status.NONE) & (rows["forwarded_ns"] != NEVER))
 
 
-def denies(status: NDArray[Any]) -> Bools:
+def denies(status: Column) -> Bools:
     """Explicit negatives (BP-46, "Response Codes")."""
     return np.isin(status, EXPLICIT_NEGATIVES)
 
 
 def lives(rows: Rows) -> Ints:
     """The life of each frame's bookie; meaningless where the boot is not known."""
-    return np.asarray(life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64)))
+    return life_of(rows["bookie"].astype(np.int64), rows["boot"].astype(np.int64))
 
 
 def link_text(run: RunFacts, source: int, bookie: int) -> str:
@@ -95,12 +103,8 @@ def rule_text(run: RunFacts, source: int, bookie: int, rule: int) -> str:
     """``fault 3 (forge recoverer-b1)`` where the fault is known by its proof, else the rule and its link."""
     link = link_text(run, source, bookie)
     for fault in run.faults:
-        if any(said.get("link") == link and said.get("number") == rule for said in _proofs(fault)):
+        phases = json.loads(fault["proof"] or "{}").values()  # of the fault's life
+        known = [(said.get("link"), said.get("number")) for said in phases if isinstance(said, dict)]
+        if (link, rule) in known:
             return f"fault {fault['fault']} ({fault['kind']} {fault['target']}, rule {rule} of link {link})"
     return f"rule {rule} of link {link}"
-
-
-def _proofs(fault: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What each phase of a fault's life left as its proof."""
-    phases = json.loads(fault["proof"] or "{}")
-    return (said for said in phases.values() if isinstance(said, dict))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 _NOTES = 20
 
@@ -28,11 +27,6 @@ def operation_text(seq: int) -> str:
     """A client's operation by its sequence number: ``operation 12``, with its boot when not the first."""
     boot, number = seq >> 40, seq & (2**40 - 1)
     return f"operation {number}" if boot <= 1 else f"operation {number} of boot {boot}"
-
-
-def fault_text(fault: Mapping[str, Any]) -> str:
-    """``fault 3 (kill b1)``."""
-    return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
 
 
 def some_notes(notes: Sequence[str]) -> list[str]:

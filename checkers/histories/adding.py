@@ -10,9 +10,9 @@ Source: Jepsen, ``jepsen/src/jepsen/checker.clj`` (``set-full``).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from checkers.facts.wording import counted
 from checkers.found import capped
@@ -47,12 +47,9 @@ class _Element:
         return self.add.outcome if self.add else None
 
 
-@dataclass
-class _Reading:
-    """All elements, and the ok reads in the order of their invocations with what each showed."""
-
-    elements: dict[Hashable, _Element] = field(default_factory=dict)
-    reads: list[tuple[Operation, Sequence[Hashable]]] = field(default_factory=list)
+_Elements = dict[Hashable, _Element]
+_Reads = list[tuple[Operation, Sequence[Hashable]]]
+"""The ok reads in the order of their invocations, with what each showed."""
 
 
 def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) -> Judgement:
@@ -61,14 +58,13 @@ def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) ->
     ``unknown`` when there is no anomaly and no acknowledged element was seen by a read that began later.
     ``EvidenceError`` for another function, or a read that shows no collection.
     """
-    reading = _read(operations)
-    _look(reading)
-    findings = [*_fates(reading), *_reads(reading)]
+    elements, reads = _read(operations)
+    _look(elements, reads)
+    findings = [*_fates(elements), *_wrong_reads(elements, reads)]
     wrong = [one for one in findings if linearizable or one.kind != "stale"]
     counts = Counter(dict.fromkeys(KINDS, 0))
     counts.update(one.kind for one in findings)
-    elements = reading.elements.values()
-    stable = sum(one.stable for one in elements)
+    stable = sum(one.stable for one in elements.values())
     stale = f"found, and allowed by {SET}: stale ({counts['stale']:,}); {LINEARIZABLE} forbids it"
     return Judgement(
         property=SET,
@@ -77,10 +73,10 @@ def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) ->
         seen={
             "operations": len(operations),
             "elements": len(elements),
-            "added": sum(one.added is Outcome.OK for one in elements),
-            "reads": len(reading.reads),
+            "added": sum(one.added is Outcome.OK for one in elements.values()),
+            "reads": len(reads),
             "stable": stable,
-            "never_read": sum(one.present is None for one in elements),
+            "never_read": sum(one.present is None for one in elements.values()),
         },
         findings=capped(wrong),
         counts=dict(counts),
@@ -88,48 +84,46 @@ def judge_set(operations: Sequence[Operation], *, linearizable: bool = False) ->
     )
 
 
-def _read(operations: Iterable[Operation]) -> _Reading:
-    reading = _Reading()
+def _read(operations: Iterable[Operation]) -> tuple[_Elements, _Reads]:
+    """The elements with their adds, and the reads."""
+    elements: _Elements = defaultdict(_Element)
+    reads: _Reads = []
     for one in operations:
         if one.function == "add":
-            element = reading.elements.setdefault(hashable(one.asked), _Element())
+            element = elements[hashable(one.asked)]
             element.add = one
             if one.outcome is Outcome.OK:
                 element.known = min(one.completed, element.known)
         elif one.function == "read":
             if one.outcome is Outcome.OK:
-                reading.reads.append((one, _shown(one)))
+                if not isinstance(one.told, list | frozenset | set):
+                    raise EvidenceError(
+                        f"operation {one.index}: a read of a set shows a collection, not {one.told!r}"
+                    )
+                reads.append((one, [hashable(element) for element in one.told]))
         else:
             raise EvidenceError(
                 f"operation {one.index}: function {one.function!r}; the model set has add and read",
                 remedy="other models read other histories: see docs/log.md",
             )
-    return reading
+    return elements, reads
 
 
-def _shown(one: Operation) -> Sequence[Hashable]:
-    if not isinstance(one.told, list | frozenset | set):
-        raise EvidenceError(f"operation {one.index}: a read of a set shows a collection, not {one.told!r}")
-    return [hashable(element) for element in one.told]
-
-
-def _look(reading: _Reading) -> None:
+def _look(elements: _Elements, reads: _Reads) -> None:
     """Which read showed each element last, and which lacked it last."""
-    for read, shown in reading.reads:
-        for name in shown:
-            element = reading.elements.get(name)
-            if element is not None:
-                element.present = read
-                element.known = min(read.completed, element.known)
-    undecided = set(reading.elements)
-    for read, shown in reversed(reading.reads):
+    undecided = set(elements)
+    for read, shown in reads:
+        for name in undecided.intersection(shown):
+            elements[name].present = read
+            elements[name].known = min(read.completed, elements[name].known)
+    for read, shown in reversed(reads):
         for name in undecided.difference(shown):
-            reading.elements[name].absent = read
+            elements[name].absent = read
         undecided.intersection_update(shown)
 
 
-def _fates(reading: _Reading) -> Iterator[Finding]:
-    for name, one in reading.elements.items():
+def _fates(elements: _Elements) -> Iterator[Finding]:
+    for name, one in elements.items():
         lacks, shows = one.absent, one.present
         if lacks is None or lacks.invoked <= one.known:
             continue
@@ -145,11 +139,11 @@ def _fates(reading: _Reading) -> Iterator[Finding]:
             yield _finding("lost", f"element {text_of(name)} is lost", known, last, lacked)
 
 
-def _reads(reading: _Reading) -> Iterator[Finding]:
-    for read, shown in reading.reads:
+def _wrong_reads(elements: _Elements, reads: _Reads) -> Iterator[Finding]:
+    for read, shown in reads:
         where = f"operation {read.index} of process {read.process}"
         for name, times in Counter(shown).items():
-            element, what = reading.elements.get(name), f"element {text_of(name)}"
+            element, what = elements.get(name), f"element {text_of(name)}"
             if times > 1:
                 text = f"{what} was read more than once in one read"
                 yield _finding("duplicated", text, f"{where} shows it {counted(times, 'time')}")

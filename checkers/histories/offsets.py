@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.facts.wording import listed
 from checkers.found import capped
@@ -152,7 +152,7 @@ def _take(one: Operation, seen: _Seen) -> None:
         seen.polls.append((one, polled))
 
 
-def _micros(one: Operation, value: Any) -> Iterator[list[Any]]:
+def _micros(one: Operation, value: object) -> Iterator[list[object]]:
     for micro in value if isinstance(value, list) else ():
         function = str(micro[0]).removeprefix(":") if isinstance(micro, list) and micro else ""
         if function not in ("send", "poll"):
@@ -164,13 +164,13 @@ def _micros(one: Operation, value: Any) -> Iterator[list[Any]]:
         yield [function, *micro[1:]]
 
 
-def _placed(one: Operation, key: Any, pair: Any) -> _Message:
+def _placed(one: Operation, key: object, pair: object) -> _Message:
     if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int):
         raise EvidenceError(f"operation {one.index}: a message is [offset value], this is {pair!r}")
     return _Message(hashable(key), pair[0], hashable(pair[1]), one)
 
 
-def _message(value: Any) -> Message:
+def _message(value: object) -> Message:
     """The message of a send, as it was asked or with the offset that it got."""
     return hashable(value[1] if isinstance(value, list) and len(value) == 2 else value)
 

@@ -24,11 +24,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
 from checkers.facts.versions import DELETED
-from checkers.facts.wire import answers
+from checkers.facts.wire import LOGGED, answers
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, Row, first_rows, kept, span_rows
 from checkers.sets.ordering import changes, firsts
@@ -59,15 +59,8 @@ def _received_lacs(batch: Batch) -> list[Rows]:
     return [part.where((part["kind"] != Kind.ADD) | (part["lac"] > part["entry"])) for part in told]
 
 
-def _sources(batch: Batch) -> Columns:
-    sources = np.flatnonzero(np.bincount(batch.frames["source"]))
-    return {"ledger": np.full(len(sources), -1), "source": sources}
-
-
 WRITERS = operations_fact("writers", lambda rows: rows.once(tried), key=("ledger", "client"))
 """Who may have sent adds to each ledger."""
-LOGGED = LedgerFact("logged", "frames", _sources, key=("ledger", "source"))
-"""Whose frames are in the wire log, of any ledger (-1)."""
 FIRST_TOLD = LedgerFact(
     "first_told",
     "operations",
@@ -244,10 +237,7 @@ def ack_rows(found: Found, facts: LedgerFacts, run: RunFacts) -> AckRows:
 
 def ack_findings(rows: AckRows, found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """The proof is of the first entry of each row."""
-    votes: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    for row in found.runs("vote"):
-        for entry in range(row.first, row.last + 1):
-            votes.setdefault((row.ledger, entry), []).append(row.proof)
+    votes = found.by_entry("vote")
     for row in kept(rows.early):
         yield _too_soon(row, votes.get(row[:2], []), facts, run)
     for row in kept(rows.unacked):

@@ -83,7 +83,8 @@ class _Hunt:
         todo = {
             number: part
             for number, part in parts
-            if number not in done and (sought.shape is Shape.NONE or self._has_rw(part))
+            if number not in done
+            and (sought.shape is Shape.NONE or bool((self._edges.label[part.edges] == Edge.RW).any()))
         }
         if not todo:
             return
@@ -95,12 +96,13 @@ class _Hunt:
             elif number in able:
                 limit -= self._search(sought, part, limit)
 
-    def _has_rw(self, part: Part) -> bool:
-        return bool((self._edges.label[part.edges] == Edge.RW).any())
-
     def _search(self, sought: CycleClass, part: Part, limit: int) -> int:
         """One component: show the class, with its witness if the limit allows, or doubt it; the work done."""
-        certain = sought.shape in (Shape.NONE, Shape.ANY) and not self._in_doubt(sought, part)
+        # A class that implies this one may have been looked for in the component and not decided.
+        in_doubt = any(
+            implies(one, sought) and bool(np.isin(node, part.nodes)) for one, node in self._doubted
+        )
+        certain = sought.shape in (Shape.NONE, Shape.ANY) and not in_doubt
         if certain and self._result.counts.get(sought.name, 0) >= KEPT:
             self._show(sought, part, None)
             return 0
@@ -113,12 +115,6 @@ class _Hunt:
             if sought.name not in self._result.undecided:
                 self._result.undecided.append(sought.name)
         return search.work
-
-    def _in_doubt(self, sought: CycleClass, part: Part) -> bool:
-        """Whether a class that implies this one was looked for in the component and not decided."""
-        return any(
-            implies(doubted, sought) and bool(np.isin(node, part.nodes)) for doubted, node in self._doubted
-        )
 
     def _show(self, sought: CycleClass, part: Part, cycle: Cycle | None) -> None:
         kind = sought.name if cycle is None else classify([step.label for step in cycle.steps])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +168,7 @@ def _is_prefix(given: Transactions, reads: Ints, longest: Ints) -> NDArray[np.bo
     return prefix
 
 
-def _indices(start: Ints, length: Ints) -> Ints | slice[Any, Any, Any]:
+def _indices(start: Ints, length: Ints) -> Ints | slice[int, int, int]:
     """Flat indices of lists, one after the other; a slice where they lie so already."""
     ends = np.cumsum(length)
     shift = start - (ends - length)

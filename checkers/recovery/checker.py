@@ -12,35 +12,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.ledgers import histories
+from checkers.facts.wire import LOGGED
 from checkers.facts.wording import counted, entries_text, listed
-from checkers.found import BOOKIE_WORDS, Found, Row, bookies_in, capped, set_rows
-from checkers.recovery.closes import (
-    AssessedClose,
-    Assessment,
-    Close,
-    Ensemble,
-    Grounds,
-    closes_by_recovery,
-    decided,
-)
-from checkers.recovery.differences import Difference, differences
-from checkers.recovery.links import Links, forged, moment_rows
+from checkers.found import BOOKIE_WORDS, Found, Row, bookies_in, capped
+from checkers.recovery.closes import Close, Ensemble, closes_by_recovery
+from checkers.recovery.frames import Links, forged, moment_rows, read_rows, written_rows
+from checkers.recovery.grounds import AssessedClose, Assessment, Difference, Grounds, decided, differences
 from checkers.recovery.writers import Writers, writer_rows
-from checkers.recovery.written import read_rows, written_rows
-from checkers.sets.spans import Spans, ints
+from checkers.sets.spans import ints
 from evidence.codes import NEVER
 from evidence.findings import Finding, Judgement, Verdict
 from protocol.addresses import MAX_BOOKIES
 
 _WROTE_BACK_UNREAD = "wrote_back_unread"
 _LACKING = (Assessment.NOT_WRITTEN_BACK, Assessment.NOT_READ)
-_SOURCES = -1
-"""In place of a ledger: its entries are the bookies that were the source of a frame."""
 
 
 class Recovery:
@@ -52,18 +41,13 @@ class Recovery:
         *(each.value for each in (Assessment.ENDED_TOO_SOON, Assessment.FENCED_TOO_FEW, *_LACKING)),
         _WROTE_BACK_UNREAD,
     )
-    facts: tuple[LedgerFact, ...] = ()
+    facts: tuple[LedgerFact, ...] = (LOGGED,)
 
     def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:
         """What decides closes by recovery, and entries that were written back otherwise than they may be."""
-        frames, bookies = batch.frames, np.unique(batch.frames["source"])
-        bookies = bookies[(bookies > 0) & (bookies <= MAX_BOOKIES)]
-        found = Found.of(
-            *_deciding(batch, facts.once(_closes)),
-            set_rows("sources", Spans.of_entries(_SOURCES, bookies)),
-            forged=forged(frames),
-        )
-        return Found.joined([found, written_rows(frames, facts.once(histories), run.bookies)])
+        deciding = Found.of(*_deciding(batch, facts.once(_closes)), forged=forged(batch.frames))
+        written = written_rows(batch.frames, facts.once(histories), run.bookies)
+        return Found.joined([deciding, written])
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Needs a recovery whose grounds crossed links, and none that was left unseen."""
@@ -112,10 +96,9 @@ def _verdict(
 def _deciding(batch: Batch, closes: Sequence[Close]) -> Iterator[pa.Table]:
     """What decides these closes, by the rows of one batch."""
     if closes:
-        ledger = ints([close.ledger for close in closes])
-        yield from moment_rows(batch.frames, Spans.of_entries(ledger, [close.beyond for close in closes]))
+        yield from moment_rows(batch.frames, closes)
         yield from read_rows(batch.frames, closes)
-        yield from writer_rows(batch, ledger)
+        yield from writer_rows(batch, ints([close.ledger for close in closes]))
 
 
 def _closes(facts: LedgerFacts) -> tuple[Close, ...]:
@@ -130,7 +113,8 @@ class _Recoveries:
         self.run, self.found = run, found
         self.writers, links = Writers(found, run), Links(found)
         guarded = {number for name, number in run.bookies.items() if name in run.guarded}
-        clients = sorted(guarded | set(found.spans("sources").entries().tolist()))
+        asking = {one for one in facts.columns(LOGGED)["source"].tolist() if 0 < one <= MAX_BOOKIES}
+        clients = sorted(guarded | asking)
         closes = enumerate(closes_by_recovery(facts.once(histories), run.bookies))
         self.cases = [decided(number, close, links, self.writers, clients) for number, close in closes]
 
@@ -145,9 +129,9 @@ class _Recoveries:
                 yield self._ended_too_soon(case)
             elif case.assessment is Assessment.FENCED_TOO_FEW:
                 yield self._fenced_too_few(case)
-            elif case.assessment in _LACKING:
-                yield from self._not_written_back(case)
-                yield from self._not_read(case)
+            elif case.assessment in _LACKING and case.closer:
+                yield from self._not_written_back(case, case.closer)
+                yield from self._not_read(case, case.closer)
         yield from map(self._unread, self.found.firsts("unread", 1))
 
     def _of_close(
@@ -212,8 +196,7 @@ class _Recoveries:
             f"{unknown} (AQ {ensemble.quorums.ack})"
         )
 
-    def _not_written_back(self, case: AssessedClose) -> Iterator[Finding]:
-        closer = _closer(case)
+    def _not_written_back(self, case: AssessedClose, closer: Grounds) -> Iterator[Finding]:
         source = self.run.source_name(closer.source)
         for _, first, last, count, (_, _, *words) in closer.unstored:
             given, stored = bookies_in(words[:BOOKIE_WORDS]), bookies_in(words[BOOKIE_WORDS:])
@@ -227,8 +210,7 @@ class _Recoveries:
                 f"{self._bookies(stored)} (AQ {case.close.version.shape[2]})",
             )
 
-    def _not_read(self, case: AssessedClose) -> Iterator[Finding]:
-        closer = _closer(case)
+    def _not_read(self, case: AssessedClose, closer: Grounds) -> Iterator[Finding]:
         source = self.run.source_name(closer.source)
         for first, last in closer.skipped:
             yield self._of_close(
@@ -253,11 +235,6 @@ class _Recoveries:
             f"{source} sent a recovery add of entry {first}, at the proxy by {self.run.time_text(sent_ns)}",
             f"no positive answer to a read of entry {first} had been passed on to {source} by then",
         )
-
-
-def _closer(case: AssessedClose) -> Grounds:
-    """The first recoverer that had the answers for the end and for fencing."""
-    return next(one for one in case.recoverers if one.ends(case.close) and one.fences(case.close))
 
 
 def _notes(recoveries: _Recoveries, beside: Iterable[Difference], run: RunFacts) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.contract import Event, RunFacts
-from checkers.facts.alterations import by_commands, injected
-from checkers.facts.wording import fault_text, listed
+from checkers.facts.alterations import by_commands, fault_text, injected
+from checkers.facts.wording import listed
 from evidence.codes import NEVER
 from protocol.faults import effects_of
 
@@ -135,8 +135,8 @@ def repair_by(run: RunFacts, by_ns: int) -> Repair:
 def meddling(run: RunFacts) -> Iterator[tuple[int, int, str]]:
     """Faults and operators' commands: when each began and was over (ns), and the words for it."""
     for fault in injected(run):
-        over = "confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"
-        yield int(fault["injected_ns"]), int(fault[over]), fault_text(fault)
+        over_ns = fault["confirmed_ns" if effects_of(fault["kind"]).at_once else "healed_ns"]
+        yield fault["injected_ns"], over_ns, fault_text(fault)
     for change in by_commands(run):
         yield change.began_ns, change.over_ns, change.by
 

@@ -85,9 +85,8 @@ class Ranges:
 
     @classmethod
     def _of(cls, *columns: Ints) -> Self:
-        make: Any = cls
-        made: Self = make(*columns)
-        return made
+        make: Callable[..., Self] = cls
+        return make(*columns)
 
     @property
     def columns(self) -> tuple[Ints, ...]:
@@ -228,10 +227,3 @@ class Spans(Ranges):
         found = np.maximum(at, 0)
         inside = (self.ledger[found] == ledger) & (first[found] <= entry) & (entry <= last[found])
         return np.where(inside, found, -1)
-
-    def counted_in(self, others: Spans) -> Ints:
-        """How many entries of each span of another set are in this one."""
-        common = self & others
-        numbers = np.zeros(len(others), dtype=np.int64)
-        np.add.at(numbers, others.place(common.ledger, common.first), common.last - common.first + 1)
-        return numbers

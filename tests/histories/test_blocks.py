@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checkers.answers import Answers
 from checkers.availability.checker import Availability
 from checkers.durability.checker import Durability
-from checkers.fencing.checker import Fencing
+from checkers.fencing import Fencing
 from checkers.judge import CHECKERS, check_all, combined_facts, conclude_all, facts_of, join_all, judge
 from checkers.recovery.checker import Recovery
 from checkers.replicas.checker import Replicas

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.availability.checker import Availability
 from checkers.durability.checker import Durability
-from checkers.fencing.checker import Fencing
+from checkers.fencing import Fencing
 from checkers.judge import judge
 from evidence.findings import Verdict
 from tests.histories.cluster import Bugs

@@ -11,7 +11,7 @@ import pytest
 from checkers.availability.checker import Availability
 from checkers.contract import Batch
 from checkers.durability.checker import Durability
-from checkers.fencing.checker import Fencing
+from checkers.fencing import Fencing
 from checkers.judge import check_all, combined_facts, facts_of
 from evidence.schemas import FRAMES
 from tests.histories import twins_fencing as twins

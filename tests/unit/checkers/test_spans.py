@@ -114,17 +114,6 @@ def test_rows_of_many_ledgers_find_their_spans(rows, asked, more):
 
 
 @steady(60)
-@given(pairs, pairs)
-def test_the_entries_of_one_set_are_counted_in_each_span_of_another(rows, others):
-    mine, theirs = spans(rows), spans(others)
-    numbers = mine.counted_in(theirs).tolist()
-    assert numbers == [
-        sum((ledger, entry) in set(rows) for entry in range(first, last + 1))
-        for ledger, first, last in theirs
-    ]
-
-
-@steady(60)
 @given(marked, marked)
 def test_marks_are_sets_of_triples(left, right):
     mine, theirs = marks(left), marks(right)

@@ -1,0 +1,308 @@
+"""Fencing: once a ledger is closed, or a bookie is fenced, no client adds to it any more.
+
+Two rules. No add is acknowledged to a client that invoked it when the ledger was closed already,
+beyond its last entry: operations and metadata show that. A boot of a bookie that answered EOK to
+fencing takes no normal add that was asked later; recovery's adds it takes: only the wire shows that.
+
+Two things date a close: a CLOSED version of the metadata that was seen, and an open with recovery
+that returned ok. A close without a date precedes nothing. A bookie's answers count as it gave them, in one
+known boot. Sources: *Fencing*; *Closing Ledgers Safely* ("fencing is a local one-way idempotent operation");
+``ReadEntryProcessorV3`` (an EOK to a fencing read is sent when the fence is done, an explicit negative
+without waiting for it).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.facts.boots import bookie_of, boots_of, life_name
+from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.parts import acked, flagged
+from checkers.facts.wire import is_sure, lives, proven_answers
+from checkers.facts.wording import counted, entries_text, operation_text, some_notes
+from checkers.found import Found, first_rows, kept, span_rows
+from checkers.sets.spans import LAST_ENTRY, Ints, Spans
+from evidence.codes import (
+    EXPLICIT_NEGATIVES,
+    NEVER,
+    Direction,
+    Flag,
+    FrameFlag,
+    Kind,
+    Message,
+    Outcome,
+    Status,
+)
+from evidence.findings import Finding, Judgement, Verdict
+
+_AFTER, _TAKEN = "added_after_close", "accepted_when_fenced"
+_DENIED = {f"took after {status.name}": status for status in EXPLICIT_NEGATIVES}
+
+
+class Answer(NamedTuple):
+    """A row of ``ANSWERED``."""
+
+    ledger: int
+    life: int
+    status: int
+    received_ns: int
+    seq: int
+    source: int
+    entry: int
+
+    def text(self, run: RunFacts) -> str:
+        """``b2 boot 1 answered ENOENTRY to the fencing read of the LAC by recoverer at 7 ns (frame 3)``."""
+        what = "the LAC" if self.entry < 0 else f"entry {self.entry}"
+        return (
+            f"{life_name(run, self.life)} answered {_status_name(self.status)} to the fencing read of {what} "
+            f"by {run.source_name(self.source)} at {run.time_text(self.received_ns)} (frame {self.seq})"
+        )
+
+
+def _answered(batch: Batch) -> Columns:
+    answers = batch.frames.of(way=Direction.ANSWER)
+    fencing = answers.where((answers["flags"] & int(FrameFlag.FENCING)) != 0)
+    sure = fencing.where(is_sure(fencing))
+    return {"life": lives(sure), **{name: sure[name] for name in Answer._fields if name != "life"}}
+
+
+def _recovered(batch: Batch) -> Rows:
+    opens = batch.operations.of(kind=Kind.OPEN, outcome=Outcome.OK)
+    return opens.where(flagged(opens, Flag.RECOVERY) & (opens["completed_ns"] != NEVER))
+
+
+ANSWERED = LedgerFact(
+    "answered_fencing",
+    "frames",
+    _answered,
+    key=("ledger", "life", "status"),
+    first_by=(("received_ns", "ascending"), ("seq", "ascending")),
+    also=("source", "entry"),
+)
+"""What each life of a bookie first answered to fencing a ledger, by status; ``entry`` -1 reads the LAC."""
+RECOVERED = LedgerFact(
+    "told_closed",
+    "operations",
+    _recovered,
+    key=("ledger", "result"),
+    first_by=(("completed_ns", "ascending"),),
+    also=("client", "seq"),
+)
+"""By last entry the first open with recovery that found the ledger closed."""
+
+
+class Fencing:
+    """Finds adds acknowledged after the close, and adds that a fenced bookie accepted."""
+
+    name = "fencing"
+    tables: tuple[str, ...] = ("operations", "ledgers", "frames")
+    kinds: tuple[str, ...] = (_AFTER, _TAKEN)
+    facts: tuple[LedgerFact, ...] = (ANSWERED, RECOVERED, RELEASED)
+
+    def check(self, batch: Batch, facts: LedgerFacts, run: RunFacts) -> Found:  # noqa: ARG002  # by contract
+        """Adds invoked after a close, and normal adds that a bookie took after it had answered to fencing."""
+        added = batch.operations.once(acked)
+        taken = proven_answers(batch.frames, Message.ADD).of(status=Status.EOK)
+        after = _rows(_AFTER, _after_a_close(added, facts), "invoked_ns", "completed_ns", "client")
+        # Who took the first of neighbouring adds that came after the close.
+        took = taken.where(
+            Spans.of_entries(after["ledger"], after["first"]).has(taken["ledger"], taken["entry"])
+        )
+        proof = [lives(took), took["received_ns"], took["seq"]]
+        return Found.of(
+            after,
+            span_rows("took", took["ledger"], took["entry"], proof=proof),
+            *(
+                _rows(kind, rows, "asked_ns", "received_ns", "source", [lives(rows)])
+                for kind, status in ((_TAKEN, Status.EOK), *_DENIED.items())
+                for rows in [_taken_after(taken, status, facts)]
+            ),
+            acknowledged=added.number,
+            taken=taken.number,
+        )
+
+    def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
+        """Needs a close or a fence to have been seen, and the wire log for the second rule."""
+        after = list(_added_after_close(found, facts, run))
+        lives_known = not run.damage_to(("servers",))
+        taken = list(_accepted_when_fenced(found, facts, run)) if lives_known else []
+        lacking = run.shortcomings((*self.tables, "servers"))
+        if not run.wire:
+            lacking.append("no wire log was kept: what bookies took after they were fenced was not seen")
+        fenced = int((facts.columns(ANSWERED)["status"] == Status.EOK).sum())
+        closed = len(facts.once(_dated_closes))
+        enough = not lacking and closed + fenced > 0
+        return Judgement(
+            property=self.name,
+            verdict=Verdict.ANOMALY if after or taken else Verdict.VALID if enough else Verdict.UNKNOWN,
+            needed="whole evidence with a wire log, and a ledger that was seen closed or fenced",
+            seen={
+                "acknowledged": found.count("acknowledged"),
+                "closed_ledgers": closed,
+                "fenced": fenced,
+                "taken": found.count("taken"),
+            },
+            findings=(*after, *taken),
+            counts={
+                _AFTER: sum(row.number for row in found.firsts(_AFTER)),
+                _TAKEN: sum(row.number for row in found.firsts(_TAKEN, 1)) if lives_known else 0,
+            },
+            notes=(*lacking, *some_notes(_denied_and_took(found, facts, run))),
+        )
+
+
+def _rows(kind: str, late: Rows, began: str, ended: str, by: str, like: Sequence[Ints] = ()) -> pa.Table:
+    """Late adds: the proof of neighbours is their first one, by when it began, its number, whose it was."""
+    proof = [late[name] for name in (began, "seq", by, ended)]
+    return first_rows(kind, late["ledger"], late["entry"], like=like, proof=proof)
+
+
+def _after_a_close(added: Rows, facts: LedgerFacts) -> Rows:
+    """The adds that were invoked after a close of their ledger that ends below them."""
+    beyond, since_ns = facts.once(_beyond_closes)
+    at = beyond.place(added["ledger"], added["entry"])  # -1 for none: the last
+    return added.where(added["invoked_ns"] > np.append(since_ns, NEVER)[at])
+
+
+def _beyond_closes(facts: LedgerFacts) -> tuple[Spans, Ints]:
+    """The entries from each end of a ledger to its next, and when it was first closed below them."""
+    rows = []
+    for ledger, ends in sorted(facts.once(_dated_closes).items()):
+        since_ns = NEVER
+        for end, following in pairwise((*sorted(ends), LAST_ENTRY)):
+            since_ns = min(since_ns, ends[end])
+            rows.append((ledger, end + 1, following, since_ns))
+    *spans, since = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    return Spans(*spans), since
+
+
+def _dated_closes(facts: LedgerFacts) -> Mapping[int, Mapping[int, int]]:
+    """Ledger -> last entry -> by when it was closed there first (ns).
+
+    A ledger whose metadata a fault of the run put back may not have stayed closed: it has no date.
+    """
+    metadata, found = facts.once(histories), dict[int, dict[int, int]]()
+    closes = [(one.ledger, one.last_entry, one.latest_ns) for one in metadata.all_closes]
+    for ledger, end, at_ns, *_ in (*closes, *facts.of(RECOVERED)):
+        if at_ns != NEVER and ledger not in metadata.put_back:
+            ends = found.setdefault(ledger, {})
+            ends[end] = min(at_ns, ends.get(end, NEVER))
+    return found
+
+
+def _taken_after(taken: Rows, status: Status, facts: LedgerFacts) -> Rows:
+    """The adds that lives took which were asked after these had answered so to fencing."""
+    said, life = facts.columns(ANSWERED), lives(taken)
+    since_ns = np.full(taken.number, NEVER, dtype=np.int64)
+    for one in np.unique(said["life"][said["status"] == status]).tolist():
+        such, mine = (said["status"] == status) & (said["life"] == one), life == one
+        fences = said["ledger"][such], said["received_ns"][such]
+        since_ns[mine] = value_at(*fences, taken["ledger"][mine], missing=NEVER)
+    return taken.where((taken["asked_ns"] > since_ns) & (taken["entry"] >= 0))
+
+
+def _added_after_close(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    took = found.by_entry("took")
+    for span in kept(found.firsts(_AFTER)):
+        invoked_ns, seq, client, completed_ns = span.proof
+        ledger, entry = span.ledger, span.first
+        yield run.finding(
+            f"fencing/{_AFTER}",
+            span,
+            f"{entries_text(entry, span.last)} acknowledged after the close",
+            *(text for at_ns, end, text in _closes(ledger, facts, run) if at_ns < invoked_ns and end < entry),
+            f"{run.client_name(client)} invoked the add of entry {entry} at {run.time_text(invoked_ns)} "
+            f"and got ok at {run.time_text(completed_ns)} ({operation_text(seq)})",
+            *_story(took.get((ledger, entry), ()), ledger, entry, facts, run),
+        )
+
+
+def _closes(ledger: int, facts: LedgerFacts, run: RunFacts) -> list[tuple[int, int, str]]:
+    """The closes of one ledger that have a date, the earliest first: when (ns), last entry, words for it."""
+    closes = [
+        (one.latest_ns, one.last_entry, f"{one.closed_text}, in force by {run.time_text(one.latest_ns)}")
+        for one in facts.once(histories).of.get(ledger, ())
+        if one.closed and one.latest_ns != NEVER
+    ]
+    for _, last_entry, at_ns, client, seq in facts.of(RECOVERED, ledger):
+        told = f"received its end {last_entry} ({operation_text(seq)})"
+        text = f"{run.client_name(client)} had recovered it by {run.time_text(at_ns)} and {told}"
+        closes.append((at_ns, last_entry, text))
+    return sorted(closes)
+
+
+def _story(
+    taken: Iterable[tuple[int, ...]], ledger: int, entry: int, facts: LedgerFacts, run: RunFacts
+) -> list[str]:
+    """In order of time: who took the add of an entry, what they had answered to fencing, their deaths.
+
+    What a restart made a bookie forget shows here. ``taken`` are (life, when it acknowledged, frame).
+    """
+    boots = {boot.life: boot for mine in boots_of(run).values() for boot in mine}
+    events: set[tuple[int, str]] = set()
+    for life, at_ns, seq in taken:
+        when = f"at {run.time_text(at_ns)} (frame {seq})"
+        events.add((at_ns, f"{life_name(run, life)} acknowledged entry {entry} {when}"))
+        before = [one for one in _answers(facts, ledger) if bookie_of(one.life) == bookie_of(life)]
+        if not before:
+            name = run.bookie_name(bookie_of(life))
+            events.add((at_ns, f"{name} answered no fencing read of this ledger"))
+        for answer in before:
+            events.add((answer.received_ns, answer.text(run)))
+            boot = boots.get(answer.life)
+            if boot is not None and answer.received_ns <= boot.ended_ns <= at_ns:
+                ended = f"{life_name(run, boot.life)} {boot.how} at {run.time_text(boot.ended_ns)}"
+                events.add((boot.ended_ns, ended))
+    return [said for _, said in sorted(events)]
+
+
+def _accepted_when_fenced(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
+    for span in kept(found.firsts(_TAKEN, 1)):
+        life, asked_ns, seq, source, received_ns = span.proof
+        [answer] = _answers(facts, span.ledger, life, Status.EOK)
+        name = life_name(run, life)
+        yield run.finding(
+            f"fencing/{_TAKEN}",
+            span,
+            f"{name} took {entries_text(span.first, span.last)} after it had been fenced",
+            answer.text(run),
+            *(
+                f"a delete of the ledger was invoked at {run.time_text(at_ns)}, "
+                f"{'before' if at_ns < answer.received_ns else 'after'} that answer"
+                for _, at_ns in facts.of(RELEASED, span.ledger)
+            ),
+            f"{name} answered EOK to the add of entry {span.first} by {run.source_name(source)}, asked at "
+            f"{run.time_text(asked_ns)} at the earliest and answered at {run.time_text(received_ns)} "
+            f"(frame {seq})",
+        )
+
+
+def _answers(facts: LedgerFacts, *key: int) -> list[Answer]:
+    """The first answers to fencing, of (ledger, life, status), or of all whose key begins so."""
+    return [Answer(*row) for row in facts.of(ANSWERED, *key)]
+
+
+def _status_name(status: int) -> str:
+    return Status(status).name if status in set(Status) else f"status {status}"
+
+
+def _denied_and_took(found: Found, facts: LedgerFacts, run: RunFacts) -> list[str]:
+    """Explicit negatives to fencing: the client counts them as fences, though no EOK was said."""
+    numbers = Counter[tuple[int, int, int]]()
+    for kind, status in _DENIED.items():
+        for row in found.firsts(kind, 1):
+            numbers[row.ledger, row.proof[0], status] += row.number
+    return [
+        f"{run.ledger_text(ledger)}: {life_name(run, life)} answered {_status_name(status)} to a fencing "
+        f"read and took {counted(number, 'add')} that were asked later; a client counts such an answer as a "
+        "fence"
+        for (ledger, life, status), number in sorted(numbers.items())
+        if not facts.of(ANSWERED, ledger, life, int(Status.EOK))
+    ]

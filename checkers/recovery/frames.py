@@ -1,0 +1,238 @@
+"""What crossed the links of recoverers: rows for the check of a batch, moments for the conclusion.
+
+Recoverers are sources of links: clients, the observer, bookies that recover by themselves. What a
+recoverer received counts, forged or not. An answer of protocol V2 that may belong to another request
+counts for both where it can only excuse; a violation is only proven by ``sure`` ones. Judges no close.
+
+An entry is written back because one bookie had it (``LedgerRecoveryOp#onEntryComplete``), and a recovery goes
+on when AQ bookies have acknowledged each entry that it had read; replication copies what a plain read
+returned (``LedgerFragmentReplicator``). All rows about an entry are in one block.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from checkers.contract import Rows
+from checkers.facts.histories import Histories
+from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
+from checkers.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, whole_rows
+from checkers.recovery.closes import Close
+from checkers.sets.spans import Bools, Ints, Spans, ints
+from evidence.codes import NEVER, FrameFlag, Message, Status
+from protocol.addresses import MAX_BOOKIES
+from protocol.quorums import Quorums
+
+FENCING, READ = Message.FENCING_LAC_READ, Message.RECOVERY_READ
+_ENTRY = ["ledger", "source", "entry"]
+_OF_CLOSE = ["close", "source", "entry"]
+_WORDS = [f"word{number}" for number in range(BOOKIE_WORDS)]
+
+
+class Moment(NamedTuple):
+    """A request (``status`` NONE) when the proxy had it, or an answer that was not there before ``at_ns``."""
+
+    kind: int
+    bookie: int
+    entry: int
+    at_ns: int
+    status: int
+    lac: int
+
+
+class Links:
+    """What the conclusion knows of recoverers.
+
+    ``recoverers`` are by ledger who sent a request of recovery for it, ``moments`` by ledger and source what
+    decides; ``unstored`` and ``given`` are the rows of :func:`read_rows`, by number of the close and source.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self.recoverers: Mapping[int, set[int]] = defaultdict(set)
+        for ledger, source in _tuples(found, "recoverer"):
+            self.recoverers[ledger].add(source)
+        self.moments: Mapping[tuple[int, int], list[Moment]] = defaultdict(list)
+        for ledger, source, *moment in _tuples(found, "moment"):
+            self.moments[ledger, source].append(Moment(*moment))
+        self.unstored, self.given = (_by_close(found.firsts(kind, 2)) for kind in ("unstored", "given"))
+
+
+def _tuples(found: Found, kind: str) -> Iterator[tuple[int, ...]]:
+    return zip(*(column.tolist() for column in found.columns(kind)), strict=True)
+
+
+def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, int], list[Row]]:
+    """Rows whose proofs begin with the number of a close and a source, by both."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row.proof[0], row.proof[1]].append(row)
+    return found
+
+
+def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
+    """What decides closes: all about fencing and about the entry after each end, and who asked at all."""
+    beyond = Spans.of_entries([one.ledger for one in closes], [one.beyond for one in closes])
+    for kind in (FENCING, READ):
+        asked = requests(frames, kind)
+        asked = asked.where(np.isin(asked["ledger"], beyond.ledger))
+        who = pa.table({name: ints(asked[name]) for name in ("ledger", "source")})
+        who = who.group_by(["ledger", "source"], use_threads=False).aggregate([])
+        yield whole_rows("recoverer", who["ledger"], [np.asarray(who[name]) for name in who.column_names])
+        yield _moments(kind, asked, beyond, "received_ns")
+        for part in delivered_answers(frames, kind):
+            yield _moments(kind, part, beyond, "forwarded_ns")
+
+
+def _moments(kind: Message, rows: Rows, beyond: Spans, at_ns: str) -> pa.Table:
+    """Ledger, source, and the columns of ``Moment``."""
+    rows = rows.where(np.isin(rows["ledger"], beyond.ledger))
+    rows = rows if kind is FENCING else rows.where(beyond.has(rows["ledger"], rows["entry"]))
+    status = np.full(rows.number, Status.NONE) if at_ns == "received_ns" else rows["delivered"]
+    moment = [np.full(rows.number, kind), *(rows[name] for name in ("bookie", "entry", at_ns)), status]
+    return whole_rows("moment", rows["ledger"], [rows["ledger"], rows["source"], *moment, rows["lac"]])
+
+
+def forged(frames: Rows) -> int:
+    """Number of answers to recoverers that were forged by a rule of the run."""
+    parts = (part for kind in (FENCING, READ) for part in delivered_answers(frames, kind))
+    return sum(int(((part["flags"] & int(FrameFlag.FORGED)) != 0).sum()) for part in parts)
+
+
+def read_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
+    """What recovery reads had given before each close, of entries up to its end; like close and source.
+
+    ``given`` are all such entries, ``unstored`` those surely given whose adds too few bookies had
+    acknowledged; the proof of these are the bookies that gave the first entry and stored it. An answer of the
+    source's own bookie crosses no link; that bookie counts as having stored the entry.
+    """
+    answers = (
+        _received(frames, READ),
+        _received(frames, READ, sure=True),
+        _received(frames, Message.RECOVERY_ADD),
+    )
+    given, sure, stored = (_bookies(_until(rows, closes), _OF_CLOSE) for rows in answers)
+    ledgers, acks = ints([(one.ledger, one.version.shape[2]) for one in closes]).T
+    close, source, entry = (_numbers(given, name) for name in _OF_CLOSE)
+    yield first_rows("given", ledgers[close], entry, like=[close, source], proof=[])
+    both = sure.join(stored, _OF_CLOSE, join_type="left outer", right_suffix=" stored", use_threads=False)
+    close, source, entry = (_numbers(both, name) for name in _OF_CLOSE)
+    ledger, needed = ledgers[close], acks[close] - (source <= MAX_BOOKIES)
+    short = (needed > 0) & (_numbers(both, "bookies stored") < needed)
+    proof = [_numbers(both, name)[short] for name in (*_WORDS, *(f"{word} stored" for word in _WORDS))]
+    yield first_rows("unstored", ledger[short], entry[short], like=[close[short], source[short]], proof=proof)
+
+
+def _until(rows: pa.Table, closes: Sequence[Close]) -> pa.Table:
+    """The rows before a close, of entries up to its end, with the close's number; a row for each close."""
+    numbers = ints([(one.ledger, one.by_ns, one.version.last_entry) for one in closes]).T
+    known = pa.table([*numbers, np.arange(len(closes))], names=["ledger", "by_ns", "end", "close"])
+    both = rows.join(known, "ledger", join_type="inner", use_threads=False)
+    at_ns, by_ns, entry, end = (np.asarray(both[name]) for name in ("at_ns", "by_ns", "entry", "end"))
+    return both.filter(pa.array((at_ns <= by_ns) & (entry >= 0) & (entry <= end)))
+
+
+def written_rows(frames: Rows, metadata: Histories, bookies: Mapping[str, int]) -> Found:
+    """The entries written back that no bookie had given, and those recovered otherwise than BP-46 asks.
+
+    ``unread``: no positive read of it had reached the source before its first recovery add; the proof is when
+    that was sent. ``few`` and ``many``: a client recovered it on fewer positive answers than AQ (the proof
+    is how many), beside QC other answers or more.
+    """
+    wrote = _table([requests(frames, Message.RECOVERY_ADD)], "received_ns")
+    if not wrote.num_rows:
+        return Found()
+    given, plain = _received(frames, READ), _received(frames, Message.READ)
+    # Plain reads by those who wrote are the base of replication.
+    mine = [np.isin(plain[name], np.unique(np.asarray(wrote[name]))) for name in ("ledger", "source")]
+    read = pa.concat_tables([given, plain.filter(pa.array(np.logical_and.reduce(mine)))])
+    first, before = (
+        table.group_by(_ENTRY, use_threads=False).aggregate([("at_ns", "min")]) for table in (wrote, read)
+    )
+    both = first.join(before, _ENTRY, join_type="left outer", right_suffix=" read", use_threads=False)
+    for answers, name in ((given, "found"), (_received(frames, READ, _unsure), "unsure")):
+        number = _bookies(answers, _ENTRY).select([*_ENTRY, "bookies"]).rename_columns([*_ENTRY, name])
+        both = both.join(number, _ENTRY, use_threads=False)
+    ledger, source, entry = (_numbers(both, name) for name in _ENTRY)
+    sent_ns, number, others = (_numbers(both, name) for name in ("at_ns_min", "found", "unsure"))
+    unread = (_numbers(both, "at_ns_min read", NEVER) > sent_ns) & ~_own(ledger, source, metadata, bookies)
+    ack, coverage = _quorums(ledger, metadata)
+    client = (source > MAX_BOOKIES) & (ack > 0) & (number > 0)
+
+    def rows(kind: str, mask: Bools, *proof: Ints) -> pa.Table:
+        columns = [column[mask] for column in proof]
+        return first_rows(kind, ledger[mask], entry[mask], like=[source[mask]], proof=columns)
+
+    return Found.of(
+        rows("unread", unread, sent_ns),
+        rows("few", client & (number < ack), number),
+        rows("many", client & (others >= coverage)),
+        written_back=both.num_rows,
+    )
+
+
+def _own(ledger: Ints, source: Ints, metadata: Histories, bookies: Mapping[str, int]) -> Bools:
+    """Which rows are of bookies that their ledger names, or may name: those read from themselves unseen."""
+    own = np.zeros(len(ledger), dtype=np.bool_)
+    for one in np.unique(ledger[source <= MAX_BOOKIES]).tolist():
+        mine = (ledger == one) & (source <= MAX_BOOKIES)
+        if metadata.seen_whole(one):
+            named = frozenset[str]().union(*(version.bookies for version in metadata.of[one]))
+            mine &= np.isin(source, [bookies.get(name, -1) for name in named])
+        own |= mine
+    return own
+
+
+def _quorums(ledger: Ints, metadata: Histories) -> tuple[Ints, Ints]:
+    """(AQ, QC) of each ledger by its last version; 0 where they are not known or cannot be."""
+    ledgers, place = np.unique(ledger, return_inverse=True)
+    found = np.zeros((2, len(ledgers)), dtype=np.int64)
+    for at, one in enumerate(ledgers.tolist()):
+        ensemble, write, ack = metadata.of[one][-1].shape if one in metadata.of else (0, 0, 0)
+        if ensemble >= write >= ack >= 1:
+            found[:, at] = ack, Quorums(ensemble, write, ack).coverage
+    return found[0][place], found[1][place]
+
+
+def _positive(status: Ints) -> Bools:
+    return np.asarray(status == Status.EOK)
+
+
+def _unsure(status: Ints) -> Bools:
+    """Neither EOK nor an explicit negative."""
+    return ~_positive(status) & ~denies(status)
+
+
+def _received(
+    frames: Rows, kind: Message, which: Callable[[Ints], Bools] = _positive, *, sure: bool = False
+) -> pa.Table:
+    """Answers to requests of one kind, or perhaps to such ones; ``at_ns``: they were not there before."""
+    parts = delivered_answers(frames, kind)
+    if sure:
+        parts = (part.where((part["flags"] & int(UNSURE_KIND)) == 0) for part in parts)
+    return _table([part.where(which(part["delivered"])) for part in parts], "forwarded_ns")
+
+
+def _table(parts: Sequence[Rows], at_ns: str) -> pa.Table:
+    """The frames that name a ledger: ledger, source, entry, bookie, ``at_ns``."""
+    names = {**{name: name for name in (*_ENTRY, "bookie")}, "at_ns": at_ns}
+    parts = [part.where(part["ledger"] >= 0) for part in parts]
+    columns = {name: ints(np.concatenate([part[own] for part in parts])) for name, own in names.items()}
+    return pa.table(columns)
+
+
+def _bookies(rows: pa.Table, keys: list[str]) -> pa.Table:
+    """By key the bookies of some rows: how many (``bookies``), and which (``word0``, ...)."""
+    each = rows.group_by([*keys, "bookie"], use_threads=False).aggregate([])
+    for name, bits in zip(_WORDS, bookie_bits(np.asarray(each["bookie"])), strict=True):
+        each = each.append_column(name, pa.array(bits))
+    sums = [("bookie", "count"), *((name, "sum") for name in _WORDS)]
+    return each.group_by(keys, use_threads=False).aggregate(sums).rename_columns([*keys, "bookies", *_WORDS])
+
+
+def _numbers(rows: pa.Table, name: str, missing: int = 0) -> Ints:
+    return np.asarray(rows[name].fill_null(missing))

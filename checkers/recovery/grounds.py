@@ -1,0 +1,234 @@
+"""Whether each close by recovery was legal on the answers that had reached a recoverer before it.
+
+No record names the client that wrote CLOSED. It was legal if a single recoverer had the answers for it, or
+if the writer may have written it itself, or a bookie whose answers to itself cross no link. Source: *Closing
+Ledgers Safely*; ``ReadLastConfirmedOp``, ``PendingReadOp`` and ``RRQuorumCoverageSet`` of the client.
+
+Where recoveries went by the client's rules and not by BP-46's stricter numbers is a note, never an anomaly.
+BP-46 ("A note on Quorums") asks for AQ positive answers to recover an entry, gives up at QC answers that
+are neither positive nor negative, asks for EC positive answers to fencing, and says that fencing cannot
+be denied. The client takes one positive answer, asks on after errors, counts fencing by write sets,
+and takes an explicit negative to fencing as an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from checkers.contract import RunFacts
+from checkers.facts.histories import Histories
+from checkers.facts.wording import counted, listed
+from checkers.found import Found, Row
+from checkers.recovery.closes import Close
+from checkers.recovery.frames import FENCING, READ, Links, Moment
+from checkers.recovery.writers import Writers
+from evidence.codes import EXPLICIT_NEGATIVES, Status
+from protocol.addresses import MAX_BOOKIES
+from protocol.quorums import Quorums
+
+
+class Assessment(StrEnum):
+    """What became of one close; the first four are no anomaly."""
+
+    LEGAL = "legal"
+    BY_WRITER = "the writer may have closed it itself"
+    BY_BOOKIE = "a bookie may have closed it on its own answers"
+    UNSEEN = "not seen"
+    ENDED_TOO_SOON = "ended_too_soon"
+    FENCED_TOO_FEW = "fenced_too_few"
+    NOT_WRITTEN_BACK = "not_written_back"
+    NOT_READ = "not_read"
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What may have reached one recoverer of one close, by bookies' numbers.
+
+    ``denied``, ``found`` and ``unsure`` are about the entry after the end, until the close;
+    ``fenced`` are answers EOK and ``fenced_empty`` explicit negatives to fencing, until ``went_on_ns``.
+    ``unstored`` are rows of :func:`checkers.recovery.frames.read_rows`: entries that it had been given
+    by recovery reads until the close, and whose adds fewer than AQ bookies had acknowledged by then.
+    ``skipped`` are the entries (first, last) between ``lac``, the highest that an answer to fencing gave it,
+    and the end that no recovery read had given it until the close.
+    """
+
+    source: int
+    denied: frozenset[int]
+    found: frozenset[int]
+    unsure: frozenset[int]
+    fenced: frozenset[int]
+    fenced_empty: frozenset[int]
+    unstored: Sequence[Row]
+    skipped: Sequence[tuple[int, int]]
+    lac: int
+    went_on_ns: int
+
+    @property
+    def own(self) -> frozenset[int]:
+        """The recoverer itself where it is a bookie: its answers to itself cross no link."""
+        return frozenset({self.source} if self.source <= MAX_BOOKIES else ())
+
+    @property
+    def known(self) -> frozenset[int]:
+        """The bookies that may have answered its fencing with anything but an error."""
+        return self.fenced | self.fenced_empty | self.own
+
+    def ends(self, close: Close) -> bool:
+        """Whether the entry after the end was denied by enough bookies of its write set."""
+        denied = self.denied | self.own
+        return any(ensemble.ended_by(denied, close.beyond) for ensemble in close.ensembles)
+
+    def fences(self, close: Close) -> bool:
+        """Whether no ack quorum was left unknown when it went on from fencing."""
+        return any(ensemble.fenced_by(self.known) for ensemble in close.ensembles)
+
+
+@dataclass(frozen=True, slots=True)
+class AssessedClose:
+    """A close with its assessment; ``closer`` is the first recoverer with the answers for end and fencing.
+
+    Of a legal close it is the first that also read and wrote back what it had to.
+    """
+
+    close: Close
+    assessment: Assessment
+    recoverers: tuple[Grounds, ...] = ()
+    closer: Grounds | None = None
+
+
+def decided(
+    number: int, close: Close, links: Links, writers: Writers, clients: Collection[int]
+) -> AssessedClose:
+    """Rule on one close; ``clients`` are the bookies that run a client and may recover by themselves."""
+    if not close.ensembles:
+        return AssessedClose(close, Assessment.UNSEEN)
+    sources = sorted(links.recoverers.get(close.ledger, ()))
+    recoverers = tuple(_grounds(number, close, source, links) for source in sources)
+    ended = [grounds for grounds in recoverers if grounds.ends(close)]
+    fenced = [grounds for grounds in ended if grounds.fences(close)]
+    closer = next((grounds for grounds in fenced if not (grounds.unstored or grounds.skipped)), None)
+    # A bookie's answers to itself may do for the whole recovery.
+    by_bookie = (
+        ensemble.ended_by([bookie], close.beyond) and ensemble.fenced_by([bookie])
+        for bookie in clients
+        for ensemble in close.ensembles
+    )
+    if closer is not None:
+        assessment = Assessment.LEGAL
+    elif writers.may_have_closed(close.version, close.began_ns):
+        assessment = Assessment.BY_WRITER
+    elif any(by_bookie):
+        assessment = Assessment.BY_BOOKIE
+    elif not recoverers:
+        assessment = Assessment.UNSEEN
+    elif fenced:
+        assessment = Assessment.NOT_WRITTEN_BACK if fenced[0].unstored else Assessment.NOT_READ
+    else:
+        assessment = Assessment.FENCED_TOO_FEW if ended else Assessment.ENDED_TOO_SOON
+    return AssessedClose(close, assessment, recoverers, closer or next(iter(fenced), None))
+
+
+def _grounds(number: int, close: Close, source: int, links: Links) -> Grounds:
+    moments = [one for one in links.moments.get((close.ledger, source), ()) if one.at_ns <= close.by_ns]
+    reads = [one for one in moments if one.kind == READ and one.entry == close.beyond]
+    fences = [one for one in moments if one.kind == FENCING]
+    lac = max((one.lac for one in fences if one.status == Status.EOK), default=-1)
+    # Fencing was over when it read the entry after the end.
+    went_on_ns = max((one.at_ns for one in reads if one.status == Status.NONE), default=close.by_ns)
+    fences = [one for one in fences if one.at_ns <= went_on_ns and one.entry < 0]
+    return Grounds(
+        source=source,
+        denied=_bookies(reads, EXPLICIT_NEGATIVES),
+        found=_bookies(reads, [Status.EOK]),
+        unsure=frozenset(
+            one.bookie for one in reads if one.status not in (Status.NONE, Status.EOK, *EXPLICIT_NEGATIVES)
+        ),
+        fenced=_bookies(fences, [Status.EOK]),
+        fenced_empty=_bookies(fences, EXPLICIT_NEGATIVES),
+        unstored=links.unstored.get((number, source), ()),
+        skipped=_skipped(close, source, lac, links.given.get((number, source), ())),
+        lac=lac,
+        went_on_ns=went_on_ns,
+    )
+
+
+def _bookies(moments: Iterable[Moment], status: Collection[Status]) -> frozenset[int]:
+    """The bookies that answered so."""
+    return frozenset(one.bookie for one in moments if one.status in status)
+
+
+def _skipped(close: Close, source: int, lac: int, given: Sequence[Row]) -> Sequence[tuple[int, int]]:
+    """The entries from the LAC to the end that no recovery read gave a client; none without a LAC.
+
+    A recovering bookie may have read the entries from itself, and have a LAC that no answer carried.
+    """
+    if lac < 0 or source <= MAX_BOOKIES:
+        return ()
+    found, entry = [], max(lac + 1, close.last_fragment)
+    for row in given:
+        if row.first > entry:
+            found.append((entry, row.first - 1))
+        entry = max(entry, row.last + 1)
+    return [*found, (entry, close.version.last_entry)] if entry <= close.version.last_entry else found
+
+
+class Difference(NamedTuple):
+    """One rule of BP-46 that recoveries did without: how often, and a sentence with the first example."""
+
+    name: str
+    number: int
+    text: str
+
+
+def differences(
+    cases: Collection[AssessedClose], found: Found, metadata: Histories, run: RunFacts
+) -> list[Difference]:
+    """One for each rule, in this order; ``found`` has :func:`checkers.recovery.frames.written_rows`.
+
+    Recoverers inside a bookie are left out: what the bookie answers itself is not seen.
+    """
+
+    def quorums(row: Row) -> Quorums:
+        return Quorums(*metadata.of[row.ledger][-1].shape)
+
+    def entry(row: Row) -> str:
+        return f"entry {row.first} of {run.ledger_text(row.ledger)}"
+
+    few = [
+        f"{entry(row)} was recovered on {counted(row.proof[1], 'positive answer')}; "
+        f"BP-46 asks for {quorums(row).ack} (AQ)"
+        for row in found.firsts("few", 1)
+    ]
+    many = [
+        f"{entry(row)} was recovered beside unknown answers; "
+        f"BP-46 makes no progress at {quorums(row).coverage} of them (QC)"
+        for row in found.firsts("many", 1)
+    ]
+    little, denied = [], []
+    legal = [(one.close, one.closer) for one in cases if one.assessment is Assessment.LEGAL]
+    for close, closer in ((close, closer) for close, closer in legal if closer and not closer.own):
+        name, last = run.ledger_text(close.ledger), close.ensembles[-1]  # the one in recovery
+        answers, wanted = len(closer.known & {*last.last}), last.quorums.ensemble_coverage
+        if answers < wanted:
+            said = f"{name} was fenced on {counted(answers, 'answer')}"
+            little.append(f"{said}; BP-46 asks for {wanted} (EC)")
+        if closer.fenced_empty:
+            who = listed(run.bookie_name(bookie) for bookie in sorted(closer.fenced_empty))
+            said = f"{name}: {who} answered a fencing read with an explicit negative, which counted"
+            denied.append(f"{said}; BP-46 says that there is none")
+    entries = {kind: sum(row.number for row in found.firsts(kind, 1)) for kind in ("few", "many")}
+    return [
+        _difference("found_by_fewer_than_AQ", entries["few"], few, "entry", "entries"),
+        _difference("found_beside_QC_unknown", entries["many"], many, "entry", "entries"),
+        _difference("fenced_by_fewer_than_EC", len(little), little, "ledger"),
+        _difference("fencing_denied", len(denied), denied, "ledger"),
+    ]
+
+
+def _difference(name: str, number: int, texts: Sequence[str], *noun: str) -> Difference:
+    """The first of some texts, and how many cases there are."""
+    more = f" ({counted(number, *noun)} in all)" if number > 1 else ""
+    return Difference(name, number, f"{texts[0]}{more}" if number else "")
