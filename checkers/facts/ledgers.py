@@ -17,11 +17,13 @@ from evidence.codes import Kind, Outcome
 
 def highest(name: str, parts: Callable[[Rows], Sequence[Rows]], column: str) -> LedgerFact:
     """The highest value of each ledger in one column of some operations, and who got it: client, seq."""
-
-    def rows(batch: Batch) -> list[Rows]:
-        return [_tops(part, column) for part in parts(batch.operations)]
-
-    return LedgerFact(name, "operations", rows, first_by=((column, "descending"),), also=("client", "seq"))
+    return LedgerFact(
+        name,
+        "operations",
+        lambda batch: [_tops(part, column) for part in parts(batch.operations)],
+        first_by=((column, "descending"),),
+        also=("client", "seq"),
+    )
 
 
 def highest_of(rows: Rows, column: str) -> Columns:

@@ -39,6 +39,8 @@ BY_LEDGER = frozenset(
     | {"added_out_of_order", "read_out_of_order", "vanished"}
 )
 """Kinds that are compared as (kind, ledger) and a number of rows; all others entry by entry."""
+RULINGS = ("legal", "by_writer", "by_bookie", "unseen")
+"""What a recovery may be beside an anomaly."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,19 @@ def by_entry(judgement: Judgement) -> Things:
 def by_place(judgement: Judgement) -> Things:
     """(kind, ledger, entry), each once."""
     return Counter(set(by_entry(judgement)))
+
+
+def by_row(judgement: Judgement) -> Things:
+    """As ``by_place``, and of each (kind, ledger) the number of rows."""
+    found = by_place(judgement)
+    for one in judgement.findings:
+        found[one.kind, one.ledger] += one.count
+    return found
+
+
+def by_ruling(judgement: Judgement) -> Things:
+    """As ``by_entry``, and how many recoveries were ruled to be what."""
+    return by_entry(judgement) + Counter({(name,): judgement.seen[name] for name in RULINGS})
 
 
 def by_boot(judgement: Judgement) -> Things:
@@ -109,6 +124,9 @@ def plain(name: str) -> Callable[[list[Fact], RunFacts], Said]:
 def lac(history: list[Fact], run: RunFacts) -> Said:
     """The LACs that clients received, and by the wire log whether they came too soon."""
     found, verdict = plain("lac")(history, run)
+    if not twins_acks.is_whole(run, "operations", "ledgers"):
+        found = Counter({thing: number for thing, number in found.items() if thing[0] != "covers_unsent"})
+        verdict = "anomaly" if found else "unknown"
     early = twins_acks.acked_too_soon(history, run)
     found.update(("acked_too_soon", ledger, entry) for ledger, entry, _ in early)
     unacked = twins_acks.covers_unacked(history, run)
@@ -157,12 +175,27 @@ def answers(history: list[Fact], run: RunFacts) -> Said:
 
 
 def recovery(history: list[Fact], run: RunFacts) -> Said:
-    return (Counter(twins_recovery.recovery(history, run)[0]) if run.wire else Counter()), None
+    """A verdict only of evidence that is whole."""
+    wrong, rulings = twins_recovery.recovery(history, run)
+    found: Things = Counter(wrong if run.wire else ())
+    found.update({(name,): number for name, number in rulings.items() if name in RULINGS})
+    if not run.wire or run.damage or not run.complete or run.required:
+        return found, None
+    verdict = "unknown" if rulings["unseen"] else "valid" if rulings["legal"] else "not judged"
+    return found, "anomaly" if wrong else verdict
 
 
-def fencing(history: list[Fact], run: RunFacts) -> Said:
-    things, verdict = twins_fencing.fencing(history, run)
-    return Counter(set(things)), verdict
+def rows_of(twin: Callable[[list[Fact], RunFacts], tuple[Things, str]]) -> Callable[..., Said]:
+    """A twin that counts the rows of each (kind, ledger, entry), as ``by_row``."""
+
+    def side(history: list[Fact], run: RunFacts) -> Said:
+        things, verdict = twin(history, run)
+        found: Things = Counter(set(things))
+        for (kind, ledger, _), number in things.items():
+            found[kind, ledger] += number
+        return found, verdict
+
+    return side
 
 
 def of_run(twin: Callable[[list[Fact], RunFacts], tuple[Any, str]]) -> Callable[..., Said]:
@@ -188,10 +221,10 @@ SIDES: Mapping[str, Side] = {
     "durability": Side(losses, durability),
     **{name: Side(by_entry, plain(name)) for name in ("closing", "order", "content", "metadata")},
     "lac": Side(by_entry, lac),
-    "fencing": Side(by_place, fencing),
-    "recovery": Side(by_entry, recovery),
+    "fencing": Side(by_row, rows_of(twins_fencing.fencing)),
+    "recovery": Side(by_ruling, recovery),
     "answers": Side(by_entry, answers),
-    "availability": Side(by_entry, of_run(twins_fencing.availability)),
+    "availability": Side(by_row, rows_of(twins_fencing.availability)),
     "servers": Side(by_boot, of_run(twins_servers.servers)),
     "replicas": Side(by_place, of_run(twins_replicas.replicas)),
     "log": Side(by_class, twins_chain.log),
@@ -199,15 +232,17 @@ SIDES: Mapping[str, Side] = {
 }
 
 
-def disagreements(verdict: RunVerdict, history: list[Fact], run: RunFacts) -> list[str]:
+def disagreements(
+    verdict: RunVerdict, history: list[Fact], run: RunFacts, sides: Mapping[str, Side] = SIDES
+) -> list[str]:
     """A sentence for each property of which checker and twin do not say the same."""
     wrong = []
     for name, judgement in verdict.judgements.items():
-        if name not in SIDES:
+        if name not in sides:
             wrong.append(f"{name} has no naive twin")
             continue
-        things, expected = SIDES[name].twin(history, run)
-        mine = SIDES[name].checker(judgement)
+        things, expected = sides[name].twin(history, run)
+        mine = sides[name].checker(judgement)
         if mine != things:
             wrong.append(f"{name}: only the checker {mine - things}, only the twin {things - mine}")
         if expected is not None and judgement.verdict.value != expected:

@@ -9,15 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.answers import Answers
-from checkers.availability.checker import Availability
-from checkers.durability.checker import Durability
-from checkers.fencing import Fencing
 from checkers.judge import CHECKERS, check_all, combined_facts, conclude_all, facts_of, join_all, judge
-from checkers.recovery.checker import Recovery
-from checkers.replicas.checker import Replicas
-from checkers.servers.checker import Servers
 from evidence.codes import Flag, Holding, Kind, Message, Outcome, Status
+from tests.histories.families import FAMILIES
 from tests.histories.literals_log import LITERALS
 from tests.histories.lives import boot, copied, fenced, forged, on_disk, said, took
 from tests.histories.mutations import boots
@@ -45,11 +39,7 @@ from tests.histories.story import (
     told,
 )
 from tests.histories.story_chain import chain_facts, last, put
-from tests.histories.strategies import WHOLE, as_text, blocks, cuts, nonsense, random_nonsense, steady
-from tests.histories.strategies_fencing import random_fates
-from tests.histories.strategies_recovery import random_recoveries
-from tests.histories.strategies_replicas import random_repair
-from tests.histories.strategies_servers import random_boots
+from tests.histories.strategies import WHOLE, as_text, blocks, cuts, nonsense, steady
 
 LOSSY = {"losses": True, "flushes": False, "crashes": 5, "steps": 90, "bookies": 4}
 
@@ -89,22 +79,19 @@ def test_a_block_has_all_rows_of_its_entries():
 
 
 SEEDS = st.integers(0, 2**31)
-FAMILIES = {
+HISTORIES = {
+    **{name: (SEEDS.map(family.make), family.checkers) for name, family in FAMILIES.items()},
     "nonsense": (nonsense().map(lambda history: (history, run_facts())), CHECKERS),
-    "long nonsense": (SEEDS.map(lambda seed: (random_nonsense(seed), run_facts())), CHECKERS),
-    "fates": (SEEDS.map(random_fates), (Durability(), Fencing(), Availability())),
-    "recoveries": (SEEDS.map(random_recoveries), (Recovery(), Answers())),
-    "repairs": (SEEDS.map(random_repair), (Replicas(),)),
-    "boots": (SEEDS.map(random_boots), (Servers(),)),
+    "long nonsense": (SEEDS.map(FAMILIES["nonsense"].make), CHECKERS),
 }
 """Histories with what they are judged with, and by whom."""
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", HISTORIES)
 @steady(60)
 @given(st.data())
 def test_no_finding_depends_on_where_a_history_was_cut_and_how_batches_were_joined(family, data):
-    histories, checkers = FAMILIES[family]
+    histories, checkers = HISTORIES[family]
     history, run = data.draw(histories)
     expected = as_text(judge([chunk(history)], run, checkers=checkers))
     parts = data.draw(cuts(history))

@@ -1,4 +1,4 @@
-"""Every checker against its naive twin, on nonsense and on simulated runs, cut at random places."""
+"""Every checker against its naive twin, on random histories and simulated runs, cut at random places."""
 
 from collections import Counter
 
@@ -6,54 +6,62 @@ import pytest
 from hypothesis import given
 
 from checkers.judge import judge
-from tests.histories import twins
+from evidence.codes import Holding
+from tests.histories.agreement import SIDES, disagreements
+from tests.histories.families import FAMILIES
 from tests.histories.simulator import facts_of_run, simulated
 from tests.histories.story import chunk, run_facts
-from tests.histories.strategies import (
-    as_text,
-    blocks,
-    judged_wherever_cut,
-    nonsense,
-    random_nonsense,
-    steady,
-)
+from tests.histories.strategies import as_text, blocks, judged_wherever_cut, nonsense, steady
+from tests.histories.strategies_placement import RACKS
 
-BY_ROWS = {"two_ends", "closed_unwritten", "malformed", "illegal_move", "went_back"}
-BY_ROWS |= {"added_out_of_order", "read_out_of_order", "vanished"}
+BLOCKS = [(name, seeds) for name, one in FAMILIES.items() for seeds in range(0, one.seeds, 50)]
 
 
-def things(judgement):
-    """The findings in the form of the twins."""
-    found, numbers = set(), Counter()
-    for finding in judgement.findings:
-        if finding.kind in BY_ROWS:
-            numbers[finding.kind, finding.ledger] += finding.count
-        else:
-            assert finding.count == finding.last_entry - finding.first_entry + 1
-            entries = range(finding.first_entry, finding.last_entry + 1)
-            found |= {(finding.kind, finding.ledger, entry) for entry in entries}
-    return frozenset(found | {(kind, ledger, number) for (kind, ledger), number in numbers.items()})
+NOT_OF_FINDINGS = {"gone", "unavailable", "acknowledged_gone", "kept", "vanished_ledgers", "beyond_close"}
+"""Counts that are no sum of what findings count."""
+
+
+def assert_counts_are_of_findings(judgement):
+    numbers = Counter()
+    for one in judgement.findings:
+        numbers[one.kind] += one.count
+        numbers[f"{one.kind}_{one.loss}"] += one.count
+    counts = {name: number for name, number in judgement.counts.items() if name not in NOT_OF_FINDINGS}
+    assert counts == {name: numbers[name] for name in counts}
+
+
+def judged(history, run, name):
+    return judge([chunk(history)], run, checkers=FAMILIES[name].checkers)
 
 
 @steady(150)
 @given(nonsense())
 def test_every_checker_says_what_its_twin_says(history):
-    assert_as_its_twin(judge([chunk(history)], run_facts()), history)
+    assert not disagreements(judged(history, run_facts(), "nonsense"), history, run_facts())
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_long_nonsense_is_judged_as_the_twins_judge_it_wherever_it_is_cut(block):
-    for seed in range(30 * block, 30 * block + 30):
-        history = random_nonsense(seed)
-        assert_as_its_twin(judged_wherever_cut(seed, history, run_facts()), history)
+@pytest.mark.parametrize(("name", "first"), BLOCKS)
+def test_random_histories_are_judged_as_the_twins_judge_them_wherever_they_are_cut(name, first):
+    family = FAMILIES[name]
+    for seed in range(first, min(first + 50, family.seeds)):
+        history, run = family.make(seed)
+        verdict = judged_wherever_cut(seed, history, run, family.checkers)
+        assert not disagreements(verdict, history, run, family.sides), seed
+        for judgement in verdict.judgements.values():
+            assert_counts_are_of_findings(judgement)
 
 
-def assert_as_its_twin(verdict, history):
-    for name, twin in twins.TWINS.items():
-        plain = twin(history)
-        judgement = verdict.judgements[name]
-        assert things(judgement) == plain.things, name
-        assert judgement.verdict == plain.verdict, name
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_histories_have_everything_that_can_be_told(name):
+    family, seen = FAMILIES[name], Counter()
+    for seed in range(family.seeds):
+        history, run = family.make(seed)
+        for checker in family.checkers:
+            things, verdict = family.sides[checker.name].twin(history, run)
+            words = {part for thing in things for part in thing if isinstance(part, str)}
+            seen.update(words | ({verdict} if verdict else set()))
+        seen.update(family.also(history, run))
+    assert all(seen[word] >= family.least for word in family.shown), seen
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -62,6 +70,39 @@ def test_simulated_runs_are_judged_as_their_twins_judge_them(seed):
     simulation = simulated(500 + seed, losses=losses, flushes=False, crashes=5, bookies=4, steps=90)
     history, run = simulation.history(), facts_of_run()
     verdict = judge([chunk(history)], run)
-    assert_as_its_twin(verdict, history)
+    assert not disagreements(judged(history, run, "nonsense"), history, run)
     pieces = [chunk(block) for block in blocks(history, 7 + seed)]
     assert as_text(judge(pieces, run)) == as_text(verdict)
+
+
+def test_a_copy_taken_away_convicts_only_where_it_was_owed():
+    """A present answer of the judged pass turned into an absent one, in valid histories."""
+    owed = others = 0
+    for seed in range(120):
+        history, run = FAMILIES["repairs"].make(seed)
+        if SIDES["replicas"].twin(history, run)[1] != "valid":
+            continue
+        for at in range(0, len(history), 11):
+            table, row = history[at]
+            if table != "census" or row["holding"] != Holding.PRESENT:
+                continue
+            doctored = [*history]
+            doctored[at] = table, {**row, "holding": int(Holding.ABSENT), "size_bytes": 0, "origin": 0}
+            things, _ = SIDES["replicas"].twin(doctored, run)
+            assert not disagreements(judged(doctored, run, "repairs"), doctored, run)
+            assert {thing[1:] for thing in things} <= {(row["ledger"], row["entry"])}
+            owed, others = owed + bool(things), others + (not things)
+    assert owed > 20
+    assert others > 20
+
+
+def test_all_bookies_moved_into_one_rack_convict_wherever_two_are_wanted():
+    convicted = 0
+    for seed in range(300):
+        history, run = FAMILIES["metadata"].make(seed)
+        if SIDES["placement"].twin(history, run)[1] != "valid":
+            continue
+        moved = run_facts(racks=dict.fromkeys(RACKS, "r1"), min_racks=run.min_racks)
+        assert not disagreements(judged(history, moved, "metadata"), history, moved)
+        convicted += bool(SIDES["placement"].twin(history, moved)[0])
+    assert convicted > 20

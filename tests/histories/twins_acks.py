@@ -26,12 +26,18 @@ REFUSED = {
 }
 
 
+TABLES = ("operations", "ledgers", "frames", "census", "holdings", "chains", "faults", "servers")
+
+
+def is_whole(run: RunFacts, *tables: str) -> bool:
+    """Whether the evidence was closed in order, and all its damage is to other tables."""
+    others = tuple(name for name in TABLES if name not in tables)
+    return run.complete and all(one.startswith(others) for one in run.damage)
+
+
 def judges(run: RunFacts) -> bool:
     """Whether the log is there and whole, and what it is held against too."""
-    tables = ("operations", "ledgers", "frames")
-    others = ("census", "holdings", "chains", "faults", "servers")
-    damaged = [one for one in run.damage if one.startswith(tables) or not one.startswith(others)]
-    return run.wire and run.complete and not damaged
+    return run.wire and is_whole(run, "operations", "ledgers", "frames")
 
 
 def acked_at(history: list[Fact]) -> dict[Added, int]:

@@ -1,0 +1,115 @@
+"""Random histories by family: who makes them, who judges them, and what must be among them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from checkers.answers import Answers
+from checkers.availability.checker import Availability
+from checkers.contract import RunFacts
+from checkers.durability.checker import Durability
+from checkers.fencing import Fencing
+from checkers.judge import CHECKERS, Checkers, judge
+from checkers.lac.checker import Lac
+from checkers.placement import Placement
+from checkers.recovery.checker import Recovery
+from checkers.replicas.checker import Replicas
+from checkers.servers.checker import Servers
+from evidence.findings import Judgement
+from tests.histories import twins_fencing
+from tests.histories.agreement import SIDES, Side, Things, entries
+from tests.histories.story import Fact, chunk, run_facts
+from tests.histories.strategies import random_nonsense
+from tests.histories.strategies_acks import random_acks
+from tests.histories.strategies_fencing import random_fates
+from tests.histories.strategies_placement import random_metadata
+from tests.histories.strategies_recovery import random_recoveries
+from tests.histories.strategies_replicas import random_repair
+from tests.histories.strategies_servers import random_boots
+from tests.histories.twins import TWINS
+from tests.histories.twins_acks import judges
+
+VERDICTS = ("valid", "unknown", "anomaly")
+
+
+@dataclass(frozen=True)
+class Family:
+    """``seeds`` histories are judged. ``shown`` is what they must show often enough, ``least`` how often:
+
+    kinds, classes and verdicts by the twins of ``sides``, and what ``also`` says of a history.
+    """
+
+    make: Callable[[int], tuple[list[Fact], RunFacts]]
+    checkers: Checkers
+    seeds: int
+    shown: tuple[str, ...] = ()
+    least: int = 4
+    sides: Mapping[str, Side] = field(default_factory=lambda: SIDES)
+    also: Callable[[list[Fact], RunFacts], Iterable[str]] = lambda _history, _run: ()
+
+
+def _classes(judgement: Judgement) -> Things:
+    """Of lost entries only their classes."""
+    lost = [one for one in judgement.findings if one.kind == "lost"]
+    return Counter((one.loss, one.ledger, entry) for one in lost for entry in entries(one))
+
+
+BY_ANSWERS = Side(_classes, lambda history, run: (twins_fencing.classes(history, run), None))
+"""The classes of loss by answers alone: these histories have no disks."""
+
+
+def _of_acks(history: list[Fact], run: RunFacts) -> Iterable[str]:
+    in_time = judge([chunk(history)], run, checkers=(Lac(),)).judgements["lac"].seen["acked_in_time"]
+    return [*(["not judged"] if not judges(run) else []), *["in time"] * in_time]
+
+
+FAMILIES = {
+    "nonsense": Family(
+        lambda seed: (random_nonsense(seed), run_facts()),
+        tuple(checker for checker in CHECKERS if checker.name in TWINS),
+        300,
+    ),
+    "acks": Family(
+        random_acks,
+        (Lac(),),
+        90,
+        ("acked_too_soon", "covers_unacked", "acked_outside", "not judged", "in time"),
+        11,
+        also=_of_acks,
+    ),
+    "fates": Family(
+        random_fates,
+        (Durability(), Fencing(), Availability()),
+        600,
+        (
+            *("added_after_close", "accepted_when_fenced", "stuck", "unreadable", "stalled", "open"),
+            *("nothing", "forged", "unexplained", "undetermined", *VERDICTS),
+        ),
+        11,
+        {**SIDES, "durability": BY_ANSWERS},
+        lambda history, run: {twins_fencing.recovery(history, run, ledger) for ledger in (1, 2)},
+    ),
+    "recoveries": Family(
+        random_recoveries,
+        (Recovery(), Answers()),
+        600,
+        (
+            *("legal", "by_writer", "by_bookie", "unseen", "ended_too_soon", "fenced_too_few"),
+            *("not_written_back", "not_read", "wrote_back_unread", "denied_own_ack", "limbo_not_shown"),
+        ),
+        16,
+    ),
+    "repairs": Family(
+        random_repair,
+        (Replicas(),),
+        200,
+        (
+            *("under_replicated", "hole", "differing", "not_copied", "not_marked", "unmarked_unrepaired"),
+            *("not judged", *VERDICTS),
+        ),
+    ),
+    "boots": Family(random_boots, (Servers(),), 600, (*Servers.kinds, "not judged", *VERDICTS)),
+    "metadata": Family(random_metadata, (Placement(),), 300, ("not judged", *VERDICTS)),
+}
