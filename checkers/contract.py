@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, Self, TypedDict, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from checkers.sets.ordering import Column, in_order
 from checkers.sets.spans import Bools, Ints
 from evidence.exchange.chains import Chain
 from evidence.findings import Finding, Judgement
-from evidence.schemas import LEDGERS, TABLES
+from evidence.schemas import LEDGERS, TABLES, FaultRow, ServerRow
 from protocol.addresses import MAX_BOOKIES
 from protocol.faults import Loses
 
@@ -239,31 +239,6 @@ def _int64(parts: Sequence[Column]) -> pa.Array:
     return pa.array(np.asarray(column).astype(np.int64, copy=False))
 
 
-class Fault(TypedDict):
-    """A row of ``faults``; times are ``NEVER`` for what did not happen, ``params`` and ``proof`` are JSON."""
-
-    fault: int
-    kind: str
-    target: str
-    params: str
-    planned_ns: int
-    injected_ns: int
-    confirmed_ns: int
-    healed_ns: int
-    proof: str
-
-
-class ServerRow(TypedDict):
-    """A row of ``servers``; ``detail`` is JSON."""
-
-    server: str
-    boot: int
-    event: str
-    earliest_ns: int
-    latest_ns: int
-    detail: str
-
-
 class Event(NamedTuple):
     """One event of a server, in one of its boots (0: of none), between two times (ns)."""
 
@@ -307,7 +282,7 @@ class RunFacts(Remembering):
     bookies: Mapping[str, int]
     clients: Mapping[str, int]
     ledger_names: Mapping[int, str] = field(default_factory=dict)
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[FaultRow, ...] = ()
     servers: tuple[ServerRow, ...] = ()
     required: tuple[str, ...] = ()
     allowance: Mapping[int, int] = field(default_factory=dict)

@@ -14,12 +14,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from checkers.contract import Fault, RunFacts
+from checkers.contract import RunFacts
 from checkers.facts.histories import Histories
 from checkers.facts.versions import DELETED, Version
 from checkers.facts.wording import counted
 from checkers.sets.spans import Spans
 from evidence.codes import NEVER
+from evidence.schemas import FaultRow
 from protocol.addresses import ADMIN
 from protocol.faults import PUTS_BACK, Loses, effects_of
 from protocol.shell import COMMANDS
@@ -40,7 +41,7 @@ class Alteration(NamedTuple):
     whole: bool = False
 
 
-def fault_text(fault: Fault) -> str:
+def fault_text(fault: FaultRow) -> str:
     """``fault 3 (kill b1)``."""
     return f"fault {fault['fault']} ({fault['kind']} {fault['target']})"
 
@@ -70,7 +71,7 @@ def changes_since(at_ns: int, bookie: int, run: RunFacts) -> Iterator[Alteration
     return (change for change in alterations(run) if bookie in change.bookies and change.over_ns >= at_ns)
 
 
-def injected(run: RunFacts) -> Iterator[Fault]:
+def injected(run: RunFacts) -> Iterator[FaultRow]:
     """The faults that were injected."""
     return (fault for fault in run.faults if fault["injected_ns"] != NEVER)
 
@@ -85,7 +86,7 @@ def by_commands(run: RunFacts) -> Iterator[Alteration]:
             yield Alteration(bookies, event.earliest_ns, over_ns, over_ns, f"an operator's {name}")
 
 
-def hit(fault: Fault, run: RunFacts) -> frozenset[int]:
+def hit(fault: FaultRow, run: RunFacts) -> frozenset[int]:
     """The bookies that a fault's target names; all of them where it names anything else."""
     return _named(fault["target"].split(","), run)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checkers.contract import Fault, RunFacts
+from checkers.contract import RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
 from evidence.codes import NEVER
+from evidence.schemas import FaultRow
 from protocol.faults import UNPLANNED, Loses, effects_of
 
 _READ, _UNREADABLE = "disk_read", "disk_unreadable"
@@ -52,7 +53,7 @@ def fallen(run: RunFacts) -> frozenset[int]:
     )
 
 
-def _ended_by(fault: Fault, boot: Boot, run: RunFacts) -> bool:
+def _ended_by(fault: FaultRow, boot: Boot, run: RunFacts) -> bool:
     """Whether a fault of the run that may take that much was being injected as the boot died.
 
     Not where an unplanned end of the bookie was recorded.
