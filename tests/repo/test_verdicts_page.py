@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from checkers.contract import Checker
 from checkers.judge import CHECKERS
 
 
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.name)
-def test_every_property_and_every_finding_is_explained(root: Path, checker: object) -> None:
+def test_every_property_and_every_finding_is_explained(root: Path, checker: Checker) -> None:
     page = (root / "docs" / "verdicts.md").read_text()
     named = set(re.findall(r"`([\w-]+)`", page + (root / "docs" / "log.md").read_text()))
     named |= {f"{name}-realtime" for name in named}  # log.md has one row for a class and its suffixes

@@ -19,7 +19,7 @@ from nemesis.active import Active
 from nemesis.registry import FAULTS
 from protocol.metadata import LedgerState
 from protocol.modes import MODES
-from workloads.registry import WORKLOADS
+from workloads.registry import WORKLOADS, Crew
 
 APPEND = WORKLOADS["append"]
 PARAMS = {
@@ -76,15 +76,8 @@ def fence(cluster: Any, ledger: int) -> None:
 def test_the_load_goes_on_through_deaths_and_ends_with_its_totals(cluster: Any) -> None:
     stop, said, ledgers = threading.Event(), [], Counted()
     with ThreadPoolExecutor(1) as pool, Active(cluster, lambda _line: None) as faults:
-        load = pool.submit(
-            APPEND.run,
-            APPEND(**PARAMS),
-            cluster,
-            random=Random(1),
-            stop=stop,
-            say=said.append,
-            opened=ledgers.opened,
-        )
+        crew = Crew(APPEND(**PARAMS), cluster, Random(1), stop, said.append, ledgers.opened)
+        load = pool.submit(crew.work)
         try:
             ledgers.wait_for_more("w1", 2)
             faults.inject(FAULTS["kill"](target="b1"))

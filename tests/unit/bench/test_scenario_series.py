@@ -335,14 +335,14 @@ def test_a_control_is_run_by_its_release_and_by_its_parameters(root: Path) -> No
     )
     (root / "try" / "controlled.yaml").write_text(text.replace("journal: [holds]", f"journal: {broken}"))
     units = stated_units(root=root, only=["try/controlled"])
-    own, controls = units[: 2 * 2 * 3], units[2 * 2 * 3 :]
+    own, of_controls = units[: 2 * 2 * 3], units[2 * 2 * 3 :]
     assert {(unit.version, len(unit.settings)) for unit in own} == {("4.18.0", 1)}
-    assert {(unit.mode, unit.version, unit.settings[1:], unit.defects) for unit in controls} == {
+    assert {(unit.mode, unit.version, unit.settings[1:], unit.defects) for unit in of_controls} == {
         ("journal", "4.15.0", (), ()),
         ("journal", "4.18.0", (("wide", "true"),), ()),
         ("protected", "4.18.0", (), ("add-not-stored",)),
     }
-    assert len(controls) == 3 * 3
+    assert len(of_controls) == 3 * 3
     newer = stated_units(root=root, only=["try/controlled"], versions=["4.17.3"])
     assert {unit.version for unit in newer} == {"4.17.3"}
     rows = rows_of((unit, stated(unit)) for unit in units if unit.version == "4.18.0")

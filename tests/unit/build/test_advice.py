@@ -131,7 +131,7 @@ def test_without_jars_the_combinations_are_still_judged(monkeypatch: pytest.Monk
     def offline(version: str) -> ServerArtifacts:
         raise PrerequisiteError("no network")
 
-    monkeypatch.setattr(advice.artifacts, "class_path", offline)
+    monkeypatch.setattr(artifacts, "class_path", offline)
     text = said({"journalWriteData": "false"})
     assert "not compared with BookKeeper 4.18.0: no network" in text
     assert "does not protect" in text

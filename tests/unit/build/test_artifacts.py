@@ -7,6 +7,7 @@ import pytest
 
 from cluster import artifacts
 from cluster import maven as maven_repository
+from protocol import java
 from protocol.errors import PrerequisiteError, UsageError
 from tests.unit.build.test_java import ALL, install
 
@@ -145,9 +146,9 @@ def test_the_archive_changes_with_the_jvm(
     for release in ("17.0.15", "21.0.2"):
         install(tmp_path / release, f'JAVA_VERSION="{release}"\nMODULES="{ALL}"\n')
         monkeypatch.setenv("JAVA_HOME", str(tmp_path / release))
-        artifacts.java.cache_clear()
+        java.java.cache_clear()
         names.add(artifacts.class_data_archive(FOREIGN))
-    artifacts.java.cache_clear()
+    java.java.cache_clear()
     assert len(names) == 2
     assert {path.parent for path in names} == {cache / "class-data"}
 

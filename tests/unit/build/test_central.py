@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -83,7 +84,7 @@ class Repository:
 def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     started = Repository()
     monkeypatch.setenv("FENCEPOST_MAVEN", started.url + "/")
-    monkeypatch.setattr(maven.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
     yield started
     started.close()
 

@@ -47,7 +47,7 @@ def test_the_agent_has_its_own_jar_with_byte_buddy_beside_it(built: Path) -> Non
     (beside,) = agent.parent.glob("byte-buddy-*.jar")
     assert "Premain-Class: fencepost.agent.Agent\n" in manifest
     assert f"Class-Path: {beside.name}\n" in manifest
-    pom = (client_jar.ROOT / "agent" / "pom.xml").read_text(encoding="utf-8")
+    pom = (CHECKOUT / "agent" / "pom.xml").read_text(encoding="utf-8")
     assert f"<byte-buddy.version>{beside.stem.removeprefix('byte-buddy-')}</byte-buddy.version>" in pom
 
 

@@ -5,9 +5,10 @@ import threading
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
-from cluster import doctor
+from cluster import artifacts, doctor
 from protocol import java
 from protocol.addresses import FIRST_OCTET, AddressPlan
 from tests.unit.build.test_java import install
@@ -41,7 +42,7 @@ def test_a_full_disk_is_judged_by_fill_and_by_space(total: int, free: int, state
 
 def test_a_mount_point_that_is_not_listed_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.mount_point(Path("/proc/self").resolve()) == Path("/proc")
-    monkeypatch.setattr(doctor.psutil, "disk_partitions", lambda **_: [])
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **_: [])
     seen = named("disk", doctor.checks())
     assert seen.state == "fail" and "is no mount point of /proc/self/mounts" in seen.seen
 
@@ -49,7 +50,7 @@ def test_a_mount_point_that_is_not_listed_is_seen(monkeypatch: pytest.MonkeyPatc
 def test_memory_is_the_lesser_of_machine_and_control_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor.psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * GIB))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * GIB))
     assert doctor.available_memory_bytes(tmp_path) == 4 * GIB
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "memory.current").write_text("5\n")
@@ -72,7 +73,7 @@ def test_a_taken_lease_is_passed_over() -> None:
 
 
 def test_missing_builds_stop_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.artifacts, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(artifacts, "CHECKOUT", tmp_path)
     found = doctor.checks()
     assert {named(name, found).state for name in ("client", "proxy")} == {"fail"}
     assert named("client", found).remedy == "Run scripts/setup."

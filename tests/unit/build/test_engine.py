@@ -1,5 +1,6 @@
 """Missing requirements of containers are reported with their remedy; an installed compose plugin is used."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,7 +104,7 @@ def test_where_no_service_can_start_it_the_engine_is_begun_by_hand(
     for name in ("service", "dockerd", "answering"):
         (tmp_path / name).chmod(0o755)
     monkeypatch.setattr(engine, "_LOG", tmp_path / "log")
-    monkeypatch.setattr(engine.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     engine.install_and_start()
     assert engine.lacking() is None
     assert "begun by hand" in capsys.readouterr().out

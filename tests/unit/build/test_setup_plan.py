@@ -1,10 +1,13 @@
 """What set-up says before it fetches anything, and when it refuses."""
 
+import shutil
 import sys
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
+
+from cluster.versions import DEFAULT_VERSION
 
 sys.path.append(str(Path(__file__).parents[3] / "scripts" / "parts"))
 
@@ -41,7 +44,7 @@ def test_go_of_path_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_needed_when_all_is_current(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stale(monkeypatch)
-    (cache / "bookkeeper" / plan.DEFAULT_VERSION).mkdir(parents=True)
+    (cache / "bookkeeper" / DEFAULT_VERSION).mkdir(parents=True)
     assert plan.needed() == []
 
 
@@ -70,7 +73,7 @@ def test_what_the_cache_has_is_not_fetched_again() -> None:
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_fetched(
     monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
-    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
     with pytest.raises(machine.StopError, match=r"needs 3\.[0-9] GB .* 0\.3 GB are free") as caught:
         plan.require_room(list(plan.STEPS))
     assert caught.value.code == 2
@@ -81,7 +84,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_fetched(
 def test_a_warm_cache_needs_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     steps.packages_mark().parent.mkdir(parents=True)
     steps.packages_mark().touch()
-    monkeypatch.setattr(plan.shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, 300_000_000))
     plan.require_room(["venv", "python", "client"])
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cli.list import command as list_command
-from cluster.servers import disks
 from evidence.folder import RunFolder
 from harness.cleaning import leftovers
 from harness.preparing import require_disks
@@ -40,7 +40,7 @@ def plan_of(folder: Path, cluster: str, *steps: str) -> Plan:
 
 @pytest.fixture
 def no_disks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disks.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
 
 @pytest.mark.usefixtures("no_disks")

@@ -174,7 +174,7 @@ def test_a_hold_without_criteria_is_of_both_ways(params: dict[str, Any], way: st
 
 def test_in_chaos_a_fault_may_idle_and_has_no_name() -> None:
     chaos = Names().within_chaos().context()
-    drop = FAULTS["drop"]
+    drop: Any = FAULTS["drop"]
     assert drop.model_validate({"from": "any-client", "to": "any-bookie"}, context=chaos).may_idle is True
     assert drop.model_validate({**TO_B1, "may_idle": False}, context=chaos).may_idle is False
     assert drop.model_validate(TO_B1).may_idle is False

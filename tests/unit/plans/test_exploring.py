@@ -84,7 +84,7 @@ def lost_at_most(tree: dict[str, Any], mode: str) -> int:
     most = 0
     for step in raw_steps(tree):
         if step.name in LOSING[mode]:
-            named = step.params.get("targets", [step.params.get("target")])
+            named: Any = step.params.get("targets", [step.params.get("target")])
             lost |= {name for name in named if name.startswith("b")}
         elif mode in REPAIRING and step.params.get("condition") == "quiet":
             lost.clear()

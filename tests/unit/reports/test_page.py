@@ -7,6 +7,7 @@ import re
 import shutil
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,7 +147,7 @@ def test_an_arrow_goes_to_each_receiver_and_a_fault_lies_between_its_ends() -> N
 
 def test_the_timeline_has_boots_faults_and_the_flagged_ledger(tmp_path: Path) -> None:
     (mode, _) = stored_modes(stored_run(tmp_path))
-    tree = timeline(mode)
+    tree: Any = timeline(mode)
     lanes = {lane["name"]: lane for lane in tree["servers"]}
     assert [bar[3] for bar in lanes["b1"]["bars"] if bar[3]] == ["boot 1", "boot 2"]
     assert tree["faults"] == [[3.0, 4.0, "fault", "kill b1", "fault 1 (kill b1)"]]

@@ -24,17 +24,21 @@ def composition(folder: Path = Path("/run"), **more: Any) -> Composition:
     return Composition(spec, BridgedPlan(9), LABELS, "1000:100")
 
 
+def document(folder: Path = Path("/run"), **more: Any) -> dict[str, Any]:
+    return composition(folder, **more).document({})
+
+
 def folders(service: dict[str, Any]) -> list[str]:
     assert all(one["source"] == one["target"] for one in service["volumes"])
     return [one["source"] for one in service["volumes"]]
 
 
 def test_everybody_has_a_network_that_only_the_proxy_shares() -> None:
-    document = composition().document({})
+    whole = document()
     names = {"zk1", "b1", "b2", "writer", "observer"}
-    assert set(document["networks"]) == names
-    assert all(network["internal"] for network in document["networks"].values())
-    services = document["services"]
+    assert set(whole["networks"]) == names
+    assert all(network["internal"] for network in whole["networks"].values())
+    services = whole["services"]
     assert set(services) == names | {"proxy", "zk1-net", "b1-net", "b2-net"}
     there = {name: service["networks"] for name, service in services.items() if "networks" in service}
     assert there.pop("proxy")["b2"] == {"ipv4_address": "10.9.2.252"}
@@ -49,7 +53,7 @@ def test_everybody_has_a_network_that_only_the_proxy_shares() -> None:
 
 
 def test_the_network_of_a_server_outlives_it() -> None:
-    services = composition().document({})["services"]
+    services = document()["services"]
     joined = {name: one["network_mode"] for name, one in services.items() if "network_mode" in one}
     assert joined == {"zk1": "service:zk1-net", "b1": "service:b1-net", "b2": "service:b2-net"}
     # An engine takes no host name for a container that joins another's network.
@@ -74,7 +78,7 @@ def test_the_proxy_has_an_address_for_each_link() -> None:
 
 
 def test_a_container_sees_its_own_folder_and_no_other_servers() -> None:
-    services = composition(administered=True).document({})["services"]
+    services = document(administered=True)["services"]
     assert folders(services["b1"]) == ["/run/servers/b1"]
     assert folders(services["writer"]) == ["/run/servers/writer", "/run/raw/operations"]
     assert folders(services["proxy"]) == ["/run/servers/proxy", "/run/raw/frames"]
@@ -83,11 +87,11 @@ def test_a_container_sees_its_own_folder_and_no_other_servers() -> None:
 
 def test_the_script_that_tells_racks_is_there_where_a_plan_has_racks(tmp_path: Path) -> None:
     (tmp_path / RACK_SCRIPT).touch()
-    assert str(tmp_path / RACK_SCRIPT) in folders(composition(tmp_path).document({})["services"]["b1"])
+    assert str(tmp_path / RACK_SCRIPT) in folders(document(tmp_path)["services"]["b1"])
 
 
 def test_only_the_proxy_has_powers_and_all_run_as_this_user() -> None:
-    services = composition().document({})["services"]
+    services = document()["services"]
     assert {name for name, service in services.items() if service.get("cap_add")} == {"proxy"}
     assert {service["user"] for name, service in services.items() if name != "proxy"} == {"1000:100"}
     assert all(service["labels"] == LABELS for service in services.values())
@@ -105,7 +109,7 @@ def test_the_release_decides_the_image() -> None:
 
 
 def test_compose_shall_not_take_a_dollar_for_a_variable() -> None:
-    services = composition(Path("/a$b")).document({})["services"]
+    services = document(Path("/a$b"))["services"]
     assert services["b1"]["working_dir"] == "/a$$b/servers/b1"
 
 
