@@ -1,23 +1,79 @@
-"""Performing steps: each is recorded with its place in the plan, and a silent act may end unknown."""
+"""Performing steps, in rounds: each is recorded with its place, and a silent act may end unknown."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from cluster.commands import Commands
 from evidence.codes import Outcome
+from evidence.folder import RunFolder
+from evidence.names import ledger_names
+from evidence.recorders import Recorder
 from harness import perform as performing
 from harness.perform import StepsOverError, perform
-from harness.registry import CONDITIONS, Declared, Done
-from harness.stage import Stage
-from harness.steps.clients import Recover
+from harness.registry import CONDITIONS, STEPS, Declared, Done, step
+from harness.stage import Ledgers, Stage
+from harness.steps.clients import Read, Recover, read
+from harness.vocabulary import words
+from nemesis.registry import FAULTS
 from plans.executed import begins
-from plans.names import Params
-from plans.sequence import StepSpec, Together
-from plans.steps import Quiet
-from protocol.errors import NotReadyError
+from plans.names import Params, name_of
+from plans.sequence import Recorded, StepSpec, Together
+from plans.steps import Condition, Elapsed, Quiet
+from protocol.errors import NotReadyError, UsageError
+
+
+def test_every_step_can_run() -> None:
+    assert set(words().single) - set(STEPS) - set(FAULTS) == set()
+    assert "load" in STEPS
+
+
+def test_a_condition_has_the_name_under_which_it_is_registered() -> None:
+    for name, model in words().conditions.items():
+        assert name == name_of(model)
+        assert issubclass(model, Condition | Elapsed)
+
+
+def test_a_name_stands_for_one_step() -> None:
+    class Create(Params):
+        pass
+
+    with pytest.raises(ValueError, match="step 'create' is registered twice"):
+        step(Create)(lambda stage, params: Done("made"))
+
+
+def test_a_step_that_was_read_without_its_model_cannot_run() -> None:
+    with pytest.raises(TypeError, match="create is given Recorded"):
+        STEPS["create"].run(cast("Any", None), Recorded())
+
+
+REFUSED = {"ok": False, "outcome": "unknown", "error": "ReadException", "code": -1}
+
+
+@pytest.mark.parametrize(
+    ("lac", "outcome", "said"),
+    [
+        ({"ok": True, "lac": 4}, Outcome.OK, "reads 5 entries"),
+        ({"ok": True, "lac": -1}, Outcome.OK, "finds nothing to read in main (LAC -1)"),
+        (REFUSED, Outcome.UNKNOWN, "asks for the LAC of main"),
+    ],
+)
+def test_a_read_up_to_a_lac_that_nobody_told_is_not_ok(
+    lac: dict[str, Any], outcome: Outcome, said: str
+) -> None:
+    replies = {"lac": lac, "read": {"ok": True, "entries": 5}}
+    asked: Any = SimpleNamespace(name="reader", submit=lambda do, **_: replies[do])
+    ledgers = SimpleNamespace(handle=lambda client, ledger: "h")
+    stage: Any = SimpleNamespace(
+        ledgers=ledgers, client=lambda name: Commands(asked, lambda reply, do: reply)
+    )
+    done = read(stage, Read(client="reader", ledger="main"))
+    assert done.outcome is outcome
+    assert said in done.text
 
 
 @pytest.fixture
@@ -89,3 +145,89 @@ def test_an_act_that_must_succeed_and_hears_nothing_ends_the_run(records: list[d
     with pytest.raises(NotReadyError):
         perform((recovery("ok"),), stage(records))
     assert "no reply" in records[0]["error"]
+
+
+CREATE, KILL = StepSpec(name="create", params=Params()), StepSpec(name="kill", params=Params())
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Plays steps in rounds on a stage that only notes what happens to it."""
+
+    def play(steps: tuple[StepSpec, ...], number: int) -> list[str]:
+        told: list[str] = []
+        stage = SimpleNamespace(
+            plan=SimpleNamespace(plan=SimpleNamespace(steps=steps, rounds=number)),
+            faults=SimpleNamespace(heal=lambda: told.append("heal") or ["kill b1"]),
+            ledgers=SimpleNamespace(begin_round=lambda one: told.append(f"begin {one}")),
+            narrator=SimpleNamespace(event=lambda text, style="": None),
+            round=0,
+        )
+        monkeypatch.setattr(performing, "perform", lambda steps, on: told.append(f"perform {on.round}"))
+        monkeypatch.setattr(performing, "FAULTS", {"kill": "a fault"})
+        monkeypatch.setattr(performing, "await_quiet", lambda on: told.append("quiet") or "quiet")
+        performing.carry_out(cast("Stage", stage))
+        return told
+
+    return play
+
+
+def test_faults_are_healed_and_the_cluster_waited_for_between_rounds(played: Any) -> None:
+    assert played((CREATE, KILL), 3) == [
+        *("begin 1", "perform 1"),
+        *("heal", "quiet", "begin 2", "perform 2"),
+        *("heal", "quiet", "begin 3", "perform 3"),
+    ]
+
+
+def test_without_faults_nothing_is_waited_for(played: Any) -> None:
+    assert played((CREATE,), 2) == ["begin 1", "perform 1", "heal", "begin 2", "perform 2"]
+    assert played((CREATE, KILL), 1) == ["begin 1", "perform 1"]
+
+
+def test_a_step_that_says_it_is_over_leaves_out_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def over(steps: object, on: object) -> None:
+        raise StepsOverError("waited 90 s for condition 'quiet'")
+
+    stage = SimpleNamespace(
+        plan=SimpleNamespace(plan=SimpleNamespace(steps=(KILL,), rounds=3)),
+        ledgers=SimpleNamespace(begin_round=lambda one: None),
+        narrator=SimpleNamespace(event=lambda text, style="": told.append(text)),
+        ended_by=None,
+        folder=RunFolder(tmp_path),
+        cluster=SimpleNamespace(unplanned=list),
+    )
+    told: list[str] = []
+    monkeypatch.setattr(performing, "perform", over)
+    performing.carry_out(cast("Stage", stage))
+    assert stage.left_out == "waited 90 s for condition 'quiet'"
+    assert told == ["round 1 of 3", "the steps behind are left out: waited 90 s for condition 'quiet'"]
+
+
+def test_each_round_has_its_own_ledgers_and_handles(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "protected")
+    with Recorder(folder.steps) as steps:
+        ledgers = Ledgers(steps, rounds=2)
+        ledgers.begin_round(1)
+        first = ledgers.new_handle("writer", "main")
+        ledgers.name("main", 4)
+        assert (ledgers.id("main"), ledgers.handle("writer", "main")) == (4, first)
+        ledgers.begin_round(2)
+        with pytest.raises(UsageError, match="not created yet"):
+            ledgers.id("main")
+        with pytest.raises(UsageError, match="no handle"):
+            ledgers.handle("writer", "main")
+        assert ledgers.new_handle("writer", "main") != first
+        ledgers.name("main", 5)
+    assert ledger_names(folder) == {4: "main.1", 5: "main.2"}
+
+
+def test_one_round_leaves_names_as_they_are(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path, "protected")
+    with Recorder(folder.steps) as steps:
+        ledgers = Ledgers(steps)
+        ledgers.begin_round(1)
+        ledgers.name("main", 4)
+    assert ledger_names(folder) == {4: "main"}

@@ -1,7 +1,8 @@
-"""A reader can paste a command from a message into the current shell."""
+"""What is printed, and that a reader can paste a command from it into the current shell."""
 
 from __future__ import annotations
 
+import io
 import shlex
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness import verbs
+from harness.narrator import Narrator
 from harness.verbs import typed
 
 Started = Callable[[str], Path]
@@ -80,3 +82,18 @@ def test_other_words_and_paths_stay(started: Started) -> None:
     started("bin")
     for text in ("fencepost: interrupted", "results/fencepost run", "fencepost runs", "fencepost/proxy"):
         assert typed(text) == text
+
+
+def test_quiet_keeps_lines_from_the_stream_but_not_from_the_log(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    narrator = Narrator(stream, quiet=True)
+    with narrator.logging_to(tmp_path / "harness.log"):
+        narrator.event("kill b1")
+    assert stream.getvalue() == ""
+    assert "kill b1" in (tmp_path / "harness.log").read_text()
+
+
+def test_no_colour_where_there_is_no_terminal() -> None:
+    stream = io.StringIO()
+    Narrator(stream).line("lost", style="red")
+    assert stream.getvalue() == "lost\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ import workloads.recovery  # noqa: F401  # registers its load
 from plans.names import Names
 from tests.unit.workloads.fake_clients import BREAK, NO_BOOKIES, fake_cluster
 from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from workloads.recovery import Contests
+from workloads.registry import WORKLOADS, Totals
 
 RECOVERY = WORKLOADS["recovery"]
 CREW = {"writers": ["writer"], "recoverers": ["r1", "r2"]}
@@ -135,3 +137,30 @@ def test_names_are_checked_against_the_plan() -> None:
     names = Names(bookies=("b1", "b2", "b3"), clients=("writer", "r1", "r2"))
     with pytest.raises(ValidationError, match="did you mean `r1`"):
         RECOVERY.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())
+
+
+R1, R2 = "r1", "r2"
+
+
+@pytest.mark.parametrize(
+    ("ends", "agreed", "disagreed"),
+    [
+        (((R1, 7),), 0, 0),
+        (((R1, 7), (R2, 7)), 1, 0),
+        (((R1, 7), (R2, 6)), 0, 1),
+        # Killed after its recovery, before it continued: its next boot recovers the ledger again.
+        (((R1, 7), (R2, 7), (R2, 7)), 1, 0),
+        (((R2, 7), (R2, 7), (R1, 7)), 1, 0),
+        (((R1, 7), (R2, 7), (R2, 6)), 1, 1),
+    ],
+)
+def test_the_last_recovery_tells(ends: tuple[tuple[str, int], ...], agreed: int, disagreed: int) -> None:
+    totals, said = Totals(("agreed", "disagreed")), list[str]()
+    crew: Any = SimpleNamespace(totals=totals, say=said.append)
+    contests = Contests(crew, (R1, R2))
+    contest = contests.begin(1)
+    for recoverer, end in ends:
+        contests.ended(contest, recoverer, end)
+    assert totals.counts() == {"agreed": agreed, "disagreed": disagreed}
+    assert contest.over.is_set() is (len(dict(ends)) == 2)
+    assert len(said) == disagreed

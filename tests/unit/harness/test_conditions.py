@@ -1,7 +1,9 @@
-"""What a boot has said, and whether it refused, as conditions see it."""
+"""Conditions on boots, checkpoints and journals: what is seen at each look."""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +11,9 @@ from typing import Any
 import pytest
 
 from cluster.interface import Exit, ProcessState, Refusal
+from evidence.journal import FENCE, KEY, MAGIC
 from harness.conditions.servers import refused, said
+from harness.conditions.storage import Checkpointed, FenceJournaled, checkpointed, fence_journaled
 from harness.stage import BootLogs
 from protocol.errors import ContradictedError, NotReadyError
 
@@ -86,3 +90,70 @@ def test_a_refusal_is_told_with_its_reason(tmp_path: Path) -> None:
         "b1 (boot 2) refused with exit code 2: ERROR no cookie",
     )
     assert refused(stage_with(Booting(), tmp_path), asked("")) == (False, "b1 boot 2 is running")
+
+
+CHECKPOINTED = Checkpointed(target="b2")
+
+
+class Marking:
+    """A bookie that wrote its mark at these times, one look after the other."""
+
+    name = "b2"
+
+    def __init__(self, *times_ns: int) -> None:
+        self._looks: Iterator[int] = iter(times_ns)
+
+    def marked_ns(self) -> int:
+        return next(self._looks)
+
+
+def looks(*times_ns: int) -> list[bool]:
+    bookie = Marking(*times_ns)
+    stage: Any = SimpleNamespace(cluster=SimpleNamespace(bookie=lambda name: bookie))
+    look = checkpointed(stage, CHECKPOINTED)
+    return [look()[0] for _ in times_ns[1:]]
+
+
+def test_a_mark_that_stays_is_no_checkpoint() -> None:
+    assert looks(7, 7, 7) == [False, False]
+
+
+def test_the_first_mark_may_end_a_checkpoint_that_began_before() -> None:
+    assert looks(7, 8, 8, 9) == [False, False, True]
+
+
+def test_a_bookie_that_was_never_marked_begins_at_nothing() -> None:
+    assert looks(0, 5, 6) == [False, True]
+
+
+FENCED = FenceJournaled(target="b2", ledger="main")
+MAIN = 7
+
+
+def journal(*marks: tuple[int, int]) -> bytes:
+    """A file of format 5 with these (ledger, mark) records, and zeros written ahead."""
+    records = b"".join(struct.pack(">iqq", 16, ledger, mark) for ledger, mark in marks)
+    return (MAGIC + struct.pack(">i", 5)).ljust(512, b"\0") + records + bytes(64)
+
+
+def seen(folder: Path, **files: bytes) -> bool:
+    current = folder / "current"
+    current.mkdir()
+    for name, data in files.items():
+        (current / f"{name}.txn").write_bytes(data)
+    bookie = SimpleNamespace(places=lambda: {"journal": folder})
+    cluster = SimpleNamespace(bookie=lambda name: bookie)
+    stage: Any = SimpleNamespace(cluster=cluster, ledgers=SimpleNamespace(id=lambda name: MAIN))
+    return fence_journaled(stage, FENCED)[0]
+
+
+def test_an_empty_journal_has_no_fence(tmp_path: Path) -> None:
+    assert not seen(tmp_path)
+
+
+def test_the_fence_of_another_ledger_and_a_key_are_no_fence_of_this_one(tmp_path: Path) -> None:
+    assert not seen(tmp_path, a1=journal((MAIN, KEY), (8, FENCE)))
+
+
+def test_any_file_of_the_journal_may_have_it(tmp_path: Path) -> None:
+    assert seen(tmp_path, a1=journal((MAIN, KEY)), a2=journal((8, FENCE), (MAIN, FENCE)))
