@@ -59,12 +59,12 @@ def command(
     from plans.reading.nearest import unknown
     from plans.reading.writing import plan_text
     from protocol.modes import MODES
-    from search.explore import Explorer, Search, explore
+    from search.explore import Search, explore
 
     if mode is not None and mode not in MODES:
         raise click.UsageError(unknown("mode", mode, MODES))
     search = Search(
-        profile=profile or DEFAULT,
+        file=profile or DEFAULT,
         mode=mode,
         version=version,
         seed=seed,
@@ -76,6 +76,6 @@ def command(
         results=results,
     )
     if show:
-        click.echo(plan_text(Explorer(search).tree(0)), nl=False)
+        click.echo(plan_text(search.tree(0)), nl=False)
         return 0
     return explore(search, quiet=quiet, as_json=as_json)

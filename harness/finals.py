@@ -136,7 +136,7 @@ def _highest_attempts(folder: RunFolder) -> dict[int, int]:
 
     Read from the clients' histories on the disk, so that a killed client counts too.
     """
-    import numpy as np
+    import pyarrow.compute as pc
 
     from evidence.codes import Kind
     from evidence.collect.histories import segment_files
@@ -145,14 +145,8 @@ def _highest_attempts(folder: RunFolder) -> dict[int, int]:
     highest: dict[int, int] = {}
     run_id = int(folder.run()["run_id"])
     for file in segment_files(folder.operations):
-        table = decode_segment(file.path, run_id=run_id).operations
-        kind = np.asarray(table.column("kind"))
-        ledger = np.asarray(table.column("ledger"))
-        entry = np.asarray(table.column("entry"))
-        mask = np.isin(kind, [Kind.ADD, Kind.ENTRY]) & (ledger >= 0)
-        ids, position = np.unique(ledger[mask], return_inverse=True)
-        tops = np.full(len(ids), -1, dtype=np.int64)
-        np.maximum.at(tops, position, entry[mask])
-        for one, top in zip(ids.tolist(), tops.tolist(), strict=True):
-            highest[one] = max(top, highest.get(one, -1))
+        named = (pc.field("ledger") >= 0) & pc.field("kind").isin([Kind.ADD, Kind.ENTRY])
+        table = decode_segment(file.path, run_id=run_id).operations.filter(named)
+        for row in table.group_by("ledger").aggregate([("entry", "max")]).to_pylist():
+            highest[row["ledger"]] = max(row["entry_max"], highest.get(row["ledger"], -1))
     return highest

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass
 from functools import partial
 
 from evidence.codes import Outcome
@@ -22,21 +21,13 @@ from harness.stage import Stage, in_background, of_servers, sentence
 from harness.steps.faults import inject
 from nemesis.registry import FAULTS, Fault
 from plans.rounds import every
-from plans.sequence import Step, StepSpec, Together
+from plans.sequence import Place, Step, StepSpec, Together
 from plans.steps import Act, Condition, Elapsed, Quiet
 from protocol.errors import ContradictedError, FencepostError, NotReadyError, StepError, UsageError
 
 
 class StepsOverError(NotReadyError):
     """A condition was not reached, and the plan says that its other steps are skipped then."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """The position of a step in the plan (indexes of steps and branches), and when its block began."""
-
-    path: tuple[int, ...]
-    block_ns: int
 
 
 def carry_out(stage: Stage) -> None:
@@ -77,7 +68,7 @@ def _between(stage: Stage) -> None:
         stage.narrator.event(f"quiet: {await_quiet(stage)}", style="dim")
 
 
-def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) -> None:
+def perform(steps: Sequence[Step], stage: Stage, *, path: Place = ()) -> None:
     """Run ``steps`` (resolved step specs) one after the other; ``path`` leads to their block.
 
     An error ends the other branches too, at their next look at the cluster; it is the stage's ``ended_by``.
@@ -97,7 +88,7 @@ def perform(steps: Sequence[Step], stage: Stage, *, path: tuple[int, ...] = ()) 
                 for branch in branches:
                     branch.result()
             else:
-                _perform_one(step, stage, _Place((*path, index), block_ns))
+                _perform_one(step, stage, (*path, index), block_ns)
     except FencepostError as error:
         stage.ended_by = stage.ended_by or error
         raise
@@ -112,16 +103,17 @@ def _await_trigger(step: Step, stage: Stage, began: float) -> None:
         await_condition(stage, step.when)
 
 
-def _perform_one(step: StepSpec, stage: Stage, place: _Place) -> None:
-    began_ns = time.monotonic_ns()
+def _perform_one(step: StepSpec, stage: Stage, path: Place, block_ns: int) -> None:
+    """Run and record the step at ``path``, whose block began at ``block_ns``."""
+    record = partial(_record, stage, step, path, block_ns, time.monotonic_ns())
     try:
         done = _done(step, stage)
     except FencepostError as error:
         told = {CONTRADICTED: True} if isinstance(error, ContradictedError) else {}
-        _record(stage, step, place, began_ns, error=str(error), **told)
+        record(error=str(error), **told)
         raise
     outcome = done.outcome.name.lower()
-    _record(stage, step, place, began_ns, outcome=outcome, text=done.text, facts=dict(done.facts))
+    record(outcome=outcome, text=done.text, facts=dict(done.facts))
     stage.narrator.event(done.text)
     if step.outcome not in ("any", outcome):
         in_round = f" of round {stage.round}" if stage.plan.plan.rounds > 1 else ""
@@ -164,15 +156,15 @@ def _waited(wanted: Condition, stage: Stage) -> Done:
         raise
 
 
-def _record(stage: Stage, step: StepSpec, place: _Place, began_ns: int, **what: object) -> None:
+def _record(stage: Stage, step: StepSpec, path: Place, block_ns: int, began_ns: int, **what: object) -> None:
     params = step.params.model_dump(mode="json", by_alias=True)
     stage.steps.write(
         {
             "step": step.name,
             "params": params,
-            "path": list(place.path),
+            "path": list(path),
             "round": stage.round,
-            "block_ns": place.block_ns,
+            "block_ns": block_ns,
             "began_ns": began_ns,
             "ended_ns": time.monotonic_ns(),
             "planned": step.outcome,

@@ -34,11 +34,14 @@ _MOST_ERRORS = 3
 """Number of consecutive errors that ends the search: the cause is the machine or the harness."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Search:
-    """What the user asked for; None for ``runs`` or ``for_s`` means no such end."""
+    """What the user asked for, and the plans of it; None for ``runs`` or ``for_s`` means no such end.
 
-    profile: Path
+    The same seed gives the same plans, each run the next seed.
+    """
+
+    file: Path
     mode: str | None
     version: str | None
     seed: int | None
@@ -48,6 +51,38 @@ class Search:
     keep_going: bool
     parallel: int
     results: Path
+
+    def __post_init__(self) -> None:
+        self.profile: Profile = load_profile(self.file)
+        self.first = self.seed if self.seed is not None else secrets.randbelow(_SEED_LIMIT)
+        self.asked = GenerateOptions(offered_faults(), self.mode, self.version, self.beyond)
+
+    def tree(self, number: int) -> Tree:
+        """The plan of run ``number`` (from 0) as the tree of a plan file."""
+        return generate(self.profile, self.first + number, self.asked)
+
+    def prepare(self, number: int) -> Prepared:
+        """The same plan ready to run."""
+        seed = self.first + number
+        source = f"profile {self.profile.name}, seed {seed}"
+        plan = load_tree(self.tree(number), words(), modes=tuple(MODES), source=source)
+        request = RunRequest(
+            scenario=plan.name,
+            seed=seed,
+            version=self.version,
+            results=self.results,
+            repeat=self._repeat(seed),
+        )
+        return prepared(request, plan)
+
+    def _repeat(self, seed: int) -> tuple[str, ...]:
+        options = [
+            *(["--profile", str(self.file)] if self.file != DEFAULT else []),
+            *(["--mode", self.mode] if self.mode else []),
+            *(["--bookkeeper", self.version] if self.version else []),
+            *(["--beyond", str(self.beyond)] if self.beyond else []),
+        ]
+        return ("fencepost", "explore", "--runs", "1", "--seed", str(seed), *options)
 
 
 @dataclass
@@ -70,65 +105,27 @@ class Found:
         return f"{runs}: {told}" if told else runs
 
 
-class Explorer:
-    """One search: the same seed gives the same plans, each run the next seed."""
-
-    def __init__(self, search: Search) -> None:
-        self.search = search
-        self.profile: Profile = load_profile(search.profile)
-        self.first = search.seed if search.seed is not None else secrets.randbelow(_SEED_LIMIT)
-        self.asked = GenerateOptions(offered_faults(), search.mode, search.version, search.beyond)
-
-    def tree(self, number: int) -> Tree:
-        """The plan of run ``number`` (from 0) as the tree of a plan file."""
-        return generate(self.profile, self.first + number, self.asked)
-
-    def prepare(self, number: int) -> Prepared:
-        """The same plan ready to run."""
-        seed = self.first + number
-        source = f"profile {self.profile.name}, seed {seed}"
-        plan = load_tree(self.tree(number), words(), modes=tuple(MODES), source=source)
-        request = RunRequest(
-            scenario=plan.name,
-            seed=seed,
-            version=self.search.version,
-            results=self.search.results,
-            repeat=self._repeat(seed),
-        )
-        return prepared(request, plan)
-
-    def _repeat(self, seed: int) -> tuple[str, ...]:
-        search = self.search
-        options = [
-            *(["--profile", str(search.profile)] if search.profile != DEFAULT else []),
-            *(["--mode", search.mode] if search.mode else []),
-            *(["--bookkeeper", search.version] if search.version else []),
-            *(["--beyond", str(search.beyond)] if search.beyond else []),
-        ]
-        return ("fencepost", "explore", "--runs", "1", "--seed", str(seed), *options)
-
-
 def explore(search: Search, *, quiet: bool, as_json: bool) -> int:
     """Search until the time, the runs or a finding end it; the exit code."""
     status = Status(quiet=quiet or as_json)
-    explorer, found = Explorer(search), Found()
-    _introduce(explorer, status)
-    explorer.prepare(0)  # What this machine cannot do at all is said before anything starts.
+    found = Found()
+    _introduce(search, status)
+    search.prepare(0)  # What this machine cannot do at all is said before anything starts.
     with (
-        _concluding(explorer, found, status, as_json=as_json),
+        _concluding(search, found, status, as_json=as_json),
         running(search.results, search.parallel, status) as runner,
     ):
-        _search(explorer, found, runner, status)
+        _search(search, found, runner, status)
     code, reason = _code(found)
     if not as_json:
         status.last(f"{found.text} in {duration(status.took_s)}; exit {code}: {reason}")
     return code
 
 
-def _search(explorer: Explorer, found: Found, runner: Runner, status: Status) -> None:
+def _search(search: Search, found: Found, runner: Runner, status: Status) -> None:
     errors = 0
     status.counts(found.text)
-    runs = runner.run(_plans(explorer, found, status), lambda one: f"seed {one.prepared.seed}")
+    runs = runner.run(_plans(search, found, status), lambda one: f"seed {one.prepared.seed}")
     with closing(runs):
         for one, ended in runs:
             found.ended.append(ended)
@@ -143,13 +140,13 @@ def _search(explorer: Explorer, found: Found, runner: Runner, status: Status) ->
                 )
 
 
-def _plans(explorer: Explorer, found: Found, status: Status) -> Iterator[Prepared]:
+def _plans(search: Search, found: Found, status: Status) -> Iterator[Prepared]:
     """The plan of each further run, drawn when it can begin; none once the search is over."""
     for number in count():
-        enough = any(one.news for one in found.ended) and not explorer.search.keep_going
-        if enough or _over(explorer.search, number, status):
+        enough = any(one.news for one in found.ended) and not search.keep_going
+        if enough or _over(search, number, status):
             return
-        yield explorer.prepare(number)
+        yield search.prepare(number)
 
 
 def _over(search: Search, number: int, status: Status) -> bool:
@@ -166,13 +163,12 @@ def _cover(coverage: Coverage, ended: Ended) -> None:
             continue  # Nothing was recorded that could be read: nothing was shown to be exercised.
 
 
-def _introduce(explorer: Explorer, status: Status) -> None:
-    search = explorer.search
+def _introduce(search: Search, status: Status) -> None:
     ends = [f"{search.runs} runs"] if search.runs is not None else []
     ends += [f"no run begins after {duration(search.for_s)}"] if search.for_s is not None else []
-    mode = search.mode or "/".join(dict.fromkeys(explorer.profile.modes))
+    mode = search.mode or "/".join(dict.fromkeys(search.profile.modes))
     status.line(
-        f"exploring {mode} with the profile {explorer.profile.name}, seeds from {explorer.first}; "
+        f"exploring {mode} with the profile {search.profile.name}, seeds from {search.first}; "
         f"{', '.join(ends)}",
         style="bold",
     )
@@ -180,7 +176,7 @@ def _introduce(explorer: Explorer, status: Status) -> None:
     status.line(
         f"  lost copies at a time: at most AQ - 1{beyond}, as the mode loses them (docs/exploring.md)"
     )
-    for name in left_out(explorer.profile, explorer.asked.offered):
+    for name in left_out(search.profile, search.asked.offered):
         status.line(f"  left out: {name}, {FAULTS[KINDS[name].needs].unavailable_reason()}", style="yellow")
 
 
@@ -215,7 +211,7 @@ def _shape(plan: Plan) -> str:
 
 
 @contextmanager
-def _concluding(explorer: Explorer, found: Found, status: Status, *, as_json: bool) -> Iterator[None]:
+def _concluding(search: Search, found: Found, status: Status, *, as_json: bool) -> Iterator[None]:
     """Say what was done however the search ends."""
     try:
         yield
@@ -223,25 +219,25 @@ def _concluding(explorer: Explorer, found: Found, status: Status, *, as_json: bo
         if found.ended or isinstance(error, KeyboardInterrupt):
             told = "interrupted" if isinstance(error, KeyboardInterrupt) else "ended early"
             status.line(f"{told} after {duration(status.took_s)}: {found.text}", style="yellow")
-            _conclude(explorer, found, status, as_json=as_json)
+            _conclude(search, found, status, as_json=as_json)
         raise
-    _conclude(explorer, found, status, as_json=as_json)
+    _conclude(search, found, status, as_json=as_json)
 
 
-def _conclude(explorer: Explorer, found: Found, status: Status, *, as_json: bool) -> None:
+def _conclude(search: Search, found: Found, status: Status, *, as_json: bool) -> None:
     if as_json:
-        print_json(_json(explorer, found))
+        print_json(_json(search, found))
         return
     for table in coverage_tables(found.coverage):
         status.show(table)
 
 
-def _json(explorer: Explorer, found: Found) -> dict[str, object]:
+def _json(search: Search, found: Found) -> dict[str, object]:
     code, reason = _code(found)
     return {
         "exit": code,
         "reason": reason,
-        "seed": explorer.first,
+        "seed": search.first,
         "runs": [
             {
                 "folder": str(one.path),
@@ -254,7 +250,7 @@ def _json(explorer: Explorer, found: Found) -> dict[str, object]:
             for one in found.ended
         ],
         "coverage": found.coverage.seen,
-        "left_out": left_out(explorer.profile, explorer.asked.offered),
+        "left_out": left_out(search.profile, search.asked.offered),
     }
 
 

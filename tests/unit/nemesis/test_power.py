@@ -19,10 +19,15 @@ BOTH = ("b1", "b2")
 GONE = {"synced": True, "unsynced": False}
 
 
+@pytest.fixture
+def took(cluster: Any, tmp_path: Path) -> list[str]:
+    """The orders that the disks of b1 and b2 are given."""
+    return give_disks(cluster, tmp_path, "data")
+
+
 def test_all_are_paused_before_one_disk_is_shut_down_and_mounted_after_all_are_dead(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+    cluster: Any, active: Active, lines: Lines, took: list[str]
 ) -> None:
-    took = give_disks(cluster, tmp_path, "data")
     inject(active, "power_loss", targets=BOTH)
     assert took == [
         *("write b1/data", "write b2/data", "lose_power b1/data", "lose_power b2/data"),
@@ -38,9 +43,8 @@ def test_all_are_paused_before_one_disk_is_shut_down_and_mounted_after_all_are_d
 
 
 def test_it_is_healed_when_the_last_of_them_is_started(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+    cluster: Any, active: Active, lines: Lines, took: list[str]
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
     inject(active, "power_loss", targets=BOTH)
     start(active, target="b2")
     assert (cluster.process("b2").boot, phases(lines)) == (2, WHOLE[:3])
@@ -48,17 +52,15 @@ def test_it_is_healed_when_the_last_of_them_is_started(
     assert (cluster.process("b1").boot, phases(lines), active.in_force()) == (2, WHOLE, [])
 
 
-def test_healing_starts_all_of_them(cluster: Any, active: Active, tmp_path: Path) -> None:
-    give_disks(cluster, tmp_path, "data")
+def test_healing_starts_all_of_them(cluster: Any, active: Active, took: list[str]) -> None:
     inject(active, "power_loss", targets=BOTH)
     assert active.heal() == ["power_loss b1,b2"]
     assert {cluster.process(name).state for name in BOTH} == {ProcessState.RUNNING}
 
 
 def test_no_link_of_the_observer_is_touched_and_the_others_are_as_they_were(
-    cluster: Any, active: Active, tmp_path: Path
+    cluster: Any, active: Active, took: list[str]
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
     inject(active, "cut", **{"from": "writer", "to": "b1"})
     inject(active, "hold", **{"from": "recoverer", "to": "b1"}, way="answers")
     before = {pair: cluster.links.state(*pair) for pair in cluster.links.pairs()}
@@ -76,9 +78,8 @@ def test_one_disk_alone_may_lose_power(cluster: Any, active: Active, tmp_path: P
 
 
 def test_the_level_of_a_process_leaves_the_file_systems_alone(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+    cluster: Any, active: Active, lines: Lines, took: list[str]
 ) -> None:
-    took = give_disks(cluster, tmp_path, "data")
     inject(active, "power_loss", targets=["b1"], level="process")
     assert took == ["write b1/data"]
     assert proof(lines, "confirmed")["probes"] == {"b1": {"data": {"synced": True, "unsynced": True}}}
@@ -86,9 +87,8 @@ def test_the_level_of_a_process_leaves_the_file_systems_alone(
 
 
 def test_a_file_that_should_be_gone_and_is_there_refutes_it(
-    cluster: Any, active: Active, lines: Lines, tmp_path: Path
+    cluster: Any, active: Active, lines: Lines, took: list[str]
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
     cluster.process("b2").disks()["data"].loses = False
     with pytest.raises(FaultError, match=r"b2 did not lose power on disk data.*the unsynced one there"):
         inject(active, "power_loss", targets=BOTH)
@@ -97,9 +97,8 @@ def test_a_file_that_should_be_gone_and_is_there_refutes_it(
 
 
 def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power(
-    cluster: Any, active: Active, tmp_path: Path
+    cluster: Any, active: Active, took: list[str]
 ) -> None:
-    took = give_disks(cluster, tmp_path, "data")
 
     def broken() -> None:
         raise ServerError("no such device")
@@ -121,15 +120,13 @@ def test_after_an_injection_that_broke_off_nobody_runs_upon_a_disk_without_power
     ],
 )
 def test_it_is_refused_without_the_disk(
-    cluster: Any, active: Active, tmp_path: Path, params: dict[str, Any], said: str
+    cluster: Any, active: Active, took: list[str], params: dict[str, Any], said: str
 ) -> None:
-    give_disks(cluster, tmp_path, "data")
     with pytest.raises(UsageError, match=said):
         inject(active, "power_loss", **params)
 
 
-def test_it_is_refused_while_one_of_them_is_down(cluster: Any, active: Active, tmp_path: Path) -> None:
-    give_disks(cluster, tmp_path, "data")
+def test_it_is_refused_while_one_of_them_is_down(cluster: Any, active: Active, took: list[str]) -> None:
     inject(active, "kill", target="b2")
     with pytest.raises(UsageError, match="b2 is down already"):
         inject(active, "power_loss", targets=BOTH)

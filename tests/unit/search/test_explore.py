@@ -16,7 +16,7 @@ import pytest
 from plans.exploring.profile import DEFAULT
 from protocol.errors import FencepostError
 from search import explore as exploring
-from search.explore import Explorer, Search, explore
+from search.explore import Search, explore
 from search.running import Ended
 from search.status import Status
 
@@ -55,7 +55,7 @@ class Broken(Run1):
 
 def search(**changes: Any) -> Search:
     wishes: dict[str, Any] = {
-        "profile": DEFAULT,
+        "file": DEFAULT,
         "mode": "unprotected",
         "version": None,
         "seed": 5,
@@ -187,7 +187,7 @@ def test_json_has_seeds_verdicts_and_coverage(searched: Run) -> None:
 
 
 def test_the_command_that_repeats_a_run_gives_the_same_plan() -> None:
-    explorer = Explorer(search(beyond=1))
+    explorer = search(beyond=1)
     repeat = explorer._repeat(7)
     assert " ".join(repeat) == "fencepost explore --runs 1 --seed 7 --mode unprotected --beyond 1"
-    assert Explorer(search(beyond=1, seed=7)).tree(0) == explorer.tree(2)
+    assert search(beyond=1, seed=7).tree(0) == explorer.tree(2)
