@@ -43,7 +43,7 @@ class Running:
 
 
 @contextmanager
-def load_of(workload: type[Workload], cluster: Any, seed: int, params: dict[str, Any]) -> Iterator[Running]:
+def load_of(workload: type[Workload], cluster: Any, *, seed: int = 1, **params: Any) -> Iterator[Running]:
     load = Running(workload, cluster, seed, params)
     try:
         yield load

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 import workloads.member
-import workloads.rolling  # registers its load
 from plans.names import Names
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from tests.unit.workloads.running import load_of
+from workloads.rolling import AppendLoad
 
-APPEND = WORKLOADS["append"]
-
-
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    return load_of(APPEND, cluster, seed, {"entries_per_ledger": 10, **params})
+running = partial(load_of, AppendLoad, entries_per_ledger=10)
 
 
 def test_a_writer_rolls_from_ledger_to_ledger_with_what_the_plan_asks_for() -> None:
@@ -268,12 +263,12 @@ def test_what_one_member_raises_ends_the_load() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        APPEND(**params)
+        AppendLoad(**params)
 
 
 def test_names_are_checked_against_the_plan() -> None:
     names = Names(bookies=("b1", "b2", "b3"), clients=("writer",))
     with pytest.raises(ValidationError, match="did you mean `writer`"):
-        APPEND.model_validate({"writers": ["writr"]}, context=names.context())
+        AppendLoad.model_validate({"writers": ["writr"]}, context=names.context())
     with pytest.raises(ValidationError, match="more than the plan's 3 bookies"):
-        APPEND.model_validate({"writers": ["writer"], "ensemble": 4}, context=names.context())
+        AppendLoad.model_validate({"writers": ["writer"], "ensemble": 4}, context=names.context())

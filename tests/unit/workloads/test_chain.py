@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.chain  # noqa: F401  # registers its load
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from tests.unit.workloads.running import load_of
+from workloads.chain import ChainLoad
 
-CHAIN = WORKLOADS["chain"]
-
-
-def running(cluster: Any, **params: Any) -> AbstractContextManager[Running]:
-    quick = {"writers": ["w1", "w2"], "entries_per_ledger": 10, "patience_s": 0.2, "read_every_s": 0.01}
-    return load_of(CHAIN, cluster, 1, {**quick, **params})
+running = partial(
+    load_of, ChainLoad, writers=["w1", "w2"], entries_per_ledger=10, patience_s=0.2, read_every_s=0.01
+)
 
 
 def hang(client: Any) -> None:
@@ -138,4 +134,4 @@ def test_a_load_ends_although_a_reader_is_silent() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        CHAIN(**{"writers": ["w1", "w2"], **params})
+        ChainLoad(**{"writers": ["w1", "w2"], **params})

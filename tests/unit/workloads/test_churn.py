@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.churn  # noqa: F401  # registers its load
 from tests.unit.workloads.fake_clients import BREAK, fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from tests.unit.workloads.running import load_of
+from workloads.churn import ChurnLoad
 
-CHURN = WORKLOADS["churn"]
 GONE, THERE = 402, 403
 NO_METADATA = {"ok": False, "error": "NoSuchLedgerExistsOnMetadataServer", "code": -25}
 TIMEOUT = {"ok": False, "error": "Timeout", "code": -23}
@@ -34,9 +32,9 @@ def cluster_of(*names: str) -> Any:
     return cluster
 
 
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    quick = {"writers": ["writer"], "deleter": "owner", "entries_per_ledger": 10, "close_fraction": 1}
-    return load_of(CHURN, cluster, seed, {**quick, **params})
+running = partial(
+    load_of, ChurnLoad, writers=["writer"], deleter="owner", entries_per_ledger=10, close_fraction=1
+)
 
 
 def deletes(cluster: Any) -> list[int]:
@@ -120,4 +118,4 @@ def test_a_deleter_that_dies_goes_on_after_its_next_start() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        CHURN(**{"writers": ["writer"], "deleter": "owner", **params})
+        ChurnLoad(**{"writers": ["writer"], "deleter": "owner", **params})

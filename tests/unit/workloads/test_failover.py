@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.failover  # noqa: F401  # registers its load
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, NOT_YET, SILENCE, fake_cluster
-from tests.unit.workloads.running import Running, load_of
+from tests.unit.workloads.running import load_of
+from workloads.failover import FailoverLoad
 from workloads.leading import Leadership
-from workloads.registry import WORKLOADS
 
-FAILOVER = WORKLOADS["failover"]
-
-
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    quick = {"writers": ["w1", "w2"], "entries_per_ledger": 10, "patience_s": 0.2, "late_entries": 3}
-    return load_of(FAILOVER, cluster, seed, {**quick, **params})
+running = partial(
+    load_of, FailoverLoad, writers=["w1", "w2"], entries_per_ledger=10, patience_s=0.2, late_entries=3
+)
 
 
 def hang(client: Any) -> None:
@@ -150,7 +146,7 @@ def test_a_load_ends_although_everybody_is_dead() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        FAILOVER(**{"writers": ["w1", "w2"], **params})
+        FailoverLoad(**{"writers": ["w1", "w2"], **params})
 
 
 def test_an_office_has_one_claimant_at_a_time() -> None:

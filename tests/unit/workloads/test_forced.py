@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.forced  # noqa: F401  # registers its load
 from protocol.errors import UsageError
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from tests.unit.workloads.running import load_of
+from workloads.forced import ForcedLoad
 
-FORCED = WORKLOADS["forced"]
-
-
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    quick = {"writers": ["writer"], "entries_per_ledger": 10, "entries_per_force": 4, "unforced_fraction": 0}
-    return load_of(FORCED, cluster, seed, {**quick, **params})
+running = partial(
+    load_of, ForcedLoad, writers=["writer"], entries_per_ledger=10, entries_per_force=4, unforced_fraction=0
+)
 
 
 def doings(cluster: Any, handle: str) -> list[Any]:
@@ -100,4 +96,4 @@ def test_a_client_that_speaks_v2_is_told_to_the_user() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        FORCED(**{"writers": ["writer"], **params})
+        ForcedLoad(**{"writers": ["writer"], **params})

@@ -7,18 +7,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-import workloads.many_ledgers
-import workloads.recover_all  # noqa: F401  # each registers its workload
 from protocol.metadata import LedgerState
 from tests.unit.workloads.fake_clients import BREAK, FENCED, NO_BOOKIES, fake_cluster
 from tests.unit.workloads.running import load_of
-from workloads.registry import WORKLOADS
-
-MANY, ALL = WORKLOADS["many-ledgers"], WORKLOADS["recover-all"]
+from workloads.many_ledgers import ManyLedgers
+from workloads.recover_all import RecoverAll
 
 
 def made(cluster: Any, **params: Any) -> tuple[dict[str, int], Any]:
-    with load_of(MANY, cluster, 1, {"writers": ["one"], "ledgers": 40, **params}) as load:
+    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=40, **params) as load:
         return load.totals(), load
 
 
@@ -44,7 +41,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
     cluster = fake_cluster("one")
     one = cluster.clients["one"]
     one.script["append"] = [None, BREAK]
-    with load_of(MANY, cluster, 1, {"writers": ["one"], "ledgers": 5, "at_once": 1}) as load:
+    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=5, at_once=1) as load:
         load.until(lambda: len(one.did("append")) == 2)
         one.restart()
         assert load.totals()["filled"] == 5
@@ -53,7 +50,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
 def test_an_end_comes_before_all_are_made() -> None:
     cluster = fake_cluster("one")
     cluster.clients["one"].script["create"] = dict(NO_BOOKIES)
-    with load_of(MANY, cluster, 1, {"writers": ["one"], "ledgers": 5}) as load:
+    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=5) as load:
         load.until(lambda: load.said)
         assert load.end()["ledgers"] == 0
 
@@ -70,7 +67,7 @@ def test_every_ledger_that_is_not_closed_is_recovered_once() -> None:
 
     cluster.ledgers.ledger, cluster.ledgers.ledgers = ledger, lambda: sorted(states)
     cluster.clients["recoverer"].script["open"] = [FENCED]
-    with load_of(ALL, cluster, 1, {"recoverers": ["recoverer"], "at_once": 4}) as load:
+    with load_of(RecoverAll, cluster, recoverers=["recoverer"], at_once=4) as load:
         assert load.totals() == {"recovered": 38, "refused": 1, "closed_already": 1}
     assert cluster.clients["recoverer"].handles == {}
     assert sorted(states.values()).count("recovered") == 38
@@ -81,4 +78,4 @@ def test_every_ledger_that_is_not_closed_is_recovered_once() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        MANY(**params)
+        ManyLedgers(**params)

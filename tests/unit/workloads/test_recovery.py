@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.recovery  # noqa: F401  # registers its load
 from plans.names import Names
 from tests.unit.workloads.fake_clients import BREAK, NO_BOOKIES, fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.recovery import Contests
-from workloads.registry import WORKLOADS, Totals
+from tests.unit.workloads.running import load_of
+from workloads.recovery import Contests, RecoveryLoad
+from workloads.registry import Totals
 
-RECOVERY = WORKLOADS["recovery"]
 CREW = {"writers": ["writer"], "recoverers": ["r1", "r2"]}
 
 
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    return load_of(RECOVERY, cluster, seed, {**CREW, "entries_per_ledger": 10, **params})
+running = partial(load_of, RecoveryLoad, **CREW, entries_per_ledger=10)
 
 
 def opened(cluster: Any, name: str) -> list[int]:
@@ -130,13 +127,13 @@ def test_a_load_ends_although_everybody_is_dead() -> None:
 )
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        RECOVERY(**{**CREW, **params})
+        RecoveryLoad(**{**CREW, **params})
 
 
 def test_names_are_checked_against_the_plan() -> None:
     names = Names(bookies=("b1", "b2", "b3"), clients=("writer", "r1", "r2"))
     with pytest.raises(ValidationError, match="did you mean `r1`"):
-        RECOVERY.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())
+        RecoveryLoad.model_validate({**CREW, "recoverers": ["rr1", "r2"]}, context=names.context())
 
 
 R1, R2 = "r1", "r2"

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-import workloads.striped  # noqa: F401  # registers its load
 from plans.names import Names, bookie_names
 from protocol.errors import ServerError
 from tests.unit.workloads.fake_clients import fake_cluster
-from tests.unit.workloads.running import Running, load_of
-from workloads.registry import WORKLOADS
+from tests.unit.workloads.running import load_of
+from workloads.striped import StripedLoad
 
-STRIPED = WORKLOADS["striped"]
-
-
-def running(cluster: Any, *, seed: int = 1, **params: Any) -> AbstractContextManager[Running]:
-    return load_of(STRIPED, cluster, seed, {"writers": ["writer"], "entries_per_ledger": 10, **params})
+running = partial(load_of, StripedLoad, writers=["writer"], entries_per_ledger=10)
 
 
 def never_full(cluster: Any) -> None:
@@ -79,4 +74,4 @@ def test_metadata_that_cannot_be_read_ends_no_ledger() -> None:
 def test_parameters_that_cannot_be_are_refused(params: dict[str, Any], message: str) -> None:
     names = Names(bookies=bookie_names(5), clients=("writer",))
     with pytest.raises(ValidationError, match=message):
-        STRIPED.model_validate({"writers": ["writer"], **params}, context=names.context())
+        StripedLoad.model_validate({"writers": ["writer"], **params}, context=names.context())
