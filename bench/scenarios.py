@@ -19,7 +19,7 @@ from bench.table import PART, series_table
 from bench.units import stated_units
 from cli.options import PARALLEL
 from evidence.folder import remove_run
-from harness.campaigns.controls import control_lines
+from harness.campaigns.listing import control_lines
 from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy, run_all
 from harness.experiments.workers import WorkerPool

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cluster.versions import DEFAULT_VERSION
-from harness.campaigns.controls import Settings, control_runs
+from harness.campaigns.listing import Settings, control_runs
 from harness.experiments.experiment import V2, Experiment, digest_of
 from harness.vocabulary import words
 from plans.load import SCENARIOS, find, load, scenarios

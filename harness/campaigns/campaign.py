@@ -10,10 +10,18 @@ from pathlib import Path
 
 from checkers.facts.wording import counted
 from evidence.folder import write_text
-from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.listing import shard, units_of
 from harness.campaigns.matrix import measured
-from harness.campaigns.reporting import PAGE, markdown, notices, page, write_junit
+from harness.campaigns.reporting import (
+    PAGE,
+    Conclusion,
+    changes,
+    decision,
+    markdown,
+    notices,
+    page,
+    write_junit,
+)
 from harness.experiments.experiment import Experiment, Outcome, Status
 from harness.experiments.running import Policy
 from harness.experiments.store import begin, carry_out, nights, prune, unfinished

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from evidence.folder import write_text
-from harness.campaigns.conclusion import Change, Conclusion
 from harness.campaigns.matrix import Heat, Measured
-from harness.campaigns.reporting import PAGE, page
+from harness.campaigns.reporting import PAGE, Change, Conclusion, page
 from harness.experiments.experiment import Outcome, Status
 from plans.campaign import load_campaign
 from plans.matrix import MODES, Cell

@@ -19,7 +19,7 @@ from bench.rows import merged, read_rows, rows_of, write_rows
 from bench.scenarios import run_units
 from bench.table import PART, series_table
 from bench.units import stated_units
-from harness.campaigns.controls import control_lines
+from harness.campaigns.listing import control_lines
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.vocabulary import words
 from plans.comparison import Shown

@@ -13,9 +13,8 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import TypeAdapter
 
-from harness.campaigns.conclusion import Conclusion, changes, decision
 from harness.campaigns.listing import units_of
-from harness.campaigns.reporting import markdown, notices, page, write_junit
+from harness.campaigns.reporting import Conclusion, changes, decision, markdown, notices, page, write_junit
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.experiments.running import Policy, affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, prune, unfinished

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.campaigns import listing
-from harness.campaigns.conclusion import Conclusion
 from harness.campaigns.listing import shard, units_of
-from harness.campaigns.reporting import markdown, page
+from harness.campaigns.reporting import Conclusion, markdown, page
 from harness.campaigns.sensitivity import experiments_with
 from harness.experiments.experiment import Status, digest_of, outcome_of
 from harness.preparing import with_changes
