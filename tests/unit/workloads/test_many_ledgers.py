@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,9 +14,11 @@ from tests.unit.workloads.running import load_of
 from workloads.many_ledgers import ManyLedgers
 from workloads.recover_all import RecoverAll
 
+many = partial(load_of, ManyLedgers, writers=["one"])
+
 
 def made(cluster: Any, **params: Any) -> tuple[dict[str, int], Any]:
-    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=40, **params) as load:
+    with many(cluster, ledgers=40, **params) as load:
         return load.totals(), load
 
 
@@ -41,7 +44,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
     cluster = fake_cluster("one")
     one = cluster.clients["one"]
     one.script["append"] = [None, BREAK]
-    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=5, at_once=1) as load:
+    with many(cluster, ledgers=5, at_once=1) as load:
         load.until(lambda: len(one.did("append")) == 2)
         one.restart()
         assert load.totals()["filled"] == 5
@@ -50,7 +53,7 @@ def test_a_writer_that_dies_goes_on_after_its_next_start() -> None:
 def test_an_end_comes_before_all_are_made() -> None:
     cluster = fake_cluster("one")
     cluster.clients["one"].script["create"] = dict(NO_BOOKIES)
-    with load_of(ManyLedgers, cluster, writers=["one"], ledgers=5) as load:
+    with many(cluster, ledgers=5) as load:
         load.until(lambda: load.said)
         assert load.end()["ledgers"] == 0
 
