@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.live.running import Fencepost, begun
+from tests.live.running import Fencepost, Start, begun
 
 LONGEST = (
     "test_bad_days.py",
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def fencepost(tmp_path: Path) -> Iterator[Callable[..., Fencepost]]:
+def fencepost(tmp_path: Path) -> Iterator[Start]:
     """Start ``fencepost`` with arguments; whatever is left of it at the end is killed."""
     calls: list[Fencepost] = []
 

@@ -175,6 +175,10 @@ class Fencepost:
                 one.kill()
 
 
+Start = Callable[..., Fencepost]
+"""Starts the command with its arguments; where its results go, and its standard input, may be given."""
+
+
 def begun(*arguments: str, results: Path, stdin: int | None = None) -> Fencepost:
     """A call that has just been started."""
     process = subprocess.Popen(

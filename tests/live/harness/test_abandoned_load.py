@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
 PLAN = """\
 name: test/abandoned
@@ -26,7 +25,7 @@ expect:
 """
 
 
-def test_steps_that_end_early_end_their_loads(fencepost: Callable[..., Fencepost], tmp_path: Path) -> None:
+def test_steps_that_end_early_end_their_loads(fencepost: Start, tmp_path: Path) -> None:
     plan = tmp_path / "abandoned.yaml"
     plan.write_text(PLAN)
     run = fencepost("run", str(plan))

@@ -15,9 +15,8 @@ from subprocess import PIPE
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Fencepost, Start
 
-Start = Callable[..., Fencepost]
 ONE_MODE = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1")
 UNKNOWN, ANOMALY = 3, 4
 ENDS_WITHIN_S = 120

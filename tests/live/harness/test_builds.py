@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from cluster import artifacts
-from tests.live.running import Fencepost, assert_as_stated
+from tests.live.running import Start, assert_as_stated
 
 OWN = ("bookkeeper-server", "bookkeeper-common", "bookkeeper-proto")
 
 
-def test_a_build_runs_as_a_release_does_and_says_so(
-    fencepost: Callable[..., Fencepost], tmp_path: Path
-) -> None:
+def test_a_build_runs_as_a_release_does_and_says_so(fencepost: Start, tmp_path: Path) -> None:
     jars = tmp_path / "jars"
     jars.mkdir()
     release = artifacts.class_path()

@@ -6,14 +6,13 @@ import json
 import random
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import RUN_TIMEOUT_S, Fencepost, wait_until
+from tests.live.running import RUN_TIMEOUT_S, Start, wait_until
 
 THREE_RUNS = """\
 name: short
@@ -26,9 +25,7 @@ runs:
 """
 
 
-def test_a_night_that_is_killed_goes_on_where_it_was(
-    fencepost: Callable[..., Fencepost], tmp_path: Path
-) -> None:
+def test_a_night_that_is_killed_goes_on_where_it_was(fencepost: Start, tmp_path: Path) -> None:
     file = tmp_path / "short.yaml"
     file.write_text(THREE_RUNS, encoding="utf-8")
     first = fencepost("campaign", str(file))
@@ -61,7 +58,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(
 
 @pytest.mark.parametrize("kills", quick_and_long(["2", "20"], ["20"]))
 def test_kills_at_random_moments_lose_no_run_and_leave_nothing(
-    kills: str, fencepost: Callable[..., Fencepost], tmp_path: Path
+    kills: str, fencepost: Start, tmp_path: Path
 ) -> None:
     """Two runs at a time, some with disks that are mounted; ``kills`` is how often the command dies."""
     file = tmp_path / "killed.yaml"
@@ -94,7 +91,7 @@ def _mounts_and_loops() -> list[str]:
 
 
 def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
-    fencepost: Callable[..., Fencepost], tmp_path: Path
+    fencepost: Start, tmp_path: Path
 ) -> None:
     file = tmp_path / "controlled.yaml"
     runs = "{scenarios: [protocol/order], modes: [unprotected], rounds: 1}"
@@ -111,7 +108,7 @@ def test_a_control_by_a_seeded_defect_is_as_expected_because_it_acts(
 
 @pytest.mark.parametrize("name", quick_and_long(["gate", "nightly"], ["nightly"]))
 def test_one_run_of_a_campaign_that_is_shipped_writes_its_files(
-    name: str, fencepost: Callable[..., Fencepost], tmp_path: Path
+    name: str, fencepost: Start, tmp_path: Path
 ) -> None:
     _, listed = fencepost("campaign", name, "--list").finish()
     runs = listed.splitlines()

@@ -17,9 +17,8 @@ from evidence.history import CRC_AT, HALF_BYTES, SLOT, SLOT_BYTES
 from evidence.seal import FILES, SEAL
 from harness.judging import compare_with_plan
 from tests.inline import judged
-from tests.live.running import Fencepost, assert_as_stated
+from tests.live.running import Start, assert_as_stated
 
-Start = Callable[..., Fencepost]
 Doctor = Callable[[RunFolder], None]
 
 

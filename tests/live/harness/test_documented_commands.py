@@ -6,7 +6,6 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,11 +14,10 @@ from click.testing import CliRunner
 
 from bench.__main__ import bench
 from cluster import artifacts
-from tests.live.running import ROOT, Fencepost, assert_as_stated, document_in
+from tests.live.running import ROOT, Start, assert_as_stated, document_in
 from tests.spark.standalone import standalone
 
 pytestmark = pytest.mark.long
-Start = Callable[..., Fencepost]
 ONE_RUN = """\
 name: short
 runs: [{scenarios: [fencing/figure], modes: [unprotected], rounds: 1}]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from plans.exploring.profile import DEFAULT
 from plans.shrinking.units import placed
-from tests.live.running import Fencepost, document_in
+from tests.live.running import Fencepost, Start, document_in
 
-Start = Callable[..., Fencepost]
 _SMALL = {
     "quorums: [3/3/2, 3/3/2, 3/2/2, 2/2/2, 3/3/3, 4/3/2, 4/2/2]": "quorums: [2/2/2]",
     "spare_bookies: [0, 1]": "spare_bookies: [0]",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from pipeline.collect import collect
 from pipeline.judge import judge
 from pipeline.tables import read_table
 from tests.inline import INLINE
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
-Start = Callable[..., Fencepost]
 ENTRIES = 250
 PLAN = f"""\
 name: try/as-recorded

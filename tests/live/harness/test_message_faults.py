@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from evidence.codes import Message
 from evidence.wirelog import decode_segment
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
-Start = Callable[..., Fencepost]
 PLAN = """\
 name: try/messages
 source: {{document: BP-46}}

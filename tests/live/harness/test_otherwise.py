@@ -11,9 +11,8 @@ import pytest
 
 from plans.load import find
 from tests.live.defects import never_fenced
-from tests.live.running import Fencepost, document_in
+from tests.live.running import Fencepost, Start, document_in
 
-Start = Callable[..., Fencepost]
 AS_EXPECTED, UNKNOWN, ANOMALY = 0, 3, 4
 FENCES = sorted(
     f"{path.parent.name}/{path.stem}"

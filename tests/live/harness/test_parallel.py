@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 
 import pytest
 
-from tests.live.running import Fencepost, assert_as_stated, command_line, document_in
+from tests.live.running import Start, assert_as_stated, command_line, document_in
 
-Start = Callable[..., Fencepost]
 TWO = ("run", "fencing/figure", "--mode", "unprotected", "--rounds", "1", "--times", "2", "--parallel", "2")
 
 

@@ -9,12 +9,12 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 
 def test_the_cluster_stays_up_until_somebody_has_looked_inside(
-    fencepost: Callable[..., Fencepost], terminal: tuple[int, int], tmp_path: Path
+    fencepost: Start, terminal: tuple[int, int], tmp_path: Path
 ) -> None:
     ours, theirs = terminal
     arguments = ("run", "bp46/truncation", "--mode", "unprotected", "--seed", "1", "--pause-on", "anomaly")
@@ -55,9 +55,7 @@ def test_the_cluster_stays_up_until_somebody_has_looked_inside(
     assert verdict["verdict"] == "anomaly"
 
 
-def test_sigterm_ends_the_pause_and_the_run(
-    fencepost: Callable[..., Fencepost], terminal: tuple[int, int]
-) -> None:
+def test_sigterm_ends_the_pause_and_the_run(fencepost: Start, terminal: tuple[int, int]) -> None:
     run = fencepost("run", "bp46/truncation", "--mode", "journal", "--pause-on", "end", stdin=terminal[1])
     run.wait_for("Enter ends the pause")
     run.send(signal.SIGTERM)
@@ -67,7 +65,7 @@ def test_sigterm_ends_the_pause_and_the_run(
     run.assert_nothing_left()
 
 
-def test_without_a_terminal_there_is_no_pause(fencepost: Callable[..., Fencepost]) -> None:
+def test_without_a_terminal_there_is_no_pause(fencepost: Start) -> None:
     code, text = fencepost("run", "bp46/truncation", "--pause-on", "end", stdin=subprocess.DEVNULL).finish()
     assert code == 2
     assert "standard input is no terminal" in text

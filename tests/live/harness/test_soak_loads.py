@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Start
 
 DONE = {
     "recovery": (10, "agreed"),
@@ -21,9 +20,7 @@ LONG = ("failover", "striped", "forced")
 
 
 @pytest.mark.parametrize("load", quick_and_long(DONE, LONG))
-def test_a_protected_cluster_keeps_what_a_load_was_promised(
-    fencepost: Callable[..., Fencepost], load: str
-) -> None:
+def test_a_protected_cluster_keeps_what_a_load_was_promised(fencepost: Start, load: str) -> None:
     for_s, what = DONE[load]
     run = fencepost("run", f"soak/{load}", "--mode", "protected", "--seed", "3", "--set", f"for_s={for_s}")
     code, text = run.finish()

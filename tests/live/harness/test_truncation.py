@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
 
-from tests.live.running import Fencepost, assert_as_stated
-
-Start = Callable[..., Fencepost]
+from tests.live.running import Fencepost, Start, assert_as_stated
 
 
 def test_unprotected_loses_acknowledged_entries_and_the_others_do_not(fencepost: Start) -> None:

@@ -6,12 +6,10 @@ scenario has are quick; the rest is marked ``long``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from tests.live.running import Fencepost, assert_as_stated
-
-Start = Callable[..., Fencepost]
+from tests.live.running import Fencepost, Start, assert_as_stated
 
 
 def as_stated(

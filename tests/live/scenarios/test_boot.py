@@ -6,17 +6,15 @@ bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from plans.expectations import STANDING
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 NAMES = ("unclean-detected", "limbo-late")
 
 
 def test_a_protected_bookie_sees_how_it_ended_and_serves_too_early(
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, runs = as_stated(fencepost, NAMES, "protected")
     seen, late = (runs[name]["judgements"]["servers"] for name in NAMES)

@@ -6,12 +6,10 @@ with their bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 VARIANTS = {
@@ -32,7 +30,7 @@ LONG = (
 @pytest.mark.parametrize("about", quick_and_long(VARIANTS, LONG))
 def test_each_comes_out_as_stated(
     about: str,
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     mode, names = VARIANTS[about]
     run, runs = as_stated(fencepost, names, mode)

@@ -6,16 +6,14 @@ bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 NAMES = ("replay", "limbo-answers", "repair")
 
 
 def test_a_protected_bookie_remembers_fences_answers_unknown_and_repairs_itself(
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, _ = as_stated(fencepost, NAMES, "protected")
     run.assert_nothing_left()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 
 @pytest.mark.long
 def test_what_one_release_wrote_the_other_serves(
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, runs = as_stated(fencepost, ("upgrade",), "protected")
     assert runs["upgrade"]["judgements"]["durability"]["verdict"] == "valid"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,11 +16,10 @@ import pytest
 from cluster.servers.disks import unavailable_reason
 from tests.live.running import (
     Fencepost,
+    Start,
     wait_until,
 )
 from tests.live.scenarios.stating import as_stated
-
-Start = Callable[..., Fencepost]
 
 pytestmark = pytest.mark.skipif(
     unavailable_reason() is not None, reason=f"no dedicated disks: {unavailable_reason()}"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
-
-Start = Callable[..., Fencepost]
 
 
 def test_what_all_holders_lost_at_once_is_explained_and_a_truncation_is_not_excused(

@@ -6,7 +6,6 @@ have separate tests (``test_mistakes``). ``scripts/bench scenarios`` runs the se
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from harness.vocabulary import words
 from plans.load import load
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -25,7 +24,7 @@ SCENARIOS = Path(__file__).parents[3] / "scenarios"
 )
 def test_the_scenarios_of_a_document_come_out_as_stated(
     document: str,
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     plans = [(path, load(path, words())) for path in sorted(SCENARIOS.glob(f"{document}/*.yaml"))]
     names = [path.stem for path, plan in plans if "unprotected" in plan.modes]
@@ -33,7 +32,7 @@ def test_the_scenarios_of_a_document_come_out_as_stated(
     run.assert_nothing_left()
 
 
-def test_an_ensemble_change_leaves_acknowledged_entries_behind(fencepost: Callable[..., Fencepost]) -> None:
+def test_an_ensemble_change_leaves_acknowledged_entries_behind(fencepost: Start) -> None:
     """The only scenario in which journaled entries are lost without a crash."""
     run, verdicts = as_stated(fencepost, ["ensemble-change-in-flight"], "journal", document="protocol")
     (lost,) = verdicts["ensemble-change-in-flight"]["judgements"]["durability"]["findings"]

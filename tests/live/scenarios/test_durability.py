@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from cluster.servers.disks import unavailable_reason
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 
@@ -29,7 +27,7 @@ from tests.live.scenarios.stating import as_stated
 def test_what_endangers_the_contract_comes_out_as_stated(
     mode: str,
     names: list[str],
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, _ = as_stated(fencepost, names, mode, document="durability")
     run.assert_nothing_left()
@@ -52,7 +50,7 @@ def test_what_endangers_the_contract_comes_out_as_stated(
 )
 def test_every_copy_is_there_again_when_bookies_failed_at_random(
     soak: str,
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, runs = as_stated(fencepost, [soak], "journal", "--seed", "3", "--set", "for_s=12", document="soak")
     assert runs[soak]["judgements"]["replicas"]["verdict"] == "valid"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -11,13 +10,13 @@ from click.testing import CliRunner
 from checkers.log.checker import judge_log
 from cli.export import command as export
 from evidence.exchange.jepsen import read_jepsen
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 
 def test_a_leader_that_was_not_fenced_is_seen_in_the_log_alone(
     tmp_path: Path,
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     name = "chain-without-recovery"
     run, runs = as_stated(fencepost, [name], "protected", document="fencing")

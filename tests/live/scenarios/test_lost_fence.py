@@ -6,16 +6,13 @@ their bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
-
-Start = Callable[..., Fencepost]
 
 VARIANTS = {
     "what the journal keeps": ("journal", ("lost-fence", "lost-fence-first-contact")),

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 
 def test_a_bookie_that_boots_upon_old_metadata_never_marks_what_it_did_not_see(
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, runs = as_stated(fencepost, ["metadata-restored"], "protected")
     judgements = runs["metadata-restored"]["judgements"]
@@ -25,7 +23,7 @@ def test_a_bookie_that_boots_upon_old_metadata_never_marks_what_it_did_not_see(
 
 @pytest.mark.long
 def test_very_many_open_ledgers_are_opened_crashed_recovered_and_read(
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, runs = as_stated(fencepost, ["many-ledgers"], "protected", "--set", "ledgers=300")
     judgements = runs["many-ledgers"]["judgements"]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.live.length import quick_and_long
-from tests.live.running import Fencepost
+from tests.live.running import Start
 from tests.live.scenarios.stating import as_stated
 
 MISTAKES = {
@@ -24,7 +22,7 @@ LONG = ("the other ways to rebuild an index",)
 @pytest.mark.parametrize("about", quick_and_long(MISTAKES, LONG))
 def test_mistakes_of_operators_truncate_as_stated(
     about: str,
-    fencepost: Callable[..., Fencepost],
+    fencepost: Start,
 ) -> None:
     run, _ = as_stated(fencepost, MISTAKES[about], "journal", document="closing")
     run.assert_nothing_left()
