@@ -12,30 +12,9 @@ from cli.list import command as list_command
 from evidence.folder import RunFolder
 from harness.cleaning import leftovers
 from harness.preparing import require_disks
-from harness.vocabulary import words
-from plans.load import load
-from plans.models import Plan
 from plans.resolve import resolve
 from protocol.errors import IncapableError, PlanError
-
-HEAD = """\
-name: try/it
-source: {document: BP-46}
-about: A plan for tests.
-clients: [writer]
-modes: [protected]
-control: {nothing: a test}
-expect:
-  protected: [holds]
-  unprotected: [{breaks: {property: durability}}]
-"""
-
-
-def plan_of(folder: Path, cluster: str, *steps: str) -> Plan:
-    file = folder / "plan.yaml"
-    listed = "".join(f"  - {step}\n" for step in ("create: {client: writer, ledger: main}", *steps))
-    file.write_text(f"{HEAD}cluster: {cluster}\nsteps:\n{listed}")
-    return load(file, words())
+from tests.unit.plans.small import plan_of
 
 
 @pytest.fixture
@@ -45,9 +24,9 @@ def no_disks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_disks")
 def test_a_plan_with_disks_is_refused_with_the_reason_and_the_next_step(tmp_path: Path) -> None:
-    require_disks(plan_of(tmp_path, "{bookies: 3}"))
+    require_disks(plan_of(tmp_path, cluster="{bookies: 3}"))
     with pytest.raises(IncapableError, match="mounting needs root, this is user 1000") as refused:
-        require_disks(plan_of(tmp_path, "{disks: {}}"))
+        require_disks(plan_of(tmp_path, cluster="{disks: {}}"))
     assert "run as root" in refused.value.remedy
 
 
@@ -74,7 +53,7 @@ def test_a_fault_of_a_disk_that_nobody_has_is_a_mistake_of_the_plan(
     tmp_path: Path, cluster: str, step: str, said: str
 ) -> None:
     with pytest.raises(PlanError) as wrong:
-        plan_of(tmp_path, cluster, step)
+        plan_of(tmp_path, step, cluster=cluster)
     assert said in str(wrong.value)
 
 
@@ -88,7 +67,7 @@ CHAOS = """chaos:
 def test_in_chaos_nobody_loses_power_who_is_down_and_never_too_many_at_once(
     tmp_path: Path, seed: int
 ) -> None:
-    plan = resolve(plan_of(tmp_path, "{disks: {}}", CHAOS), seed, "protected").plan
+    plan = resolve(plan_of(tmp_path, CHAOS, cluster="{disks: {}}"), seed, "protected").plan
     (strokes, _) = plan.steps[1].branches
     down: set[str] = set()
     for step in strokes:

@@ -9,31 +9,10 @@ from typing import Any
 import pytest
 
 from harness.vocabulary import words
-from plans.load import load
-from plans.models import Plan
 from plans.resolve import from_json, resolve
 from plans.sequence import Together
 from protocol.errors import PlanError
-
-HEAD = """\
-name: try/it
-source: {document: BP-46}
-about: A plan for tests.
-clients: [writer, reader]
-modes: [protected]
-control: {nothing: a test}
-expect:
-  protected: [holds]
-  unprotected: [{breaks: {property: durability}}]
-steps:
-  - create: {client: writer, ledger: main}
-"""
-
-
-def plan_of(folder: Path, *steps: str) -> Plan:
-    file = folder / "plan.yaml"
-    file.write_text(HEAD + "".join(f"  - {step}\n" for step in steps))
-    return load(file, words())
+from tests.unit.plans.small import plan_of
 
 
 def test_a_named_fault_is_awaited_and_released(tmp_path: Path) -> None:

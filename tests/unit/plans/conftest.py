@@ -17,6 +17,7 @@ from plans.models import Plan
 from plans.names import PLACEHOLDERS, ClientName, DestinationName, Params, ServerName, SourceName
 from plans.sequence import Vocabulary
 from protocol.errors import PlanError
+from tests.unit.plans.small import HEAD
 
 
 class Hit(Params):
@@ -42,19 +43,6 @@ class Append(Params):
 
 FAULTS = {"cut": Cut, "isolate": Hit, "kill": Hit, "pause": Hit, "slow": Cut, "stop": Hit}
 WORKLOADS = {"append": Append}
-
-HEAD = """\
-name: try/it
-source: {document: BP-46}
-about: A plan for tests.
-clients: [writer, reader]
-modes: [protected]
-control: {nothing: a test}
-expect:
-  protected: [holds]
-  unprotected: [{breaks: {property: durability}}]
-steps:
-"""
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,30 @@
+"""A small plan: a good head, for whatever steps a test is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.vocabulary import words
+from plans.load import load
+from plans.models import Plan
+
+HEAD = """\
+name: try/it
+source: {document: BP-46}
+about: A plan for tests.
+clients: [writer, reader]
+modes: [protected]
+control: {nothing: a test}
+expect:
+  protected: [holds]
+  unprotected: [{breaks: {property: durability}}]
+steps:
+"""
+
+
+def plan_of(folder: Path, *steps: str, cluster: str = "{bookies: 3}") -> Plan:
+    """A plan that creates the ledger ``main``, and then does these steps."""
+    file = folder / "plan.yaml"
+    listed = "".join(f"  - {step}\n" for step in ("create: {client: writer, ledger: main}", *steps))
+    file.write_text(f"cluster: {cluster}\n{HEAD}{listed}")
+    return load(file, words())
