@@ -67,7 +67,10 @@ class Corrupt(BookieFault, Tampering):
         bookie = context.cluster.bookie(self.target)
         bookie.capture_disk()  # What it held at its death is not what we leave of it.
         before = self._sums(bookie)
-        done = self._damage(bookie, context.random(f"fault/{context.number}"))
+        if self.how == "flip":
+            done = self._flip(bookie, context.random(f"fault/{context.number}"))
+        else:
+            done = self._truncate(bookie) if self.how == "truncate" else self._roll_back(bookie)
         after = self._sums(bookie)
         changed = {
             name: {"before": before.get(name), "after": after.get(name)}
@@ -85,11 +88,6 @@ class Corrupt(BookieFault, Tampering):
         if wrong or bookie.state is not ProcessState.DOWN:
             raise FaultError(f"{self.target} was started meanwhile, or {', '.join(wrong)} changed again")
         return {"files": len(changed)}
-
-    def _damage(self, bookie: Bookie, random: Random) -> Proof:
-        if self.how == "flip":
-            return self._flip(bookie, random)
-        return self._truncate(bookie) if self.how == "truncate" else self._roll_back(bookie)
 
     def _flip(self, bookie: Bookie, random: Random) -> Proof:
         """Flip distinct bits; the proof names the places of the first few."""

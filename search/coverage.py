@@ -63,11 +63,12 @@ def exercised(folder: RunFolder) -> dict[str, Counter[str]]:
     """What one run exercised, by category; ``EvidenceError`` for a run without tables."""
     tables = Tables(folder)
     strokes = list(_strokes(tables.rows(FaultRow)))
+    said = Counter(_SAID[row["event"]] for row in tables.rows(ServerRow) if row["event"] in _SAID)
     return {
         FAULTS: Counter(name for name, _, _ in strokes),
         PAIRS: _pairs(strokes),
         STATES: _states(tables.rows(LedgerRow)),
-        PATHS: _said(tables.rows(ServerRow)) + _answers(tables.table("frames")) + _opens(tables),
+        PATHS: said + _answers(tables.table("frames")) + _opens(tables),
     }
 
 
@@ -128,10 +129,6 @@ def _lived(history: list[LedgerRow]) -> Iterator[str]:
             yield from ["closed as empty"] if version["last_entry"] < 0 else []
         if len(version["fragments"]) > 1:
             yield "with another ensemble from some entry on"
-
-
-def _said(events: Iterable[ServerRow]) -> Counter[str]:
-    return Counter(_SAID[event["event"]] for event in events if event["event"] in _SAID)
 
 
 def _answers(frames: pa.Table) -> Counter[str]:

@@ -144,15 +144,11 @@ def _plans(search: Search, found: Found, status: Status) -> Iterator[Prepared]:
     """The plan of each further run, drawn when it can begin; none once the search is over."""
     for number in count():
         enough = any(one.news for one in found.ended) and not search.keep_going
-        if enough or _over(search, number, status):
+        over = search.runs is not None and number >= search.runs
+        late = search.for_s is not None and status.took_s >= search.for_s
+        if enough or over or late:
             return
         yield search.prepare(number)
-
-
-def _over(search: Search, number: int, status: Status) -> bool:
-    if search.runs is not None and number >= search.runs:
-        return True
-    return search.for_s is not None and status.took_s >= search.for_s
 
 
 def _cover(coverage: Coverage, ended: Ended) -> None:

@@ -136,7 +136,8 @@ def replay(
     status = Status(quiet=quiet or as_json)
     again = find_again(results, reference, mode)
     again = replace(again, backend=backend or again.backend)
-    ready = again.prepare(again.plan, results, _command(again, backend))
+    elsewhere = ("--backend", backend) if backend else ()
+    ready = again.prepare(again.plan, results, ("fencepost", "replay", *again.words, *elsewhere))
     _introduce(again, times, status)
     ended: list[Ended] = []
     status.counts(_counts(again, ended))
@@ -191,10 +192,6 @@ def says(ended: Ended) -> bool:
 def failed(again: Again, ended: Ended) -> bool:
     """Whether it failed as the run that is replayed did, in at least one kind; in any, if that did not."""
     return bool(ended.kinds & again.kinds if again.kinds else ended.kinds)
-
-
-def _command(again: Again, backend: str | None) -> tuple[str, ...]:
-    return ("fencepost", "replay", *again.words, *(("--backend", backend) if backend else ()))
 
 
 def _introduce(again: Again, times: int, status: Status) -> None:

@@ -82,20 +82,18 @@ class Ended:
     @property
     def headline(self) -> str:
         """What the verdict says, or the error."""
-        told = "; ".join(
-            text for mode in self.modes for text in (_never_quiet(mode), mode.verdict.headline) if text
-        )
+        texts: list[str] = []
+        for mode in self.modes:
+            why = not_quiet(mode.folder)
+            texts += [f"never quiet: {why}"] if why else []
+            texts += [mode.verdict.headline] if mode.verdict.headline else []
+        told = "; ".join(texts)
         return f"{self.error}{f' ({told})' if told else ''}" if self.error else told
 
     @property
     def folder(self) -> Path:
         """The folder of the only mode, else the whole run's."""
         return self.modes[0].folder.path if len(self.modes) == 1 else self.path
-
-
-def _never_quiet(mode: ModeResult) -> str:
-    told = not_quiet(mode.folder)
-    return f"never quiet: {told}" if told else ""
 
 
 @dataclass(frozen=True)

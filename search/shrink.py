@@ -91,7 +91,10 @@ class Shrinker:
             else:
                 self.asked[key] = self._decided(plan)
         if self.asked[key] and tree != self.best:
-            self._better(tree)
+            self.kept.append(tree)
+            self.status.line(
+                f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_told(tree)}", style="green"
+            )
         return self.asked[key]
 
     def measure(self, tree: Tree) -> tuple[int, int]:
@@ -142,10 +145,6 @@ class Shrinker:
                 else:
                     passed += 1
         return decision
-
-    def _better(self, tree: Tree) -> None:
-        self.kept.append(tree)
-        self.status.line(f"  {self.status.took_s:6.0f} s  {self.runs:3} runs  {_told(tree)}", style="green")
 
     def plan(self, tree: Tree) -> Plan:
         """The tree as a plan; ``PlanError`` when it is none."""

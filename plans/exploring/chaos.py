@@ -98,7 +98,7 @@ def _aimed(
             for placeholder, choice in choices.items()
         }
         aimed = _filled(fault, turned, names)
-        if not _busy(aimed, active):
+        if not any(_meet(aimed, stroke.fault) for stroke in active):  # a target has one fault at a time
             return aimed
     return None
 
@@ -125,11 +125,6 @@ def _replaced(value: object, choices: Mapping[str, str]) -> object:
     if isinstance(value, list):
         return [_replaced(inner, choices) for inner in value]
     return choices.get(value, value) if isinstance(value, str) else value
-
-
-def _busy(fault: ChaosFault, active: Sequence[ScheduledFault]) -> bool:
-    """Whether a fault in force occupies a target that this fault needs: a target has one fault at a time."""
-    return any(_meet(fault, stroke.fault) for stroke in active)
 
 
 def _meet(one: ChaosFault, other: ChaosFault) -> bool:

@@ -167,10 +167,6 @@ def _silent(random: Random) -> Tree:
     return {"way": pick(random, ("both", "requests", "answers"))}
 
 
-def _nothing(random: Random) -> Tree:  # noqa: ARG001  # the others draw
-    return {}
-
-
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -184,7 +180,7 @@ KINDS: dict[str, Kind] = {
         _process("pause_client", "pause", CLIENTS, lambda cast: cast.loading),
         _process("kill_zookeeper", "kill", METADATA, lambda _: (ZOOKEEPER,)),
         _process("pause_zookeeper", "pause", METADATA, lambda _: (ZOOKEEPER,)),
-        _link("cut", _nothing),
+        _link("cut", lambda _: {}),
         _link("hold", _silent),
         _link("slow", _slow),
         _island("isolate_client", LINKS, lambda cast: cast.clients),

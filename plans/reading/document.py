@@ -170,7 +170,11 @@ class _Plain:
         from ruamel.yaml.nodes import MappingNode
 
         self._open.append(node)
-        plain = self._mapping(path, node) if isinstance(node, MappingNode) else self._sequence(path, node)
+        plain: object
+        if isinstance(node, MappingNode):
+            plain = self._mapping(path, node)
+        else:
+            plain = [self.value((*path, index), inner) for index, inner in enumerate(node.value)]
         self._open.pop()
         return plain
 
@@ -192,9 +196,6 @@ class _Plain:
                 self.problems.append(Problem(below, text, at_key=True))
             plain[name] = self.value(below, value)
         return {**merged, **plain}
-
-    def _sequence(self, path: Path, node: Node) -> list[object]:
-        return [self.value((*path, index), inner) for index, inner in enumerate(node.value)]
 
     def _scalar(self, path: Path, value: object) -> object:
         if isinstance(value, float) and not math.isfinite(value):

@@ -37,7 +37,10 @@ def one_sequence(tree: Tree, fails: Fails) -> Tree:
         return tree
     ordered = sorted(_absolute(tree["steps"], 0.0), key=lambda one: one[0])
     steps = [{key: value for key, value in step.items() if key != "at_s"} for _, step in ordered]
-    flat = {**tree, "steps": [step for step in steps if not _idles(step)]}
+    flat = {
+        **tree,
+        "steps": [step for step in steps if step.get("wait_for", {}).get("condition") != "elapsed"],
+    }
     return flat if fails(flat) else tree
 
 
@@ -52,10 +55,6 @@ def _absolute(steps: list[Tree], begin_s: float) -> Iterator[tuple[float, Tree]]
             now_s = max([now_s, *(at_s for branch in inner for at_s, _ in branch)])
         else:
             yield now_s, step
-
-
-def _idles(step: Tree) -> bool:
-    return bool(step.get("wait_for", {}).get("condition") == "elapsed")
 
 
 def fewer_units(tree: Tree, fails: Fails) -> Tree:
