@@ -21,7 +21,7 @@ from cli.options import PARALLEL
 from evidence.folder import remove_run
 from harness.campaigns.listing import control_lines
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.running import Policy, run_all
+from harness.experiments.running import run_all
 from harness.experiments.workers import WorkerPool
 from harness.preparing import prepare
 from harness.provenance import CHECKOUT
@@ -146,7 +146,7 @@ def carrying_out(
     results.mkdir(parents=True, exist_ok=True)
     of = {unit.key: unit for unit in units}
     with WorkerPool(results, results, run_s=_RUN_S, parallel=parallel) as pool:
-        for outcome in run_all(units, pool.carry_out, Policy(parallel=parallel), stop=pool.stop):
+        for outcome in run_all(units, pool.carry_out, parallel=parallel, stop=pool.stop):
             unit = of[outcome.key]
             if outcome.error in _OURS or outcome.came is Status.IMPOSSIBLE:
                 raise FencepostError(f"{unit}: {outcome.why}", remedy="mend it and start the series again")

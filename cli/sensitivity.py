@@ -55,7 +55,6 @@ def command(
     """
     from harness.campaigns.listing import units_of
     from harness.campaigns.sensitivity import measure
-    from harness.experiments.running import Policy
     from plans.campaign import load_campaign
     from plans.defects import defects
     from plans.reading.nearest import unknown
@@ -75,7 +74,8 @@ def command(
         units,
         names or tuple(defects()),
         place,
-        Policy(total_s=total_s, parallel=parallel),
+        parallel=parallel,
+        total_s=total_s,
         about=about,
         run_s=campaign.limits.run_s,
         new=new,

@@ -23,7 +23,6 @@ from harness.campaigns.reporting import (
     write_junit,
 )
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.running import Policy
 from harness.experiments.store import begin, carry_out, nights, prune, unfinished
 from harness.narrator import Narrator
 from plans.campaign import Campaign
@@ -71,8 +70,9 @@ def run_campaign(campaign: Campaign, options: Options) -> int:
     outcomes = carry_out(
         store,
         waiting,
-        Policy(total_s=total_s, parallel=options.parallel),
         run_s=campaign.limits.run_s,
+        parallel=options.parallel,
+        total_s=total_s,
         again=campaign.unknown_again,
         keep=campaign.keep.as_expected,
         begins=begins,

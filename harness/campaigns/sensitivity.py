@@ -15,7 +15,6 @@ from checkers.facts.wording import counted
 from evidence.folder import write_text
 from harness.campaigns.reporting import link
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.running import Policy
 from harness.experiments.store import Store, begin, carry_out, nights
 from harness.narrator import Narrator
 from plans.defects import Defect, defects
@@ -110,10 +109,11 @@ def measure(
     units: Sequence[Experiment],
     names: Sequence[str],
     place: Path,
-    policy: Policy,
     *,
     about: str,
     run_s: float,
+    parallel: int,
+    total_s: float | None,
     new: bool = False,
     quiet: bool = False,
     markdown: Path | None = None,
@@ -127,7 +127,9 @@ def measure(
     store = _store(place, experiments, new=new)
     narrator.line(f"sensitivity of {about}: {counted(len(names), 'defect')}, folder {store.path}")
     try:
-        with closing(carry_out(store, pending(store, experiments), policy, run_s=run_s)) as outcomes:
+        waiting = pending(store, experiments)
+        ended = carry_out(store, waiting, run_s=run_s, parallel=parallel, total_s=total_s)
+        with closing(ended) as outcomes:
             for one in outcomes:
                 acted = f"acted {counted(one.acted, 'time')}"
                 narrator.line(f"  {one.name}  {one.took_s:.1f} s  {one.came}, {acted}")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evidence.folder import RunFolder, new_run, point_latest
 from harness.cleaning import at_work
-from harness.experiments.running import Policy, run_all
+from harness.experiments.running import run_all
 from harness.experiments.workers import NoAnswerError, Recorders, RecordOrder
 from harness.judging import Judge
 from harness.narrator import Narrator
@@ -68,7 +68,7 @@ def recorded(
         began_s = time.monotonic()
         return Recorded(one, _ended_by(one, recorders), time.monotonic() - began_s)
 
-    return run_all(_modes(prepared), record, Policy(parallel=parallel), stop=recorders.stop, begins=begins)
+    return run_all(_modes(prepared), record, parallel=parallel, stop=recorders.stop, begins=begins)
 
 
 def _modes(prepared: Iterable[Prepared]) -> Iterator[ModeRun]:

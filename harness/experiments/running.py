@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -30,51 +30,40 @@ class Runnable(Protocol):
 Job = TypeVar("Job", bound=Runnable)
 
 
-@dataclass(frozen=True)
-class Policy:
-    """How experiments are run.
-
-    ``total_s`` is the time for all of them in seconds (None: no limit), ``parallel`` how many run at a time;
-    ``clock`` returns seconds.
-    """
-
-    total_s: float | None = None
-    parallel: int = 1
-    clock: Callable[[], float] = time.monotonic
-
-
 def run_all(
     jobs: Iterable[Job],
     carry_out: Callable[[Job], Result],
-    policy: Policy,
     *,
+    parallel: int = 1,
+    total_s: float | None = None,
     stop: Callable[[], None] = lambda: None,
     begins: Callable[[Job], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Generator[Result, None, None]:
-    """Results as jobs end; none is begun when the time left is less than one usually takes.
+    """Results as jobs end; none is begun when less of ``total_s`` is left than one usually takes.
 
     A job is taken from ``jobs`` when there is room for it, and ``begins`` is called with it when it begins:
     at once, unless it or the one in progress is to run alone. ``carry_out`` is called in threads, at most
-    ``policy.parallel`` at a time. Closing the iterator, or an error, calls ``stop``, which must make every
+    ``parallel`` at a time. Closing the iterator, or an error, calls ``stop``, which must make every
     call end soon, and then waits for these.
     """
     waiting, held, alone = iter(jobs), None, False
-    began = policy.clock()
+    began = clock()
     taken: list[float] = []
     running: set[Future[tuple[Result, float]]] = set()
 
     def timed(job: Job) -> tuple[Result, float]:
-        began = policy.clock()
-        return carry_out(job), policy.clock() - began
+        began = clock()
+        return carry_out(job), clock() - began
 
     def in_time() -> bool:
         usual = statistics.median(taken) if taken else 0.0
-        return policy.total_s is None or policy.clock() - began + usual <= policy.total_s
+        return total_s is None or clock() - began + usual <= total_s
 
-    with ThreadPoolExecutor(policy.parallel, thread_name_prefix="experiment") as threads:
+    with ThreadPoolExecutor(parallel, thread_name_prefix="experiment") as threads:
         try:
             while True:
-                while len(running) < policy.parallel and in_time() and (one := held or next(waiting, None)):
+                while len(running) < parallel and in_time() and (one := held or next(waiting, None)):
                     held = one if running and (alone or one.alone) else None
                     if held:
                         break

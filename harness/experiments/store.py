@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evidence.folder import read_json, remove_run, write_json
 from harness.experiments.experiment import Experiment, Outcome, Status
-from harness.experiments.running import Policy, run_all, unknown_again
+from harness.experiments.running import run_all, unknown_again
 from harness.experiments.workers import WorkerPool
 from protocol.errors import EvidenceError, UsageError
 
@@ -134,9 +134,10 @@ def prune(place: Path, keep: int) -> list[Path]:
 def carry_out(
     store: Store,
     waiting: Iterable[Experiment],
-    policy: Policy,
     *,
     run_s: float,
+    parallel: int = 1,
+    total_s: float | None = None,
     again: int = 0,
     keep: Literal["all", "first", "none"] = "none",
     begins: Callable[[Experiment], None] = lambda _: None,
@@ -147,10 +148,11 @@ def carry_out(
     runs that were as expected keep their folder: ``first`` means one for each scenario, mode and release.
     ``begins`` is called with each as it begins.
     """
-    pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=policy.parallel)
+    pool = WorkerPool(store.path, store.path / RUNS, run_s=run_s, parallel=parallel)
     run = unknown_again(pool.carry_out, again)
     with store.alone(), pool:
-        for outcome in run_all(waiting, run, policy, stop=pool.stop, begins=begins):
+        ended = run_all(waiting, run, parallel=parallel, total_s=total_s, stop=pool.stop, begins=begins)
+        for outcome in ended:
             kept = _kept(store, outcome, keep)
             store.add(kept)
             yield kept

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from harness.campaigns.listing import units_of
 from harness.campaigns.reporting import Conclusion, changes, decision, markdown, notices, page, write_junit
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
-from harness.experiments.running import Policy, affordable, run_all, unknown_again
+from harness.experiments.running import affordable, run_all, unknown_again
 from harness.experiments.store import begin, nights, prune, unfinished
 from harness.experiments.workers import DiedError, HungError, Judging, Recording, WorkerPool, of_control
 from plans.campaign import load_campaign
@@ -35,7 +35,7 @@ def scripted(*came: Status) -> Callable[[Experiment], Outcome]:
 
 
 def carried(came: Sequence[Status]) -> list[Outcome]:
-    return list(run_all(UNITS[: len(came)], scripted(*came), Policy()))
+    return list(run_all(UNITS[: len(came)], scripted(*came)))
 
 
 def test_a_run_that_fails_stops_nothing() -> None:
@@ -61,7 +61,7 @@ def test_no_run_begins_that_would_not_end_in_time() -> None:
         now[0] += 10
         return outcome_of(unit, Status.AS_EXPECTED)
 
-    done = list(run_all(UNITS, carry, Policy(35, clock=lambda: now[0])))
+    done = list(run_all(UNITS, carry, total_s=35, clock=lambda: now[0]))
     assert len(done) == 3
     assert now[0] == 30
 
@@ -224,7 +224,7 @@ def test_as_many_run_at_a_time_as_the_policy_says() -> None:
         together.wait()
         return outcome_of(experiment, Status.AS_EXPECTED)
 
-    done = list(run_all(UNITS[:4], carry, Policy(parallel=2)))
+    done = list(run_all(UNITS[:4], carry, parallel=2))
     assert sorted(one.key for one in done) == sorted(unit.key for unit in UNITS[:4])
 
 
@@ -237,7 +237,7 @@ def test_nothing_runs_beside_an_experiment_that_is_to_run_alone(number: int) -> 
     def begins(one: Experiment) -> None:
         begun[one.key] = [other for other in units if other.key in begun and other.key not in done]
 
-    for outcome in run_all(units, scripted(*[Status.AS_EXPECTED] * 6), Policy(parallel=3), begins=begins):
+    for outcome in run_all(units, scripted(*[Status.AS_EXPECTED] * 6), parallel=3, begins=begins):
         done.append(outcome.key)
     assert list(begun) == [one.key for one in units]
     assert not any(begun[one.key] for one in units if one.alone)
@@ -254,7 +254,7 @@ def test_a_campaign_that_is_left_early_stops_what_runs_and_waits_for_it() -> Non
             ended.set()
         return outcome_of(experiment, Status.AS_EXPECTED)
 
-    done = run_all(UNITS, carry, Policy(parallel=2), stop=told.set)
+    done = run_all(UNITS, carry, parallel=2, stop=told.set)
     assert next(done).key == UNITS[0].key
     done.close()
     assert ended.is_set()

@@ -13,7 +13,7 @@ from cli.sensitivity import command
 from harness.campaigns import sensitivity
 from harness.campaigns.sensitivity import Found, experiments_with, page, pending, results, table
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
-from harness.experiments.running import Policy, run_all
+from harness.experiments.running import run_all
 from harness.experiments.store import Store, begin
 
 UNITS = [
@@ -37,7 +37,7 @@ def carried(tmp_path: Path, carry: Carry, parallel: int = 1) -> tuple[Store, lis
         run.append(str(unit))
         return carry(unit)
 
-    for outcome in run_all(pending(store, EXPERIMENTS), one, Policy(parallel=parallel)):
+    for outcome in run_all(pending(store, EXPERIMENTS), one, parallel=parallel):
         store.add(outcome)
     return store, run
 
