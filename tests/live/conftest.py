@@ -18,7 +18,7 @@ LONGEST = (
     "test_exploring.py",
     "test_storage_faults.py",
     "test_versions.py",
-    "test_soak_loads.py",
+    "test_soak.py",
     "test_documents.py",
     "test_loads.py",
     "test_truncation.py",

@@ -1,10 +1,14 @@
-"""The append load under random kills, in its quick form; and a release without the protection."""
+"""Loads under random kills, in their quick form: protection loses nothing; a release without it does."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+import pytest
+
+from tests.live.length import quick_and_long
 from tests.live.running import Start, assert_as_stated
 
 
@@ -30,3 +34,27 @@ def test_a_release_that_ignores_the_protection_is_found_out(fencepost: Start) ->
     said = only_mode(*fencepost("run", "bp46/truncation", *arguments).finish())
     assert said["verdict"] == "anomaly"
     assert "50 of 50 acknowledged entries lost" in str(said["headline"])
+
+
+DONE = {
+    "recovery": (10, "agreed"),
+    "failover": (10, "ledgers"),
+    "striped": (25, "changes"),  # not every fault meets a bookie of an ensemble
+    "forced": (10, "forces"),
+    "chain": (10, "passes"),
+}
+LONG = ("failover", "striped", "forced")
+
+
+@pytest.mark.parametrize("load", quick_and_long(DONE, LONG))
+def test_a_protected_cluster_keeps_what_a_load_was_promised(fencepost: Start, load: str) -> None:
+    for_s, what = DONE[load]
+    run = fencepost("run", f"soak/{load}", "--mode", "protected", "--seed", "3", "--set", f"for_s={for_s}")
+    code, text = run.finish()
+    assert code == 0, text
+    (totals,) = re.findall(r"load \w+ ends: (.*)", run.log())
+    done = {name: int(number.replace(",", "")) for number, name in re.findall(r"(\d[\d,]*) (\w+)", totals)}
+    assert done["acked"] > 0
+    assert done[what] > 0, totals
+    assert not done.get("disagreed") and not done.get("late_acked"), totals
+    run.assert_nothing_left()

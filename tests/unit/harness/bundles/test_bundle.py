@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import getpass
 import json
 import socket
@@ -9,12 +10,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evidence.collect.sealing import damage_to_seal
-from evidence.folder import FoundRun, read_json
+from evidence.folder import FoundRun, RunFolder, read_json
 from evidence.names import ledger_names
 from harness.bundles.reading import opened
 from harness.bundles.writing import FACTS, README, write_bundle
+from plans.models import Plan
+from reports.redaction import Redactor
+from search.replay import Again
 from tests.unit.reports.stored_run import stored_run
 
 HOME = "/" + "home/mallory"  # in parts: no committed file holds such a path
@@ -138,3 +144,41 @@ def test_what_does_not_fit_is_left_out_by_name_and_missed_by_judging(run: FoundR
 def test_a_folder_is_opened_where_it_is(run: FoundRun, tmp_path: Path) -> None:
     with opened(tmp_path / "results", "bp46/truncation") as found:
         assert found.path == run.path
+
+
+REDACTOR = Redactor(recorded=("/srv/fences/results/x",), names={"carthage": "HOST"}, tops=("srv", "home"))
+
+
+def line(data: bytes) -> str:
+    return json.dumps({"op": "create", "data": base64.b64encode(data).decode()}, separators=(",", ":"))
+
+
+def inner(text: str) -> bytes:
+    return base64.b64decode(json.loads(text)["data"])
+
+
+def test_a_cookie_tells_no_path_and_no_host() -> None:
+    cookie = (
+        b'5\nbookieHost: "b1:3181"\njournalDir: "/srv/fences/results/x/b1"\nledgerDirs: "1\\t/home/me/d"\n'
+    )
+    clean = inner(REDACTOR.text(line(cookie + b"at carthage")))
+    assert clean == b'5\nbookieHost: "b1:3181"\njournalDir: "RUN/b1"\nledgerDirs: "1\\tPATH"\nat HOST'
+
+
+@given(st.binary(max_size=200))
+def test_what_tells_nothing_stays_as_it_is(data: bytes) -> None:
+    telling = any(word in data for word in (b"/", b"carthage", b":", b"environment")) or b"." in data
+    if not telling:
+        assert REDACTOR.text(line(data)) == line(data)
+    json.loads(REDACTOR.text(line(data)))
+
+
+def test_a_bundle_is_named_with_its_mode_and_a_folder_by_itself(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path / "protected")
+    plan = Plan.model_construct()
+    again = Again(folder, plan, 1, "protected", "4.18.0", frozenset(), measured=True)
+    assert again.words == (str(folder.path),)
+    bundled = Again(
+        folder, plan, 1, "protected", "4.18.0", frozenset(), measured=True, bundle=tmp_path / "b.zip"
+    )
+    assert bundled.words == (str(tmp_path / "b.zip"), "--mode", "protected")
