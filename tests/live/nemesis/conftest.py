@@ -7,14 +7,17 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import harness.vocabulary  # noqa: F401  # registers every fault
 from cluster.interface import ProcessState
 from cluster.links import Links, open_links
+from nemesis.active import Active
 from protocol.addresses import FIRST_OCTET, LAST_OCTET, AddressPlan, client_numbers
 from tests.live.nemesis.reader import PATIENCE_S, hang_up
 from tests.unit.nemesis.fault_stories import Lines
@@ -182,3 +185,14 @@ def cluster(links: Links) -> Any:
 @pytest.fixture
 def lines() -> Lines:
     return []
+
+
+@pytest.fixture
+def active(cluster: Any, lines: Lines) -> Active:
+    return Active(cluster, lambda line: lines.append(dict(line)))
+
+
+@pytest.fixture(scope="module")
+def number() -> Callable[[], int]:
+    """Counts what a module makes on its cluster, so that names differ."""
+    return count(1).__next__

@@ -12,10 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import nemesis.corruption
-import nemesis.metadata
-import nemesis.processes
-import nemesis.storage  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState, Refusal
 from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec

@@ -8,7 +8,6 @@ would have had no effect.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -25,11 +24,6 @@ BITS = 4000
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with lone_bookie(tmp_path_factory.mktemp("corruption")) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def number() -> Callable[[], int]:
-    return count(1).__next__
 
 
 @pytest.fixture

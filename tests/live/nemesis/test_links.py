@@ -1,4 +1,4 @@
-"""What the links do to bytes, seen from both ends of a real proxy."""
+"""What the links do to bytes, seen from both ends of a real proxy; and the stories of any cluster's links."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from cluster.links import CLEAR, Links
 from cluster.toxiproxy import Rest
 from protocol.addresses import AddressPlan
 from protocol.errors import LinkError, UsageError
+from tests.unit.nemesis.fault_stories import LinkStories
 
 Connect = Callable[..., socket.socket]
 PATIENCE_S = 20.0
@@ -50,6 +51,10 @@ def round_trip_s(connection: socket.socket, peer: Any) -> float:
     peer.answer(b"answer")
     assert connection.recv(16) == b"answer"
     return time.monotonic() - began
+
+
+class TestLinks(LinkStories):
+    pass
 
 
 def test_every_source_has_a_link_to_every_server_but_itself(links: Links) -> None:

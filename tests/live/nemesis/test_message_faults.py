@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-import nemesis.links
-import nemesis.messages
-import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
 from cluster.waiting import wait_until
@@ -83,11 +80,6 @@ class Writing:
 @pytest.fixture
 def writing(cluster: Any, request: pytest.FixtureRequest) -> Writing:
     return Writing(cluster, request.node.name.partition("[")[0])
-
-
-@pytest.fixture
-def lines() -> Lines:
-    return []
 
 
 @pytest.fixture

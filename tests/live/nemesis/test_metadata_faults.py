@@ -9,8 +9,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import nemesis.metadata
-import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.local.backend import open_cluster
 from cluster.servers.offline import transactions
 from cluster.servers.settings import RunSpec

@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-import nemesis.links
-import nemesis.messages
-import nemesis.processes  # noqa: F401  # registers its faults
 from cluster.interface import ProcessState
 from cluster.local.backend import open_cluster
 from cluster.servers.settings import RunSpec
@@ -31,11 +28,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     spec = RunSpec(folder, MODES["journal"], clients=("writer",), client_conf=conf)
     with open_cluster(spec) as running:
         yield running
-
-
-@pytest.fixture
-def lines() -> Lines:
-    return []
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-import nemesis.links
-import nemesis.messages  # noqa: F401  # registers its faults
 from cluster.interface import Way
 from cluster.links import CLEAR, Links
 from cluster.messages import Action, Rule

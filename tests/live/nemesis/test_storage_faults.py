@@ -7,7 +7,6 @@ cookie check (no protection); ``tests/live/scenarios`` has the check of BP-46's 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 import pytest
@@ -30,11 +29,6 @@ BEFORE = {"ledgerDirectories": "ledgers", "allowStorageExpansion": "false"}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with lone_bookie(tmp_path_factory.mktemp("storage")) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def number() -> Callable[[], int]:
-    return count(1).__next__
 
 
 @pytest.fixture
