@@ -6,10 +6,12 @@ Every invalid request is refused here, with the value and the next step.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+
+from pydantic import ValidationError
 
 from cluster import artifacts
 from cluster.backends import backend
@@ -20,7 +22,8 @@ from evidence.folder import DEFAULT_BACKEND
 from harness.cleaning import require_space
 from harness.request import RunRequest, properties_of
 from harness.vocabulary import words
-from plans.defects import Defect, assert_once, checked_cure, checked_defect, ordered, without_process
+from plans.cluster import ClusterSpec
+from plans.defects import Defect, ordered, without_process
 from plans.load import find, load
 from plans.models import Plan
 from plans.names import bookie_names
@@ -131,20 +134,16 @@ def with_changes(plan: Plan, defects: Sequence[str], cures: Sequence[str]) -> Pl
     """The plan with the defects and cures that the user asks for; ``UsageError`` for what is neither."""
     if not defects and not cures:
         return plan
+    cluster = plan.cluster
     changes = {
-        "seed_defects": _together(plan.cluster.seed_defects, defects, checked_defect),
-        "cures": _together(plan.cluster.cures, cures, checked_cure),
+        "seed_defects": tuple(dict.fromkeys((*cluster.seed_defects, *defects))),
+        "cures": tuple(dict.fromkeys((*cluster.cures, *cures))),
     }
-    return plan.model_copy(update={"cluster": plan.cluster.model_copy(update=changes)})
-
-
-def _together(stated: Sequence[str], asked: Sequence[str], check: Callable[[str], str]) -> tuple[str, ...]:
-    together = tuple(dict.fromkeys((*stated, *asked)))
     try:
-        assert_once(tuple(map(check, together)))
-    except ValueError as error:
-        raise UsageError(str(error), remedy=_CHANGES) from None
-    return together
+        changed = ClusterSpec.model_validate({**dict(cluster), **changes})
+    except ValidationError as error:
+        raise UsageError(str(error.errors()[0]["ctx"]["error"]), remedy=_CHANGES) from None
+    return plan.model_copy(update={"cluster": changed})
 
 
 def require_seedable(plan: Plan, versions: Sequence[str], backend: str) -> None:

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from plans.defects import Cure, SeedDefect, assert_once
+from plans.defects import Cures, SeedDefects
 from plans.names import BookieName, Params, ServerName, bookie_names
 from plans.versions import Version
 from protocol.addresses import MAX_AUTORECOVERY, MAX_BOOKIES, NAME
@@ -184,8 +184,8 @@ class ClusterSpec(Params):
     loss: Literal["process", "power"] = "process"
     racks: Racks = Field(default_factory=dict)
     min_racks: int = Field(default=2, ge=1)
-    seed_defects: Annotated[tuple[SeedDefect, ...], AfterValidator(assert_once)] = ()
-    cures: Annotated[tuple[Cure, ...], AfterValidator(assert_once)] = ()
+    seed_defects: SeedDefects = ()
+    cures: Cures = ()
 
     @property
     def changes(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ One file of properties for each, read here and by the agent. Handles no processe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -101,8 +101,7 @@ def _ordered(text: str, what: str, known: Mapping[str, Defect]) -> Defect:
     return known[name]
 
 
-def assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:
-    """The orders; ``ValueError`` when two of them name the same defect or cure."""
+def _assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:
     names = [order.partition(",")[0] for order in orders]
     if len(set(names)) != len(names):
         raise ValueError(f"a defect or cure is named more than once: {', '.join(names)}")
@@ -111,22 +110,21 @@ def assert_once(orders: tuple[str, ...]) -> tuple[str, ...]:
     return orders
 
 
-def checked_defect(text: str) -> str:
-    """The same order; ``ValueError`` unless it names a seeded defect."""
-    _ordered(text, "seeded defect", _orderable_defects())
-    return text
+def _of(what: str, known: Callable[[], Mapping[str, Defect]]) -> AfterValidator:
+    """Refuses what is no order of one of ``known``."""
+
+    def check(text: str) -> str:
+        _ordered(text, what, known())
+        return text
+
+    return AfterValidator(check)
 
 
-def checked_cure(text: str) -> str:
-    """The same order; ``ValueError`` unless it names a cure."""
-    _ordered(text, "cure", cures())
-    return text
-
-
-SeedDefect = Annotated[str, AfterValidator(checked_defect)]
+SeedDefect = Annotated[str, _of("seeded defect", _orderable_defects)]
 """A defect's name, and after commas settings of its trigger: ``fence-ignored,every=3``."""
-Cure = Annotated[str, AfterValidator(checked_cure)]
-"""A cure's name, and after commas settings of its trigger, as of a defect."""
+SeedDefects = Annotated[tuple[SeedDefect, ...], AfterValidator(_assert_once)]
+Cures = Annotated[tuple[Annotated[str, _of("cure", cures)], ...], AfterValidator(_assert_once)]
+"""Cures' names, each after commas with settings of its trigger, as of a defect."""
 
 
 def _declared(path: Path) -> Defect:
