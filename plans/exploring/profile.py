@@ -6,10 +6,11 @@ of weights. Nothing here draws.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field
 
 from plans.cluster import quorums_of
 from plans.exploring.strokes import KINDS
@@ -47,13 +48,18 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Weights = dict[str, Annotated[float, Field(ge=0)]]
 
 
-def _weights(value: Weights, what: str, known: tuple[str, ...]) -> Weights:
-    for name in value:
-        if name not in known:
-            raise ValueError(unknown(what, name, known))
-    if not any(value.values()):
-        raise ValueError(f"no {what} has a weight above 0, so none could be drawn")
-    return value
+def _of(what: str, known: Collection[str]) -> AfterValidator:
+    """Refuses weights of others than ``known``, and those by which none could be drawn."""
+
+    def check(value: Weights) -> Weights:
+        for name in value:
+            if name not in known:
+                raise ValueError(unknown(what, name, known))
+        if not any(value.values()):
+            raise ValueError(f"no {what} has a weight above 0, so none could be drawn")
+        return value
+
+    return AfterValidator(check)
 
 
 class ClusterChoices(Params):
@@ -77,7 +83,7 @@ class ClusterChoices(Params):
 class WorkloadChoices(Params):
     """A background load, and open, idle ledgers: their last entries are in memory only."""
 
-    loads: Weights
+    loads: Annotated[Weights, _of("load", LOADS)]
     writers: tuple[Literal[1, 2], ...] = Field(min_length=1)
     rate_per_s: tuple[Annotated[float, Field(gt=0)], ...] = Field(min_length=1)
     entries_per_ledger: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
@@ -86,11 +92,6 @@ class WorkloadChoices(Params):
     quiet_entries: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
     recovered_fraction: Fraction
     written_again_fraction: Fraction
-
-    @field_validator("loads")
-    @classmethod
-    def _known(cls, value: Weights) -> Weights:
-        return _weights(value, "load", LOADS)
 
 
 class ScheduleChoices(Params):
@@ -115,12 +116,7 @@ class Profile(Params):
     cluster: ClusterChoices
     workload: WorkloadChoices
     schedule: ScheduleChoices
-    faults: Weights
-
-    @field_validator("faults")
-    @classmethod
-    def _known(cls, value: Weights) -> Weights:
-        return _weights(value, "fault", tuple(KINDS))
+    faults: Annotated[Weights, _of("fault", KINDS)]
 
 
 def load_profile(path: Path = DEFAULT) -> Profile:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
-from plans.reading.document import Tree
+from plans.reading.document import Path, Tree
 from plans.sequence import Place
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
@@ -130,30 +130,31 @@ def no_times(tree: Tree, fails: Fails) -> Tree:
 def fewer_settings(tree: Tree, fails: Fails) -> Tree:
     """Without settings of the cluster, its disks and helpers, and optional parameters of steps."""
     cluster = tree.get("cluster", {})
-    keys: list[tuple[object, ...]] = [
-        ("cluster", key) for key in ("disks", "autorecovery", "racks") if key in cluster
-    ]
+    paths: list[Path] = [("cluster", key) for key in ("disks", "autorecovery", "racks") if key in cluster]
     for conf in ("bookie_conf", "client_conf", "autorecovery_conf"):
-        keys += [("cluster", conf, key) for key in cluster.get(conf, {})]
-    keys += [(key,) for key in ("limits", "required") if key in tree]
+        paths += [("cluster", conf, key) for key in cluster.get(conf, {})]
+    paths += [(key,) for key in ("limits", "required") if key in tree]
     for place, step in placed(tree["steps"]):
-        keys += [("step", place, key) for key in params_of(step) if key not in _NEVER_LESS]
-    return _without_most(tree, keys, lambda gone: _without_keys(tree, gone), fails)
+        above = (*_path(place), name_of(step))
+        paths += [(*above, key) for key in params_of(step) if key not in _NEVER_LESS]
+    return _without_most(tree, paths, lambda gone: _without_paths(tree, gone), fails)
 
 
-def _without_keys(tree: Tree, gone: set[tuple[object, ...]]) -> Tree:
-    def lean(place: Place, step: Tree) -> Tree:
-        dropped = {str(key[2]) for key in gone if key[0] == "step" and key[1] == place}
-        return {**step, name_of(step): _leave(params_of(step), dropped)}
+def _path(place: Place) -> Path:
+    """How to reach the step at this place from the top of the tree."""
+    path: Path = ("steps", place[0])
+    for branch, index in zip(place[1::2], place[2::2], strict=True):
+        path = (*path, "together", branch, index)
+    return path
 
-    smaller = copy.deepcopy(_changed(tree, lean))
-    for key in gone:
-        if len(key) == 1:
-            smaller.pop(str(key[0]), None)
-        elif key[0] == "cluster" and len(key) == 2:
-            smaller["cluster"].pop(key[1], None)
-        elif key[0] == "cluster":
-            smaller["cluster"][key[1]].pop(key[2], None)
+
+def _without_paths(tree: Tree, gone: set[Path]) -> Tree:
+    smaller = copy.deepcopy(tree)
+    for path in gone:
+        holder: Any = smaller
+        for part in path[:-1]:
+            holder = holder[part]
+        holder.pop(path[-1], None)
     cluster = {key: value for key, value in smaller.get("cluster", {}).items() if value or key == "disks"}
     return {**smaller, "cluster": cluster}
 
