@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 import pyarrow as pa
 
 from checkers.answers import Answers
-from checkers.availability.checker import Availability
+from checkers.availability import Availability
 from checkers.closing import Closing
 from checkers.content import Content
 from checkers.contract import Batch, Checker, Doubting, LedgerFact, LedgerFacts, RunFacts

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checkers.availability.stuck import NO_ANSWERS
+from checkers.availability import NO_ANSWERS
 from checkers.sufficiency import Sufficiency
 from checkers.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from checkers.answers import Answers
-from checkers.availability.checker import Availability
+from checkers.availability import Availability
 from checkers.contract import RunFacts
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.availability.checker import Availability
+from checkers.availability import Availability
 from checkers.durability.checker import Durability
 from checkers.fencing import Fencing
 from checkers.judge import judge

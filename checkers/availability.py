@@ -1,11 +1,16 @@
 """Availability: progress is made where the protocol promises it.
 
-Two promises can be held against the record once everything is healed. A recovery ends if
-fewer than AQ bookies of every write set have lost state (:mod:`checkers.availability.stuck`); where more
-have, it may be stalled, and that is as promised. And an entry that a bookie of its write set serves before
-and after can be read in between. One census pass alone proves nothing of that: the bookie may have fetched
-the entry since. So it must have shown the entry in a pass before the final read and in the last one after
-it, in one and the same boot. How long an operation may take is promised nowhere, so slowness is no anomaly.
+Two promises can be held against the record once everything is healed.
+
+A recovery ends if fewer than AQ bookies of every write set have lost state: fencing and each recovery read
+are decided as long as fewer than AQ bookies of a write set are unknown, and a bookie that kept its state and
+runs is not. Where more have, the recovery may be stalled, and that is as promised.
+
+And an entry that a bookie of its write set serves before and after can be read in between. One census pass
+alone proves nothing of that: the bookie may have fetched the entry since. So it must have shown the entry in
+a pass before the final read and in the last one after it, in one and the same boot.
+
+How long an operation may take is promised nowhere, so slowness is no anomaly.
 Sources: *Closing Ledgers Safely* ("Quorum Coverage", "Unknown"), BP-46 ("A note on Quorums").
 """
 
@@ -14,26 +19,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from checkers.availability.stuck import Refused, refused
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.boots import Health, life_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
-from checkers.facts.versions import lasting_duties
-from checkers.facts.wording import entries_text, listed, some_notes
+from checkers.facts.versions import Version, lasting_duties
+from checkers.facts.wording import counted, entries_text, listed, some_notes
 from checkers.found import Found, capped, set_rows, span_rows
 from checkers.sets.marks import Marks
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, ErrorCode, Holding, Kind, Outcome
+from evidence.collect.logs import KEY_REFUSED
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers", "servers", "faults")
 _DENIED = (ErrorCode.NO_SUCH_ENTRY, ErrorCode.NO_SUCH_LEDGER)
 """How a read ends when every bookie asked said no: any other answer would have come before these."""
+NO_ANSWERS = (0, -8, -9, -15, -17, -18, -19, -23, -999)
+"""Errors of an open that speak of time, connections or the metadata store, not of the bookies' answers."""
 
 
 def _unsuccessful(rows: Rows) -> Rows:
@@ -127,14 +135,86 @@ def _shown(census: Rows, denied: Spans) -> pa.Table:
     return span_rows("shown", copies["ledger"], copies["entry"], proof=[mark])
 
 
-def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, Refused]]:
-    """What is to be said of each ledger that could not be opened."""
+class _Refused(NamedTuple):
+    """What is to be said of one ledger; ``finding`` when it is stuck, else why it is not."""
+
+    text: str
+    stalled: bool = False
+    finding: Finding | None = None
+
+
+def _recoveries(facts: LedgerFacts, run: RunFacts) -> Iterator[tuple[int, _Refused]]:
+    """What is to be said of each ledger that no final open could recover, unless it is there no more."""
     known = {*facts.columns(OPENED)["ledger"].tolist(), *facts.columns(RELEASED)["ledger"].tolist()}
     for ledger in np.unique(facts.columns(REFUSED)["ledger"]).tolist():
-        if ledger not in known:
-            one = refused(ledger, facts, run)
-            if one is not None:
-                yield ledger, one
+        errors = {error for _, error, *_ in facts.of(REFUSED, ledger)}
+        gone = ErrorCode.NO_SUCH_LEDGER_ON_METADATA in errors or ledger in facts.once(histories).gone
+        if ledger not in known and not gone:
+            yield ledger, _refused(ledger, facts, run)
+
+
+def _refused(ledger: int, facts: LedgerFacts, run: RunFacts) -> _Refused:
+    metadata, name = facts.once(histories), run.ledger_text(ledger)
+    _, errors, began_ns, ended_ns, numbers = zip(*facts.of(REFUSED, ledger), strict=True)
+    health = Health(run, min(began_ns), max(ended_ns))
+    attempts = f"({counted(sum(numbers), 'attempt')}, error {listed(map(str, errors))})"
+    version = metadata.of.get(ledger, (None,))[-1]
+    doubt = _doubt(set(errors), version, health)
+    if ledger in metadata.put_back:
+        doubt = "a fault of the run put its metadata back"
+    if doubt or version is None:
+        return _Refused(f"{name}: could not be opened at the end {attempts}: {doubt}")
+    lossy, ack = health.lossy(), version.shape[2]
+    ensemble = [run.bookies[name] for name in version.last_ensemble]
+    write_sets = [[ensemble[at] for at in places] for places in version.metadata().quorums.write_sets()]
+    worst = max(write_sets, key=lambda bookies: len(lossy.keys() & set(bookies)))
+    lost = "; ".join(lossy[bookie] for bookie in worst if bookie in lossy)
+    duty = f"write set {listed(map(run.bookie_name, worst))}, AQ {ack}"
+    if sum(bookie in lossy for bookie in worst) >= ack:
+        return _Refused(f"{name}: stalled as promised {attempts}: {lost} ({duty})", stalled=True)
+    keyless = [
+        run.bookie_name(bookie)
+        for bookie in sorted(set(ensemble))
+        if (boot := health.boot(bookie)) and (ledger, boot.life) in run.once(_keys_refused)
+    ]
+    stuck = run.finding(
+        "availability/key_lost" if keyless else "availability/stuck",
+        (ledger,),
+        "recovery is stuck with every bookie up and no fault in force",
+        f"metadata version {version.version}: {version.metadata().state.name}",
+        f"opens with recovery between {run.time_text(health.began_ns)} and "
+        f"{run.time_text(health.ended_ns)} were refused {attempts}",
+        f"every bookie was up all the while; of {duty}, "
+        f"{f'only these had lost state: {lost}' if lost else 'none had lost state'}",
+        *([f"{listed(keyless)} refused the ledger's key, by its log"] if keyless else []),
+    )
+    return _Refused("", finding=stuck)
+
+
+def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
+    """Why it is unknown whether progress was promised; empty when it is known."""
+    if version is None:
+        return "its metadata was not seen"
+    if version.closed:
+        return "it is CLOSED, which takes no recovery"
+    if health.ended_ns == NEVER:
+        return "an open had no outcome"
+    if errors <= set(NO_ANSWERS):
+        return "that error does not speak of what bookies answered"
+    try:
+        version.metadata()
+    except ValueError as error:
+        return str(error)
+    ensemble = version.fragments[-1][1] if version.fragments else ()
+    if set(version.last_ensemble) - health.run.bookies.keys() or len(ensemble) != version.shape[0]:
+        return f"its last ensemble is {listed(ensemble) or 'empty'}"
+    return "; ".join(health.ailing())
+
+
+def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:
+    """Ledger and life wherever a bookie reported that it keeps another key than the ledger's."""
+    told = (event for event in run.events(KEY_REFUSED) if event.server in run.bookies)
+    return frozenset((event.ledger, life_of(run.bookies[event.server], event.boot)) for event in told)
 
 
 def _reads(

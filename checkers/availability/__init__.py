@@ -1,1 +1,0 @@
-"""Availability: recoveries that do not end, entries that are there and not served."""
