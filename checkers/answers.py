@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +27,7 @@ from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
 from checkers.facts.disks import altered, copied_disks
 from checkers.facts.ledgers import RELEASED, histories
+from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
 from checkers.facts.wording import entries_text
 from checkers.found import Found, Row, first_rows, kept
@@ -209,9 +209,8 @@ def _marked_until_ns(ledger: int, boot: Boot, facts: LedgerFacts, run: RunFacts)
     if not chain or chain[0].latest_ns >= boot.started_ns:
         return 0
     ends = [_forgotten_ns(ledger, boot.bookie, facts, run)]
-    for version, after in zip_longest(chain, chain[1:]):
-        in_force = after is None or after.latest_ns >= boot.started_ns
-        if in_force and (version.closed or name not in version.last_ensemble):
+    for version in in_force(chain, boot.started_ns):
+        if version.closed or name not in version.last_ensemble:
             ends.append(version.earliest_ns)
     return min(ends)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
+from evidence.codes import NEVER
 from protocol.addresses import name_of_id
 from protocol.metadata import LedgerMetadata, LedgerState
 from protocol.quorums import Fragment, Quorums
@@ -86,6 +87,13 @@ def versions_of(rows: pa.Table) -> Iterator[Version]:
     after = (rows[name].to_pylist() for name in Version._fields[8:10])
     put_back = rows["put_back"].fill_null(False).to_pylist()  # Arrow's own
     yield from map(Version, *before, shapes, fragments, *after, put_back)
+
+
+def in_force(chain: Sequence[Version], since_ns: int, until_ns: int = NEVER) -> tuple[Version, ...]:
+    """The versions, ascending, that may have been in force at some time of the interval."""
+    surely = [at for at, version in enumerate(chain) if version.latest_ns < since_ns]
+    late = chain[surely[-1] :] if surely else chain
+    return tuple(version for version in late if version.earliest_ns <= until_ns)
 
 
 def duties(chain: Sequence[Version], entries: Ints, numbers: Mapping[str, int]) -> dict[int, Bools]:

@@ -22,10 +22,10 @@ from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, RunFacts
 from checkers.facts.boots import Health, boots_of
 from checkers.facts.ledgers import PASS_TIMES, RELEASED, Pass, highest_of, histories, passes
 from checkers.facts.parts import of_plan, told_lac
-from checkers.facts.versions import Version
+from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import counted, entries_text, listed, some_notes
 from checkers.found import Found, capped, set_rows
-from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, in_force, moves, shorts
+from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
 from checkers.replicas.marks import Tries, absences, failed_tries, owed, promised, removed_early
 from checkers.replicas.repair import Repair, repair_by
 from checkers.sets.spans import Spans
@@ -150,7 +150,7 @@ class _JudgedPass:
         for ledger in ledgers:
             chain = self.metadata.of.get(ledger, ())
             wanted = not self.unrest or ledger in self.tries or self.moves(ledger)
-            versions = in_force(chain, self.during) if wanted and ledger not in gone else ()
+            versions = in_force(chain, *self.during) if wanted and ledger not in gone else ()
             if versions:
                 found[ledger] = versions, due_entries(versions, self.told(ledger))
         return found
@@ -176,7 +176,7 @@ class _JudgedPass:
             if metadata.gaps(ledger):
                 continue
             for absence in away:
-                versions = in_force(chain, Pass(absence.began_ns, absence.ended_ns))
+                versions = in_force(chain, absence.began_ns, absence.ended_ns)
                 if owed(absence, versions, due_entries(versions, told), marks):
                     lost, audits = absence.bookie, absence.audits
                     times = map(run.time_text, (absence.began_ns, absence.ended_ns))

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.contract import Rows, RunFacts
-from checkers.facts.ledgers import Pass
 from checkers.facts.parts import entries_of, signed
 from checkers.facts.versions import Version, lasting_duties
 from checkers.found import BOOKIE_WORDS, Found, bookie_bits, bookies_in, set_rows, span_rows
@@ -44,13 +43,6 @@ class Short:
     unsure: tuple[int, ...]
     having: tuple[int, ...]
     elsewhere: bool
-
-
-def in_force(chain: tuple[Version, ...], during: Pass) -> tuple[Version, ...]:
-    """The versions that may have been in force at some time of the pass, ascending."""
-    surely = [at for at, version in enumerate(chain) if version.latest_ns < during.began_ns]
-    late = chain[surely[-1] :] if surely else chain
-    return tuple(version for version in late if version.earliest_ns <= during.ended_ns)
 
 
 def due_entries(versions: tuple[Version, ...], lac: int) -> int:

@@ -23,9 +23,7 @@ from typing import NamedTuple
 from checkers.contract import Event, RunFacts
 from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
-from checkers.facts.ledgers import Pass
-from checkers.facts.versions import Version
-from checkers.replicas.copies import in_force
+from checkers.facts.versions import Version, in_force
 from checkers.replicas.repair import Mark, Repair, in_order, meddling
 from protocol.addresses import name_of_id
 
@@ -144,7 +142,7 @@ def removed_early(
     """Each bookie that was gone and still named when a mark that wants its copies was first removed."""
     found: dict[str, Mark] = {}
     for mark, end in pairwise(marks):
-        versions = in_force(chain, Pass(end.earliest_ns, end.latest_ns))
+        versions = in_force(chain, end.earliest_ns, end.latest_ns)
         for name in mark.missing if mark.there and not end.there and versions else ():
             away = name in _gone(run, mark.earliest_ns)
             back = any(

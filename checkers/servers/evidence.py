@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from checkers.contract import Event, Rows, RunFacts
 from checkers.facts.alterations import alterations
 from checkers.facts.boots import Boot, boots_of, life_name, life_of
 from checkers.facts.histories import Histories
-from checkers.facts.versions import Version, lasting_duties
+from checkers.facts.versions import in_force, lasting_duties
 from checkers.facts.wire import denies, lives, proven_answers_about_entries
 from checkers.found import Found, ledger_rows
 from checkers.sets.spans import Bools, Ints
@@ -244,19 +243,23 @@ class Ledgers:
     def __init__(self, known: Histories) -> None:
         self._known = known
 
-    def known(self) -> list[int]:
+    def __iter__(self) -> Iterator[int]:
         """Every ledger of which a version was seen."""
-        return sorted(self._known.of)
+        return iter(sorted(self._known.of))
 
     def open_all_the_while(self, ledger: int, since_ns: int, until_ns: int) -> bool:
         """Whether it was there before, was not deleted until after, and no version of then is CLOSED."""
         there = self._known.seen_whole(ledger) and self._known.of[ledger][0].latest_ns < since_ns
         kept = self._deleted_ns(ledger) > until_ns
-        return there and kept and not any(one.closed for one in self._then(ledger, since_ns, until_ns))
+        return (
+            there
+            and kept
+            and not any(one.closed for one in in_force(self._known.of[ledger], since_ns, until_ns))
+        )
 
     def last_ensembles(self, ledger: int, since_ns: int, until_ns: int) -> list[tuple[str, ...]]:
         """The bookies in the last ensemble of every version of then."""
-        return [version.last_ensemble for version in self._then(ledger, since_ns, until_ns)]
+        return [version.last_ensemble for version in in_force(self._known.of[ledger], since_ns, until_ns)]
 
     def surely_open_at(self, ledger: int, at_ns: int) -> bool:
         """Whether no close and no delete of it can have been in force by then."""
@@ -271,10 +274,3 @@ class Ledgers:
     def _deleted_ns(self, ledger: int) -> int:
         gone = self._known.deleted.get(ledger)
         return gone.earliest_ns if gone else NEVER
-
-    def _then(self, ledger: int, since_ns: int, until_ns: int) -> Iterator[Version]:
-        """The versions that may have been in force at some time of the interval."""
-        for version, after in pairwise((*self._known.of[ledger], None)):
-            begun = version is not None and version.earliest_ns <= until_ns
-            if version and begun and (after is None or after.latest_ns >= since_ns):
-                yield version

@@ -29,14 +29,10 @@ Result = bool | Broken
 """True where the rule applied and was kept."""
 
 
-def broken(boot: LoggedBoot, what: str, *proof: str) -> Broken:
-    """``b1 boot 2`` did something wrong."""
-    return Broken(f"{boot.name} {what}", proof)
-
-
-def broken_for(ledger: int, boot: LoggedBoot, what: str, *proof: str) -> Broken:
-    """It did something wrong to one ledger."""
-    return Broken(f"{boot.run.ledger_text(ledger)}: {boot.name} {what}", proof, ledger)
+def broken(boot: LoggedBoot, what: str, *proof: str, ledger: int = -1) -> Broken:
+    """``b1 boot 2`` did something wrong, to one ledger if it is given."""
+    about = f"{boot.run.ledger_text(ledger)}: " if ledger >= 0 else ""
+    return Broken(f"{about}{boot.name} {what}", proof, ledger)
 
 
 def unclean_unseen(boot: LoggedBoot) -> Iterator[Result]:
@@ -109,14 +105,14 @@ def denied_unchecked(boot: LoggedBoot) -> Iterator[Result]:
     for ledger, answer in early.items():
         last = max(boot.checking, key=lambda event: event.earliest_ns)
         still = "still marked a ledger" if last.ledger >= 0 else "began its preboot check"
-        yield broken_for(
-            ledger,
+        yield broken(
             boot,
             "denied an entry before its preboot check ended",
             boot.suspicion,
             boot.denied(ledger, answer),
             f"{boot.name} {still} not before {boot.run.time_text(last.earliest_ns)}",
             *([_marked(boot, ledger)] if ledger in boot.marks else []),
+            ledger=ledger,
         )
 
 
@@ -171,13 +167,12 @@ def unmarked(boot: LoggedBoot) -> Iterator[Result]:
     if started is None or ended is None or not boot.guarded:
         return
     span, when = (started.earliest_ns, ended.latest_ns), boot.run.time_text
-    for ledger in boot.ledgers.known():
+    for ledger in boot.ledgers:
         due = boot.ledgers.open_all_the_while(ledger, *span)
         if not due or not all(boot.bookie in names for names in boot.ledgers.last_ensembles(ledger, *span)):
             continue
         name = boot.run.ledger_text(ledger)
-        yield ledger in boot.marks or broken_for(
-            ledger,
+        yield ledger in boot.marks or broken(
             boot,
             "did not put it in limbo",
             f"{name} was not closed and had {boot.bookie} in its last ensemble "
@@ -185,6 +180,7 @@ def unmarked(boot: LoggedBoot) -> Iterator[Result]:
             boot.did(started, "began its preboot check"),
             boot.did(ended, "ended it"),
             f"no line of its log marks {name}",
+            ledger=ledger,
         )
 
 
@@ -200,13 +196,13 @@ def cleared_unrecovered(boot: LoggedBoot) -> Iterator[Result]:
             signs[boot.denied(ledger, denial)] = denial.received_ns
         early = [said for said, at_ns in signs.items() if boot.ledgers.surely_open_at(ledger, at_ns)]
         if signs:
-            yield not early or broken_for(
-                ledger,
+            yield not early or broken(
                 boot,
                 "ended its limbo before it was recovered",
                 boot.did(mark, f"marked {boot.run.ledger_text(ledger)}"),
                 *early,
                 _open(boot, ledger),
+                ledger=ledger,
             )
 
 
@@ -225,14 +221,14 @@ def protection_lost(boot: LoggedBoot) -> Iterator[Result]:
             continue
         ensembles = boot.ledgers.last_ensembles(ledger, mark.latest_ns, denial.received_ns)
         if all(boot.bookie in names for names in ensembles):
-            yield broken_for(
-                ledger,
+            yield broken(
                 boot,
                 f"denied what {last.name} had put in limbo",
                 last.did(mark, f"marked {boot.run.ledger_text(ledger)}"),
                 last.end,
                 boot.denied(ledger, denial),
                 _open(boot, ledger),
+                ledger=ledger,
             )
 
 
@@ -246,8 +242,7 @@ def denied_repaired(boot: LoggedBoot) -> Iterator[Result]:
         due = ledger in boot.marks or (began is not None and closed_at(ledger, began.earliest_ns))
         same = not boot.altered(cleared.earliest_ns, answer.received_ns)
         if due and same and closed_at(ledger, cleared.latest_ns):
-            yield broken_for(
-                ledger,
+            yield broken(
                 boot,
                 "denied an entry that its full check should have copied",
                 *([_marked(boot, ledger)] if ledger in boot.marks else []),
@@ -255,6 +250,7 @@ def denied_repaired(boot: LoggedBoot) -> Iterator[Result]:
                 boot.denied(ledger, answer),
                 f"{boot.run.ledger_text(ledger)} was CLOSED by then, and its metadata give the bookie "
                 "the entry",
+                ledger=ledger,
             )
 
 
