@@ -26,7 +26,7 @@ from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import counted, entries_text, listed, some_notes
 from checkers.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
-from checkers.replicas.marks import Tries, absences, failed_tries, owed, promised, removed_early
+from checkers.replicas.marks import Tries, absences, failed_tries, not_marked, promised, unmarked_early
 from checkers.replicas.repair import Repair, repair_by
 from checkers.sets.spans import Spans
 from evidence.findings import Finding, Judgement, Verdict
@@ -168,38 +168,14 @@ class _JudgedPass:
 
     def not_marked(self) -> Iterator[Finding]:
         """Ledgers without a mark that a bookie which was gone calls for: never made, or removed too early."""
-        metadata, run, repair = self.metadata, self.run, self.repair
+        metadata, marks = self.metadata, self.repair.marks
         gone = {*metadata.deleted, *metadata.put_back, *self.facts.columns(RELEASED)["ledger"].tolist()}
-        away = list(absences(repair))
-        for ledger in sorted(set(metadata.of if away else repair.marks) & metadata.of.keys() - gone):
-            chain, marks, told = metadata.of[ledger], repair.marks.get(ledger, ()), self.told(ledger)
-            if metadata.gaps(ledger):
-                continue
-            for absence in away:
-                versions = in_force(chain, absence.began_ns, absence.ended_ns)
-                if owed(absence, versions, due_entries(versions, told), marks):
-                    lost, audits = absence.bookie, absence.audits
-                    times = map(run.time_text, (absence.began_ns, absence.ended_ns))
-                    yield run.finding(
-                        "replicas/not_marked",
-                        (ledger,),
-                        f"{audits} audits did not mark it, although {lost} was gone",
-                        f"metadata version {versions[-1].version} names {lost}",
-                        f"{lost} had ended, and its registration had vanished",
-                        f"{audits} audits began and ended between {' and '.join(times)}; "
-                        "nothing else changed, and no fault was active",
-                        repair_by(run, absence.ended_ns).told_of(ledger),
-                    )
-            for lost, end in removed_early(run, marks, chain, due_entries(chain[-1:], told)):
-                yield run.finding(
-                    "replicas/unmarked_unrepaired",
-                    (ledger,),
-                    f"its mark was removed although {lost} was gone and not replaced",
-                    f"the mark, lacking {lost}, was removed at {run.time_text(end.latest_ns)}",
-                    f"{lost} had ended before the mark was made, and did not start until it was removed",
-                    f"every version of the metadata in force then names {lost}",
-                    repair.told_of(ledger),
-                )
+        away = list(absences(self.repair))
+        for ledger in sorted(set(metadata.of if away else marks) & metadata.of.keys() - gone):
+            if not metadata.gaps(ledger):
+                chain, lac = metadata.of[ledger], self.told(ledger)
+                yield from not_marked(ledger, chain, lac, away, self.repair)
+                yield from unmarked_early(ledger, chain, lac, self.repair)
 
 
 @dataclass(frozen=True)

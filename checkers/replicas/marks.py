@@ -24,7 +24,9 @@ from checkers.contract import Event, RunFacts
 from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version, in_force
-from checkers.replicas.repair import Mark, Repair, in_order, meddling
+from checkers.replicas.copies import due_entries
+from checkers.replicas.repair import Repair, in_order, meddling, repair_by
+from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
 ENOUGH = 5
@@ -125,35 +127,55 @@ def absences(repair: Repair) -> Iterator[Absence]:
             yield from (Absence(name, len(within), *times) for name in _gone(repair.run, since_ns))
 
 
-def owed(absence: Absence, versions: tuple[Version, ...], due: int, marks: tuple[Mark, ...]) -> bool:
-    """Whether a ledger should have been marked for it, and was not.
+def not_marked(
+    ledger: int, chain: tuple[Version, ...], lac: int, away: Iterable[Absence], repair: Repair
+) -> Iterator[Finding]:
+    """A ledger that audits did not mark for a bookie that was gone; ``lac`` is the highest LAC received."""
+    run = repair.run
+    for absence in away:
+        lost, audits, began_ns, ended_ns = absence
+        versions = in_force(chain, began_ns, ended_ns)
+        due = due_entries(versions, lac)
+        named = bool(versions) and all(_names(version, lost, due) for version in versions)
+        marks = repair.marks.get(ledger, ())
+        marked = any(mark.earliest_ns <= ended_ns and mark.there for mark in marks)
+        if named and versions[0].latest_ns < began_ns and not marked:
+            yield run.finding(
+                "replicas/not_marked",
+                (ledger,),
+                f"{audits} audits did not mark it, although {lost} was gone",
+                f"metadata version {versions[-1].version} names {lost}",
+                f"{lost} had ended, and its registration had vanished",
+                f"{audits} audits began and ended between {run.time_text(began_ns)} and "
+                f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
+                repair_by(run, ended_ns).told_of(ledger),
+            )
 
-    ``versions`` may have been in force meanwhile, ``due`` is the last entry that needs its copies.
-    """
-    named = all(_names(version, absence.bookie, due) for version in versions)
-    made_ns = versions[0].latest_ns if versions else absence.began_ns
-    marked = any(mark.earliest_ns <= absence.ended_ns and mark.there for mark in marks)
-    return named and made_ns < absence.began_ns and not marked
 
-
-def removed_early(
-    run: RunFacts, marks: tuple[Mark, ...], chain: tuple[Version, ...], due: int
-) -> Iterator[tuple[str, Mark]]:
-    """Each bookie that was gone and still named when a mark that wants its copies was first removed."""
-    found: dict[str, Mark] = {}
-    for mark, end in pairwise(marks):
+def unmarked_early(ledger: int, chain: tuple[Version, ...], lac: int, repair: Repair) -> Iterator[Finding]:
+    """A mark that was removed while a bookie whose copies it wants was gone and still named."""
+    run, due, found = repair.run, due_entries(chain[-1:], lac), set[str]()
+    for mark, end in pairwise(repair.marks.get(ledger, ())):
         versions = in_force(chain, end.earliest_ns, end.latest_ns)
-        for name in mark.missing if mark.there and not end.there and versions else ():
-            away = name in _gone(run, mark.earliest_ns)
+        for lost in mark.missing if mark.there and not end.there and versions else ():
             back = any(
-                event.server == name
+                event.server == lost
                 and event.latest_ns >= mark.earliest_ns
                 and event.earliest_ns <= end.latest_ns
                 for event in run.events("started", "znode_created")
             )
-            if away and not back and all(_names(version, name, due) for version in versions):
-                found.setdefault(name, end)
-    yield from found.items()
+            named = all(_names(version, lost, due) for version in versions)
+            if named and not back and lost in _gone(run, mark.earliest_ns) and lost not in found:
+                found.add(lost)
+                yield run.finding(
+                    "replicas/unmarked_unrepaired",
+                    (ledger,),
+                    f"its mark was removed although {lost} was gone and not replaced",
+                    f"the mark, lacking {lost}, was removed at {run.time_text(end.latest_ns)}",
+                    f"{lost} had ended before the mark was made, and did not start until it was removed",
+                    f"every version of the metadata in force then names {lost}",
+                    repair.told_of(ledger),
+                )
 
 
 def _names(version: Version, name: str, due: int) -> bool:
