@@ -38,7 +38,7 @@ from evidence.folder import RunFolder
 from pipeline.blocks import Bucket, batches, largest_block
 from pipeline.collect import collect
 from pipeline.facts import run_facts
-from pipeline.judge import MOST_ROWS, Need, asked, batch_rows, judge
+from pipeline.judge import MOST_ROWS, asked, batch_rows, judge, needed_bytes
 from pipeline.session import Session
 from pipeline.tables import read_table
 
@@ -91,7 +91,8 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
         collecting = [first]
         about = collection.rows["ledgers"], collection.buckets
         largest = largest_block(folder.tables, collection.buckets)
-        need = Need(session.cores, batch_rows(session.cores, *about, largest), *about, largest.rows)
+        wanted = batch_rows(session.cores, *about, largest)
+        need = needed_bytes(session.cores, wanted, *about, largest.rows, collected=True)
         rows = sum(collection.rows.values())
         files = sorted(folder.tables.rglob("*.parquet"))
         size = sum(path.stat().st_size for path in files)
@@ -112,7 +113,7 @@ def _measure(order: Mapping[str, Any]) -> Iterator[str]:
     yield f"  judging / decode: {_ratio(judging, decode)}"
     yield f"  collecting / judging: {_ratio(collecting, judging)}"
     # Of the first judging: in later rounds this process still has what decode and kernel took.
-    peak, reckoned = max(first.peak_gb, judging[0].peak_gb), need.after_collecting_bytes / 1e9
+    peak, reckoned = max(first.peak_gb, judging[0].peak_gb), need / 1e9
     yield f"  peak of driver, JVM and Python workers together: {peak:.2f} GB, reckoned {reckoned:.2f} GB"
     assert peak < reckoned, (peak, reckoned)  # noqa: S101  # what judging decides its slices by
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from checkers.contract import Batch, LedgerFacts, RunFacts
@@ -143,34 +142,17 @@ def asked(run: RunFacts) -> Columns:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """What judging takes with batches of ``rows`` on ``cores``; ``largest`` is a block's most rows."""
+def needed_bytes(
+    cores: int, rows: int, versions: int, buckets: int, largest: int = 0, *, collected: bool = False
+) -> int:
+    """What driver, JVM and workers take with batches of ``rows`` on ``cores``; ``largest`` is a block's rows.
 
-    cores: int
-    rows: int
-    versions: int
-    buckets: int
-    largest: int = 0
-
-    @property
-    def size_bytes(self) -> int:
-        """The sum over driver, JVM and workers."""
-        return self._with(self._core)
-
-    @property
-    def after_collecting_bytes(self) -> int:
-        """The same where the same workers have collected the run."""
-        return self._with(max(COLLECTED, self._core))
-
-    @property
-    def _core(self) -> int:
-        return 2 * max(self.rows, min(self.largest, BLOCK_ROWS)) * JUDGED
-
-    def _with(self, core: int) -> int:
-        summaries = LEDGER * self.versions + SUMMARY * self.buckets
-        beyond = 2 * max(0, self.largest - BLOCK_ROWS) * JUDGED
-        return JVM + DRIVER + summaries + self.cores * (WORKER + core) + beyond
+    More if the same workers have ``collected`` the run.
+    """
+    core = 2 * max(rows, min(largest, BLOCK_ROWS)) * JUDGED
+    beyond = 2 * max(0, largest - BLOCK_ROWS) * JUDGED
+    summaries = LEDGER * versions + SUMMARY * buckets
+    return JVM + DRIVER + summaries + cores * (WORKER + max(COLLECTED if collected else 0, core)) + beyond
 
 
 def batch_rows(
@@ -186,19 +168,18 @@ def batch_rows(
 
     free = psutil.virtual_memory().available if free_bytes is None else free_bytes
     of_block = largest.rows if largest else 0
-    least = Need(cores, FEWEST_ROWS, versions, buckets, of_block)
-    if largest and least.size_bytes > free >= Need(cores, FEWEST_ROWS, versions, buckets).size_bytes:
+    least = needed_bytes(cores, FEWEST_ROWS, versions, buckets, of_block)
+    if largest and least > free >= needed_bytes(cores, FEWEST_ROWS, versions, buckets):
         raise JudgementError(
             f"{largest.text} have {of_block:,} rows of evidence, which are judged together: that takes "
-            f"{least.size_bytes / 1e9:.1f} GB on {cores} cores, {free / 1e9:.1f} GB are free",
+            f"{least / 1e9:.1f} GB on {cores} cores, {free / 1e9:.1f} GB are free",
             remedy="judge on fewer cores, with --master 'local[1]', or where more memory is free",
         )
-    if least.size_bytes > free:
+    if least > free:
         raise JudgementError(
-            f"judging on {cores} cores takes {least.size_bytes / 1e9:.1f} GB at least, "
-            f"{free / 1e9:.1f} GB are free",
+            f"judging on {cores} cores takes {least / 1e9:.1f} GB at least, {free / 1e9:.1f} GB are free",
             remedy="judge on fewer cores, with --master 'local[1]'",
         )
-    room = min(free, max(CORE * cores, least.size_bytes))
-    spare = room - Need(cores, 0, versions, buckets).size_bytes
+    room = min(free, max(CORE * cores, least))
+    spare = room - needed_bytes(cores, 0, versions, buckets)
     return max(FEWEST_ROWS, min(MOST_ROWS, spare // (2 * JUDGED * cores)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline.blocks import Block
-from pipeline.judge import BLOCK_ROWS, CORE, FEWEST_ROWS, MOST_ROWS, Need, batch_rows
+from pipeline.judge import BLOCK_ROWS, CORE, FEWEST_ROWS, MOST_ROWS, batch_rows, needed_bytes
 from protocol.errors import JudgementError
 
 PLENTY = 10**12
@@ -14,21 +14,21 @@ PLENTY = 10**12
 def test_two_cores_judge_a_hundred_thousand_versions_in_three_gigabytes() -> None:
     rows = batch_rows(2, 100_000, 32, free_bytes=PLENTY)
     assert rows == MOST_ROWS == batch_rows(2, 1_000, 32, free_bytes=PLENTY)
-    need = Need(2, rows, 100_000, 32)
-    assert need.size_bytes < need.after_collecting_bytes <= 2 * CORE == 3_000_000_000
+    need = 2, rows, 100_000, 32
+    assert needed_bytes(*need) < needed_bytes(*need, collected=True) <= 2 * CORE == 3_000_000_000
 
 
 @pytest.mark.parametrize("free_gb", [1.12, 1.14, 1.16])
 def test_batches_are_as_small_as_the_memory_that_is_free(free_gb: float) -> None:
     rows = batch_rows(2, 1_000, 4, free_bytes=int(free_gb * 1e9))
     assert FEWEST_ROWS < rows < MOST_ROWS
-    assert Need(2, rows, 1_000, 4).size_bytes <= free_gb * 1e9
+    assert needed_bytes(2, rows, 1_000, 4) <= free_gb * 1e9
 
 
 def test_batches_are_smaller_where_summaries_are_large() -> None:
     rows = batch_rows(2, 360_000, 32, free_bytes=PLENTY)
     assert FEWEST_ROWS < rows < MOST_ROWS
-    assert Need(2, rows, 360_000, 32).size_bytes <= 2 * CORE
+    assert needed_bytes(2, rows, 360_000, 32) <= 2 * CORE
 
 
 def test_memory_that_cannot_do_is_said_with_the_way_out() -> None:
