@@ -18,10 +18,13 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from protocol.errors import JudgementError
 from protocol.java import java, modules_of
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 _START_TIMEOUT_S = 600
 _ERROR = re.compile(r"(Caused by: )?([\w.$]+\.)?\w*(Error|Exception)\b.*: ")
@@ -41,16 +44,14 @@ class GatewayJvm:
         self._address = scratch / "gateway"
         self._log = scratch / "spark.log"
         self._process = _start(command(settings, java(), options), scratch, self._log, address)
-        self._gateway: Any = None
 
-    def connect(self) -> Any:
-        """The Py4J gateway, once the JVM is running.
+    def connect(self) -> SparkContext:
+        """Spark's context by the JVM's own settings, once it is running.
 
         Raises ``JudgementError`` with the last line of its log when it does not come up.
         """
-        from pyspark import java_gateway
+        from pyspark import SparkContext
 
-        launch_gateway: Any = java_gateway.launch_gateway
         deadline = time.monotonic() + _START_TIMEOUT_S
         # Spark offers no descriptor to wait on: the file appears, whole, by a rename.
         while not self._address.exists():
@@ -69,17 +70,12 @@ class GatewayJvm:
         with _CONNECTING:
             os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
             try:
-                self._gateway = launch_gateway()
+                return SparkContext()
             finally:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
-        return self._gateway
 
     def close(self, timeout_s: float) -> None:
         """End the JVM in order and return when it is gone; killed if that takes longer."""
-        if self._gateway is not None:
-            # The JVM may be gone already.
-            with suppress(Exception):
-                self._gateway.shutdown()
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.close()

@@ -13,12 +13,12 @@ import pickle
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from evidence.collected import CHECKOUT
 from pipeline import worker
@@ -26,6 +26,9 @@ from pipeline.jvm import GatewayJvm, cause_of
 from pipeline.workers import check_folder, check_workers, code_zip, is_local, own_address, python_of
 from protocol.errors import JudgementError
 from protocol.java import java, write_base_archive
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 _JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
 """The JVM only hands out tasks: compiling it well costs more processor time than it saves."""
@@ -71,8 +74,7 @@ class Session:
             self._java_options.append(f"-XX:SharedArchiveFile={archive}")
         self._stop_timeout_s = stop_timeout_s
         self._jvm: GatewayJvm | None = None
-        self._gateway: Any = None
-        self._context: Any = None
+        self._context: SparkContext | None = None
         self._failure: JudgementError | None = None
         self._warming: threading.Thread | None = None
         self._closed = False
@@ -88,13 +90,17 @@ class Session:
 
         Raises ``JudgementError`` when it did not start.
         """
+        self._ready()
+
+    def _ready(self) -> SparkContext:
         self.warm_up()
         if self._warming is not None:
             self._warming.join()
-        if self._closed:
-            raise JudgementError("the Spark session is closed")
-        if self._failure is not None:
+        if self._failure is not None and not self._closed:
             raise self._failure
+        if self._context is None or self._closed:
+            raise JudgementError("the Spark session is closed")
+        return self._context
 
     def map(self, what: str, function: Callable[[Task], Result], tasks: Sequence[Task]) -> list[Result]:
         """``function`` of each task, in the order of ``tasks``, each in a separate Spark task.
@@ -102,25 +108,21 @@ class Session:
         ``function`` must be importable by name in a worker; tasks and results must pickle.
         Raises ``JudgementError`` beginning with ``what`` when any task fails or a worker dies.
         """
-        if not tasks:
-            return []
-        self.wait()
-        return self._map(what, function, tasks)
+        return _mapped(self._ready(), what, function, tasks) if tasks else []
 
     @property
     def cores(self) -> int:
         """How many tasks run at a time. Raises ``JudgementError`` when the session did not start."""
-        self.wait()
-        return int(self._context.defaultParallelism)
+        return self._ready().defaultParallelism
 
     def share(self, folder: Path) -> None:
         """Make sure that every worker sees ``folder`` as this process does; nothing to do for local ones.
 
         Raises ``JudgementError`` with the worker's name when one does not.
         """
-        self.wait()
+        context = self._ready()
         if not is_local(self._master):
-            check_folder(self._context, self._master, folder)
+            check_folder(context, self._master, folder)
 
     def close(self) -> None:
         """End the session and its JVM, remove the scratch folder; a second time does nothing."""
@@ -136,7 +138,7 @@ class Session:
             with suppress(Exception):
                 self._context.stop()
         if self._jvm is not None:
-            _forget(self._gateway)
+            _forget(self._context)
             self._jvm.close(self._stop_timeout_s)
         shutil.rmtree(self._scratch, ignore_errors=True)
 
@@ -158,12 +160,12 @@ class Session:
             )
             if self._closed:
                 self._jvm.kill()
-            self._gateway = self._jvm.connect()
-            self._context = _context(self._gateway, python_of(self._master))
+            self._context = context = self._jvm.connect()
+            context.pythonExec = python_of(self._master)
             if not is_local(self._master):
-                self._context.addPyFile(str(code_zip(self._scratch)))
-                check_workers(self._context, self._master)
-            self._map("warming up", worker.preload, [None] * self._context.defaultParallelism)
+                context.addPyFile(str(code_zip(self._scratch)))
+                check_workers(context, self._master)
+            _mapped(context, "warming up", worker.preload, [None] * context.defaultParallelism)
         except JudgementError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001  # raised in the thread that waits
@@ -173,27 +175,6 @@ class Session:
                 if is_local(self._master)
                 else f"is {self._master} the master's URL, and Spark's release there {version('pyspark')}?",
             )
-
-    def _map(self, what: str, function: Callable[[Any], Any], tasks: Sequence[Any]) -> list[Any]:
-        packed = [pickle.dumps(task) for task in tasks]
-
-        def run(mine: Iterator[bytes]) -> Iterator[bytes]:
-            from pipeline.worker import answers
-
-            return answers(mine, function)
-
-        # An RDD and no data frame: there is nothing to plan, and a task takes a third of the processor time.
-        try:
-            answers = self._context.parallelize(packed, len(packed)).mapPartitions(run).collect()
-        except Exception as error:
-            raise JudgementError(f"{what} failed: {cause_of(str(error)) or type(error).__name__}") from error
-        results = []
-        for answer in answers:
-            ok, result = pickle.loads(answer)  # noqa: S301  # our own workers'
-            if not ok:
-                raise JudgementError(f"{what} failed: {result}")
-            results.append(result)
-        return results
 
     def _settings(self, address: str) -> dict[str, str]:
         ours = {
@@ -216,6 +197,30 @@ class Session:
         }
 
 
+def _mapped(
+    context: SparkContext, what: str, function: Callable[[Task], Result], tasks: Sequence[Task]
+) -> list[Result]:
+    packed = [pickle.dumps(task) for task in tasks]
+
+    def run(mine: Iterable[bytes]) -> Iterator[bytes]:
+        from pipeline.worker import answers
+
+        return answers(mine, function)
+
+    # An RDD and no data frame: there is nothing to plan, and a task takes a third of the processor time.
+    try:
+        answers = context.parallelize(packed, len(packed)).mapPartitions(run).collect()
+    except Exception as error:
+        raise JudgementError(f"{what} failed: {cause_of(str(error)) or type(error).__name__}") from error
+    results = []
+    for answer in answers:
+        ok, result = pickle.loads(answer)  # noqa: S301  # our own workers'
+        if not ok:
+            raise JudgementError(f"{what} failed: {result}")
+        results.append(result)
+    return results
+
+
 def _silence_py4j() -> None:
     """Py4J logs every broken connection with its trace, some by the root logger; we raise what matters."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
@@ -234,24 +239,14 @@ def _remove_leftovers(folder: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def _context(gateway: Any, python: str) -> Any:
-    from pyspark import SparkConf, SparkContext
-
-    SparkContext._ensure_initialized(gateway=gateway)
-    # The properties were given to the JVM on its command line; this conf reads them there.
-    context = SparkContext(conf=SparkConf(_jvm=gateway.jvm))
-    context.pythonExec = python
-    return context
-
-
-def _forget(gateway: Any) -> None:
+def _forget(ours: SparkContext | None) -> None:
     """Let pyspark start afresh in this process: it keeps its gateway for ever otherwise."""
     from pyspark import SparkContext
 
-    if gateway is not None and SparkContext._gateway is gateway:
-        SparkContext._gateway = None
-        SparkContext._jvm = None
-        SparkContext._active_spark_context = None
+    if SparkContext._gateway is not None and SparkContext._active_spark_context in (None, ours):
+        with suppress(Exception):  # the JVM may be gone already
+            SparkContext._gateway.shutdown()
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
 
 
 def archive_in(folder: Path) -> Path:

@@ -7,9 +7,8 @@ cannot be read is listed with its reason, and the others are not affected.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -55,12 +54,12 @@ class Trend:
     corrupt: int
     vanished: int
     unavailable: int
-    acked: int
-    waiting_s: int
-    served_s: int
-    stall_s: int
-    p50_ms: float
-    p99_ms: float
+    acked: int = 0
+    waiting_s: int = 0
+    served_s: int = 0
+    stall_s: int = 0
+    p50_ms: float = -1.0
+    p99_ms: float = -1.0
     no_load: str = ""
 
 
@@ -103,8 +102,7 @@ def _trend(folder: RunFolder) -> Trend:
     verdict = read_json(folder.verdict_json)
     durability = verdict["judgements"]["durability"]
     counts, seen = durability["counts"], durability["seen"]
-    load = _load_or_why(folder, int(facts["clock"]["monotonic_ns"]))
-    return Trend(
+    trend = Trend(
         path=str(folder.path),
         scenario=str(facts["scenario"]),
         mode=str(facts["mode"]),
@@ -116,20 +114,16 @@ def _trend(folder: RunFolder) -> Trend:
         corrupt=int(counts.get("corrupt", 0)),
         vanished=int(counts.get("vanished", 0)),
         unavailable=int(counts.get("unavailable", 0)),
-        **load,
     )
-
-
-def _load_or_why(folder: RunFolder, began_ns: int) -> dict[str, Any]:
-    """The adds of the run, or none of them and why."""
+    began_ns = int(facts["clock"]["monotonic_ns"])
     try:
-        return _load(folder, began_ns)
+        return _with_load(trend, folder, began_ns)
     except _BAD as error:
-        return {**_Adds(began_ns).told(), "no_load": _why(error, folder.path)}
+        return replace(trend, no_load=_why(error, folder.path))
 
 
-def _load(folder: RunFolder, began_ns: int) -> dict[str, Any]:
-    """The adds of the run: how many, how fast, and in how many of its seconds."""
+def _with_load(trend: Trend, folder: RunFolder, began_ns: int) -> Trend:
+    """With the adds of the run: how many, how fast, and in how many of its seconds."""
     collection = read_collection(folder)
     found = sum(rows_of(Bucket(folder.tables, bucket), "operations") for bucket in range(collection.buckets))
     if found != collection.rows["operations"]:
@@ -141,7 +135,7 @@ def _load(folder: RunFolder, began_ns: int) -> dict[str, Any]:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(columns=list(_COLUMNS)):
                 adds.count({name: np.asarray(batch.column(name)) for name in _COLUMNS})
-    return adds.told()
+    return adds.told(trend)
 
 
 class _Adds:
@@ -174,17 +168,18 @@ class _Adds:
             raise EvidenceError("its operations have times outside of the run")
         return seconds.astype(np.int64)
 
-    def told(self) -> dict[str, Any]:
-        """The columns of :class:`Trend` that speak of adds."""
+    def told(self, trend: Trend) -> Trend:
+        """A trend with the columns that speak of adds."""
         waiting, served = np.cumsum(self._changes) > 0, self._served > 0
-        return {
-            "acked": self._acked,
-            "waiting_s": int(waiting.sum()),
-            "served_s": int((waiting & served).sum()),
-            "stall_s": _longest(waiting & ~served),
-            "p50_ms": self._percentile(0.5),
-            "p99_ms": self._percentile(0.99),
-        }
+        return replace(
+            trend,
+            acked=self._acked,
+            waiting_s=int(waiting.sum()),
+            served_s=int((waiting & served).sum()),
+            stall_s=_longest(waiting & ~served),
+            p50_ms=self._percentile(0.5),
+            p99_ms=self._percentile(0.99),
+        )
 
     def _percentile(self, share: float) -> float:
         if not self._acked:

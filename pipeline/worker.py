@@ -19,9 +19,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 Answer = TypeVar("Answer")
+Task = TypeVar("Task")
 _PRELOADED = ("pipeline.decoding", "pipeline.judge")
 
 
@@ -45,7 +46,7 @@ def daemon() -> None:
     manager()
 
 
-def answers(tasks: Iterator[bytes], function: Callable[[Any], Any]) -> Iterator[bytes]:
+def answers(tasks: Iterable[bytes], function: Callable[[Task], object]) -> Iterator[bytes]:
     """For each pickled task a pickled (ok, result or error text)."""
     for task in tasks:
         try:
@@ -89,7 +90,7 @@ def sees(folder: str, token: str, content: str) -> tuple[str, str]:
     return host, ""
 
 
-def once(_: Iterator[object], question: Callable[[], Answer]) -> Iterator[Answer]:
+def once(_: Iterable[object], question: Callable[[], Answer]) -> Iterator[Answer]:
     """The answer to a question, once for a partition."""
     yield question()
 

@@ -19,13 +19,16 @@ from contextlib import suppress
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from evidence.collected import CHECKOUT, sources
 from pipeline import worker
 from pipeline.jvm import cause_of
 from protocol.errors import JudgementError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 PACKAGES = ("numpy", "pyarrow", "rocksdict")
 Answer = TypeVar("Answer")
@@ -67,7 +70,7 @@ def code_zip(folder: Path) -> Path:
     return path
 
 
-def check_workers(context: Any, master: str) -> None:
+def check_workers(context: SparkContext, master: str) -> None:
     """Ask workers for their Python and packages; ``JudgementError`` names the first that is not as ours."""
     python = python_of(master)
     remedy = (
@@ -89,7 +92,7 @@ def check_workers(context: Any, master: str) -> None:
                 )
 
 
-def check_folder(context: Any, master: str, folder: Path) -> None:
+def check_folder(context: SparkContext, master: str, folder: Path) -> None:
     """Let workers read and write in ``folder``; ``JudgementError`` names the first that cannot."""
     token, content = f".workers-{os.getpid()}", secrets.token_hex(16)
     path = folder / token
@@ -108,7 +111,7 @@ def check_folder(context: Any, master: str, folder: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def _ask(context: Any, master: str, remedy: str, question: Callable[[], Answer]) -> list[Answer]:
+def _ask(context: SparkContext, master: str, remedy: str, question: Callable[[], Answer]) -> list[Answer]:
     """The answers of one task for each core that the cluster gave us."""
     answers: list[list[Answer] | Exception] = []
     count = max(2, context.defaultParallelism)

@@ -30,7 +30,7 @@ from pipeline.session import Session
 folder = RunFolder(Path(sys.argv[1]))
 with Session(Path(sys.argv[2])) as session:
     collect(session, folder)
-    home = session._gateway.jvm.java.lang.System.getProperty("java.home")
+    home = session._context._gateway.jvm.java.lang.System.getProperty("java.home")
     print(judge(session, folder).verdict.value, home)
 """
 
