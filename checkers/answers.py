@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import changes_since
-from checkers.facts.boots import Boot, bookie_of, boots_of, life_name, life_of
+from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
 from checkers.facts.disks import altered, copied_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
@@ -239,8 +239,7 @@ def _owing(facts: LedgerFacts, run: RunFacts) -> Mapping[int, list[tuple[Boot, B
 
 def _ready(run: RunFacts) -> frozenset[int]:
     """The lives that answered their readiness probe."""
-    told = (event for event in run.events("answering") if event.server in run.bookies)
-    return frozenset(life_of(run.bookies[event.server], event.boot) for event in told)
+    return frozenset(life for life, _ in by_lives(run, "answering"))
 
 
 def _crashed(earlier: Sequence[Boot], served: set[int]) -> Boot | None:

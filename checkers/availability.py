@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.facts.boots import Health, life_of
+from checkers.facts.boots import Health, by_lives, life_of
 from checkers.facts.ledgers import OPENED, PASS_TIMES, REFUSED, RELEASED, Pass, histories, passes
 from checkers.facts.parts import delivered, entries_of, final
 from checkers.facts.versions import Version, lasting_duties
@@ -213,8 +213,7 @@ def _doubt(errors: set[int], version: Version | None, health: Health) -> str:
 
 def _keys_refused(run: RunFacts) -> frozenset[tuple[int, int]]:
     """Ledger and life wherever a bookie reported that it keeps another key than the ledger's."""
-    told = (event for event in run.events(KEY_REFUSED) if event.server in run.bookies)
-    return frozenset((event.ledger, life_of(run.bookies[event.server], event.boot)) for event in told)
+    return frozenset((event.ledger, life) for life, event in by_lives(run, KEY_REFUSED))
 
 
 def _reads(

@@ -27,7 +27,7 @@ from checkers.durability.classes import (
     holder_proof,
     undetermined_because,
 )
-from checkers.durability.fates import FACTS, LOST, beyond_end, fates_of, promised_up_to
+from checkers.durability.fates import FACTS, beyond_end, fates_of, promised_up_to
 from checkers.durability.holders import Holders, by_bookie, holders_of, inside, knowledge
 from checkers.facts.alterations import put_back_notes, put_back_text
 from checkers.facts.ledgers import OPENED, REFUSED, RELEASED, histories, passes
@@ -48,6 +48,7 @@ from evidence.codes import Holding
 from evidence.findings import Finding, Judgement, Verdict
 
 _RESTS_ON = ("operations", "census", "ledgers")
+_LOST = ("truncated", "absent")
 _HAD = ("had", "had_shown", "had_on_disk")
 """What lives had acknowledged of the bad entries; what the last census and the life's disk showed of it."""
 _SAID = {"absent": "answered no such entry for", "damaged": "answered with other bytes for"}
@@ -75,15 +76,21 @@ class Durability:
         }
         beyond = promised.above(value_at(*facts.once(promised_up_to), promised.ledger, -1))
         tables = [set_rows("promised", beyond), set_rows("acknowledged", acknowledged - fates.kept)]
-        bad = fates.lost | fates.corrupt | fates.corrupt_later
+        tables += [set_rows(name, getattr(fates, name)) for name in ("read", "unsure", "corrupt")]
+        bad = fates.lost | fates.corrupt
         if not len(bad):
-            return Found.of(*fates.tables({}), *tables, **counts)
+            return Found.of(*tables, **counts)
         last = max(facts.once(passes), default=0)
         had = holders_of(bad, batch, last)
         classes = classified(fates.lost, had, knowledge(facts, run), facts)
         asked = inside(batch.census.of(pass_number=last), bad)
         tables += [*_whose_rows(had, asked), *promise_rows(batch, bad)]
-        return Found.of(*tables, *fates.tables(classes), **counts)
+        tables += [
+            set_rows(f"{name}/{loss}", getattr(fates, name) & entries)
+            for name in _LOST
+            for loss, entries in classes.items()
+        ]
+        return Found.of(*tables, **counts)
 
     def conclude(self, found: Found, facts: LedgerFacts, run: RunFacts) -> Judgement:
         """Every promised entry is kept, lost, corrupt, vanished or unavailable; only kept is good."""
@@ -147,20 +154,18 @@ class _Conclusion:
     def _part(self) -> None:
         """Part the promised entries; what the last census pass says counts only where that is undamaged."""
         spans, believed = self.found.spans, not self.run.damage_to(("ledgers", "census"))
-        lost = {(name, loss): spans(f"{name}/{loss}") for name in LOST for loss in CLASSES}
-        later = [lost["absent_later", loss] for loss in CLASSES]
-        read = _union((spans("kept"), spans("unsure"), spans("corrupt_later"), *later))
-        rowless = self.obliged - _union((read, spans("corrupt"), *lost.values()))
-        rowless = beyond_end(rowless, self.facts).without(self.vanished_ledgers)
+        lost = {(name, loss): spans(f"{name}/{loss}") for name in _LOST for loss in CLASSES}
+        read, self.unsure, corrupt = map(spans, ("read", "unsure", "corrupt"))
+        bad = _union((corrupt, *lost.values()))
+        rowless = beyond_end(self.obliged - read - bad, self.facts).without(self.vanished_ledgers)
         classes = classified(rowless, Holders(), self.known, self.facts)
         for (name, loss), entries in lost.items():
-            if name != "absent_later":
-                entries = entries.without(self.vanished_ledgers)
             if believed or name == "truncated":
-                classes[loss if self.known or loss == PUT_BACK else UNDETERMINED] |= entries
+                shown = loss if self.known or loss == PUT_BACK else UNDETERMINED
+                classes[shown] |= entries.without(self.vanished_ledgers) | (entries & read)
         self.lost_by_class, self.lost = classes, _union(classes.values())
-        self.corrupt = spans("corrupt").without(self.vanished_ledgers) | spans("corrupt_later")
-        self.kept, self.unsure = spans("kept"), spans("unsure")
+        self.corrupt = corrupt.without(self.vanished_ledgers) | (corrupt & read)
+        self.kept = read - bad - self.unsure
         if not believed:
             self.kept, self.unsure, self.corrupt = read, Spans.empty(), Spans.empty()
         unread = self.obliged - read

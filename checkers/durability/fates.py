@@ -8,13 +8,12 @@ and all that it found were such answers. Sources: BP-46 ("A note on Response Cod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
 from checkers.durability.holders import acknowledged, by_bookie, inside
@@ -22,7 +21,6 @@ from checkers.facts.ledgers import HIGHEST_LAC, PASS_TIMES, RELEASED, Pass, high
 from checkers.facts.parts import delivered, entries_of, final, proven, signed
 from checkers.facts.promises import promises_of
 from checkers.facts.versions import duties, gathered
-from checkers.found import set_rows
 from checkers.sets.marks import Marks
 from checkers.sets.ordering import firsts
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
@@ -36,40 +34,32 @@ LAST_READ = LedgerFact(
 )
 """When a client was last delivered an entry of the ledger (ns)."""
 FACTS = (HIGHEST_LAC, RELEASED, PASS_TIMES, LAST_READ)
-LOST = ("truncated", "absent", "absent_later")
 
 
-@dataclass(frozen=True)
-class Fates:
-    """Disjoint sets of promised entries; a promised entry in none of them is not decided.
+class Fates(NamedTuple):
+    """Sets of promised entries; those in none of them are not decided.
 
     ``truncated`` lie beyond the last close of their ledger, ``absent`` were denied by every bookie,
-    ``corrupt`` were found only as other bytes. Entries that a final read had delivered before the last census
-    pass are ``absent_later`` and ``corrupt_later`` instead, or ``unsure`` if the metadata may have changed
-    during it.
+    ``corrupt`` were found only as other bytes. A final read delivered the ``read`` ones. They are absent or
+    corrupt too if the last census pass found them so afterwards, and ``unsure`` instead if the metadata may
+    have changed during it.
     """
 
-    kept: Spans
+    read: Spans
     unsure: Spans
     truncated: Spans
     absent: Spans
-    absent_later: Spans
     corrupt: Spans
-    corrupt_later: Spans
 
     @property
     def lost(self) -> Spans:
-        """Lost for whichever reason."""
-        return self.truncated | self.absent | self.absent_later
+        """Lost for either reason."""
+        return self.truncated | self.absent
 
-    def tables(self, classes: Mapping[str, Spans]) -> Iterator[pa.Table]:
-        """The sets as rows whose kinds are their names; the lost entries by class."""
-        for name in (field.name for field in fields(self)):
-            entries: Spans = getattr(self, name)
-            if name not in LOST:
-                yield set_rows(name, entries)
-            elif len(entries):
-                yield from (set_rows(f"{name}/{loss}", entries & some) for loss, some in classes.items())
+    @property
+    def kept(self) -> Spans:
+        """Read, and not found otherwise afterwards."""
+        return self.read - self.absent - self.corrupt - self.unsure
 
 
 def promised_up_to(facts: LedgerFacts) -> tuple[Ints, Ints]:
@@ -113,15 +103,7 @@ def fates_of(promised: Spans, batch: Batch, facts: LedgerFacts, run: RunFacts) -
     denied = _denied(read, census, marks, facts)
     absent, corrupt = _by_answers((missing - truncated) | denied, census, marks, facts, run)
     unsure = _changing((absent | corrupt) & denied, facts)
-    return Fates(
-        kept=read - absent - corrupt,
-        unsure=unsure,
-        truncated=truncated,
-        absent=absent - denied,
-        absent_later=(absent & denied) - unsure,
-        corrupt=corrupt - denied,
-        corrupt_later=(corrupt & denied) - unsure,
-    )
+    return Fates(read, unsure, truncated, absent - unsure, corrupt - unsure)
 
 
 def _with_bytes(copies: Marks, marks: Marks) -> Spans:

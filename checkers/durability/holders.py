@@ -18,7 +18,7 @@ import numpy as np
 
 from checkers.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import disturbed, emptied
-from checkers.facts.boots import bookie_of, boots_of, life_of
+from checkers.facts.boots import bookie_of, boots_of, by_lives
 from checkers.facts.disks import altered, copied_disks, fallen, outlasted
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
@@ -149,18 +149,11 @@ class Lives:
         }
         self.repairs = sorted(
             Repair(life, event.earliest_ns, event.latest_ns, event.ledger)
-            for event in run.events(*_REPAIRED)
-            if event.server in run.bookies
-            for life in [life_of(run.bookies[event.server], event.boot)]
+            for life, event in by_lives(run, *_REPAIRED)
             if life in self.boots
         )
-        read = {(event.server, event.boot) for event in run.events(_LOG_READ)}
-        names = {run.bookies[name]: name for name in run.guarded if name in run.bookies}
-        self.unlogged = {
-            life
-            for life, boot in self.boots.items()
-            if boot.bookie in names and (names[boot.bookie], boot.number) not in read
-        }
+        guarded = {life for life, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded}
+        self.unlogged = guarded - {life for life, _ in by_lives(run, _LOG_READ)}
 
 
 def knowledge(facts: LedgerFacts, run: RunFacts) -> Lives | None:

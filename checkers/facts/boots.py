@@ -91,6 +91,13 @@ def bookie_of(life: int) -> int:
     return life >> _BOOT_BITS
 
 
+def by_lives(run: RunFacts, *names: str) -> Iterator[tuple[int, Event]]:
+    """The events of bookies with these names, each with the life whose it is."""
+    for event in run.events(*names):
+        if event.server in run.bookies:
+            yield int(life_of(run.bookies[event.server], event.boot)), event
+
+
 def life_name(run: RunFacts, life: int) -> str:
     """``b1 boot 2``."""
     return f"{run.bookie_name(bookie_of(life))} boot {life & (2**_BOOT_BITS - 1)}"

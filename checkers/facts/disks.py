@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from checkers.contract import RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
-from checkers.facts.boots import Boot, bookie_of, boots_of, life_of
+from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives
 from evidence.codes import NEVER
 from evidence.schemas import FaultRow
 from protocol.faults import UNPLANNED, Loses, effects_of
@@ -31,11 +31,9 @@ class Copied:
 def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
     """Life -> its copy, of every life whose disk was copied."""
     found = {}
-    for event in run.events(_READ, _UNREADABLE):
-        bookie = run.bookies.get(event.server)
-        if bookie is not None:
-            why = event.detail.get("why", "") if event.name == _UNREADABLE else ""
-            found[life_of(bookie, event.boot)] = Copied(event.earliest_ns, event.latest_ns, str(why))
+    for life, event in by_lives(run, _READ, _UNREADABLE):
+        why = event.detail.get("why", "") if event.name == _UNREADABLE else ""
+        found[life] = Copied(event.earliest_ns, event.latest_ns, str(why))
     return found
 
 

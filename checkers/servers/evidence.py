@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from checkers.contract import Event, Rows, RunFacts
 from checkers.facts.alterations import alterations
-from checkers.facts.boots import Boot, boots_of, life_name, life_of
+from checkers.facts.boots import Boot, boots_of, by_lives, life_name
 from checkers.facts.histories import Histories
 from checkers.facts.versions import in_force, lasting_duties
 from checkers.facts.wire import denies, lives, proven_answers_about_entries
@@ -67,9 +67,8 @@ def _firsts(what: str, rows: Rows) -> Iterator[pa.Table]:
 def _cleared_ns(rows: Rows, run: RunFacts) -> Ints:
     """When the boot that gave each answer had ended its full check and cleared the storage's flag."""
     whose, cleared_ns = lives(rows), np.full(rows.number, NEVER)
-    for event in run.events("clear_integcheck_flag"):
-        if event.boot:
-            cleared_ns[whose == life_of(run.bookies[event.server], event.boot)] = event.latest_ns
+    for life, event in by_lives(run, "clear_integcheck_flag"):
+        cleared_ns[whose == life] = event.latest_ns
     return cleared_ns
 
 
