@@ -12,9 +12,8 @@ contract, its SLA), BookKeeper's autorecovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -26,8 +25,8 @@ from checkers.facts.versions import Version, in_force
 from checkers.facts.wording import counted, entries_text, listed, some_notes
 from checkers.found import Found, capped, set_rows
 from checkers.replicas.copies import Move, Short, Shown, copies, due_entries, moves, shorts
-from checkers.replicas.marks import Tries, absences, failed_tries, not_marked, promised, unmarked_early
-from checkers.replicas.repair import Repair, repair_by
+from checkers.replicas.marks import absences, failed_tries, not_marked, promised, unmarked_early
+from checkers.replicas.repair import Repair
 from checkers.sets.spans import Spans
 from evidence.findings import Finding, Judgement, Verdict
 
@@ -108,28 +107,17 @@ class Replicas:
 class _JudgedPass:
     """The census pass that is judged (the last but one, or the only one), and what was known by then.
 
-    ``number`` is 0 where there was none.
+    ``number`` is 0 where there was none; ``unrest`` says why the auditor was not quiet, ``tries`` are the
+    ledgers whose repair had failed again and again.
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
         self.facts, self.run, self.metadata = facts, run, facts.once(histories)
         self.number = next(iter(sorted(facts.once(passes))[-2:]), 0)
         self.during = facts.once(passes)[self.number] if self.number else Pass(0, 0)
-
-    @cached_property
-    def repair(self) -> Repair:
-        """What repair had done."""
-        return repair_by(self.run, self.during.began_ns)
-
-    @cached_property
-    def unrest(self) -> list[str]:
-        """Why the auditor was not quiet."""
-        return list(self.repair.unrest())
-
-    @cached_property
-    def tries(self) -> Mapping[int, Tries]:
-        """The ledgers whose repair had failed again and again."""
-        return failed_tries(self.run, self.metadata, self.during.began_ns)
+        self.repair = Repair(run, self.during.began_ns)
+        self.unrest = list(self.repair.unrest())
+        self.tries = failed_tries(run, self.metadata, self.during.began_ns)
 
     def moves(self, ledger: int) -> tuple[Move, ...]:
         """What repair may have changed in the ledger's metadata; nothing where no daemon repairs."""

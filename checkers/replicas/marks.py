@@ -25,7 +25,7 @@ from checkers.facts.boots import Health
 from checkers.facts.histories import Histories
 from checkers.facts.versions import Version, in_force
 from checkers.replicas.copies import due_entries
-from checkers.replicas.repair import Repair, in_order, meddling, repair_by
+from checkers.replicas.repair import MARKED, UNMARKED, Repair, in_order, meddling, missing
 from evidence.findings import Finding
 from protocol.addresses import name_of_id
 
@@ -51,7 +51,7 @@ def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int
     """Ledger -> the longest row of failed tries, of ledgers with :data:`ENOUGH` or more, before ``by_ns``."""
     changed, found = list(changes(run)), dict[int, Tries]()
     told: dict[int, list[Event]] = {}
-    for event in in_order(run.events("ledger_marked", "ledger_unmarked", "repair_locked", "repair_unlocked")):
+    for event in in_order(run.events(MARKED, UNMARKED, "repair_locked", "repair_unlocked")):
         if event.latest_ns < by_ns:
             told.setdefault(event.ledger, []).append(event)
     for ledger, events in told.items():
@@ -64,18 +64,18 @@ def failed_tries(run: RunFacts, histories: Histories, by_ns: int) -> Mapping[int
 
 def _failures(events: Iterable[Event], changes: Sequence[tuple[int, int]]) -> Iterator[Tries]:
     """The row of failures that each failed try of one ledger ended; events of its mark and lock in order."""
-    missing: tuple[str, ...] | None = None
+    mark: Event | None = None
     locked_ns, failed = None, list[tuple[int, int]]()
     for event in events:
-        if event.name in ("ledger_marked", "ledger_unmarked"):
-            marked = event.name == "ledger_marked"
-            missing, failed = tuple(event.detail.get("missing", ())) if marked else None, []
+        if event.name in (MARKED, UNMARKED):
+            mark, failed = event if event.name == MARKED else None, []
         elif event.name == "repair_locked":
             locked_ns = event.earliest_ns
-        elif locked_ns is not None and missing is not None:
+        elif locked_ns is not None and mark is not None:
             since_ns = max((over for at, over in changes if at <= event.latest_ns), default=-1)
             failed = [one for one in (*failed, (locked_ns, event.latest_ns)) if one[0] > since_ns]
-            yield Tries(len(failed), failed[0][0] if failed else locked_ns, event.latest_ns, missing)
+            began_ns = failed[0][0] if failed else locked_ns
+            yield Tries(len(failed), began_ns, event.latest_ns, missing(mark))
             locked_ns = None
 
 
@@ -138,7 +138,7 @@ def not_marked(
         due = due_entries(versions, lac)
         named = bool(versions) and all(_names(version, lost, due) for version in versions)
         marks = repair.marks.get(ledger, ())
-        marked = any(mark.earliest_ns <= ended_ns and mark.there for mark in marks)
+        marked = any(mark.earliest_ns <= ended_ns and mark.name == MARKED for mark in marks)
         if named and versions[0].latest_ns < began_ns and not marked:
             yield run.finding(
                 "replicas/not_marked",
@@ -148,7 +148,7 @@ def not_marked(
                 f"{lost} had ended, and its registration had vanished",
                 f"{audits} audits began and ended between {run.time_text(began_ns)} and "
                 f"{run.time_text(ended_ns)}; nothing else changed, and no fault was active",
-                repair_by(run, ended_ns).told_of(ledger),
+                Repair(run, ended_ns).told_of(ledger),
             )
 
 
@@ -157,7 +157,7 @@ def unmarked_early(ledger: int, chain: tuple[Version, ...], lac: int, repair: Re
     run, due, found = repair.run, due_entries(chain[-1:], lac), set[str]()
     for mark, end in pairwise(repair.marks.get(ledger, ())):
         versions = in_force(chain, end.earliest_ns, end.latest_ns)
-        for lost in mark.missing if mark.there and not end.there and versions else ():
+        for lost in missing(mark) if end.name == UNMARKED and versions else ():
             back = any(
                 event.server == lost
                 and event.latest_ns >= mark.earliest_ns

@@ -6,8 +6,7 @@ ZooKeeper's order of transactions (zxid) decides which mark is the later one; ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from checkers.contract import Event, RunFacts
 from checkers.facts.alterations import by_commands, fault_text, injected
@@ -15,30 +14,20 @@ from checkers.facts.wording import listed
 from evidence.codes import NEVER
 from protocol.faults import effects_of
 
-_MARKS = ("ledger_marked", "ledger_unmarked")
+MARKED, UNMARKED = "ledger_marked", "ledger_unmarked"
 _SWITCHES = ("repair_disabled", "repair_enabled")
 _AUDIT = ("audit_started", "audit_ended")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A change of one ledger's mark; ``missing`` are the bookies whose copies are wanted, empty: gone."""
-
-    ledger: int
-    there: bool
-    missing: tuple[str, ...]
-    earliest_ns: int
-    latest_ns: int
-
-
-@dataclass(frozen=True, slots=True)
 class Repair:
-    """What is known of repair before ``by_ns``; ``marks`` of each ledger in their order."""
+    """What is known of repair before ``by_ns``; ``marks`` are the changes of each ledger's mark in order."""
 
-    run: RunFacts
-    by_ns: int
-    elected: tuple[str, ...]
-    marks: Mapping[int, tuple[Mark, ...]]
+    def __init__(self, run: RunFacts, by_ns: int) -> None:
+        self.run, self.by_ns = run, by_ns
+        self.elected = any(self._events("auditor_elected"))
+        self.marks: dict[int, list[Event]] = {}
+        for event in in_order(self._events(MARKED, UNMARKED)):
+            self.marks.setdefault(event.ledger, []).append(event)
 
     def unrest(self) -> Iterator[str]:
         """Why the auditor was not quiet by then; nothing when every copy was to be expected."""
@@ -49,10 +38,10 @@ class Repair:
         if switches and switches[-1].name == "repair_disabled":
             yield f"repair was switched off at {self.run.time_text(switches[-1].latest_ns)}"
         for ledger, marks in sorted(self.marks.items()):
-            if marks[-1].there:
+            if marks[-1].name == MARKED:
                 yield (
                     f"{self.run.ledger_text(ledger)} was still marked under-replicated, "
-                    f"lacking {listed(marks[-1].missing) or 'an unknown bookie'}"
+                    f"lacking {listed(missing(marks[-1])) or 'an unknown bookie'}"
                 )
             elif marks[-1].latest_ns >= self.by_ns:
                 yield f"{self.run.ledger_text(ledger)} was perhaps still marked under-replicated"
@@ -68,7 +57,7 @@ class Repair:
         ends = list(self.run.events("exit"))
         deaths = [self._death_before(marks[0], ends) for marks in self.marks.values()]
         known = [at_ns for at_ns in deaths if at_ns is not None]
-        if not known or any(marks[-1].there for marks in self.marks.values()):
+        if not known or any(marks[-1].name == MARKED for marks in self.marks.values()):
             return None
         return max(marks[-1].latest_ns for marks in self.marks.values()) - min(known)
 
@@ -77,8 +66,7 @@ class Repair:
         marks = self.marks.get(ledger, ())
         if not marks:
             return "the ledger was never marked under-replicated"
-        before = [mark for mark in marks if mark.there]
-        lacking = listed(before[-1].missing) if before else ""
+        lacking = next((listed(missing(mark)) for mark in reversed(marks) if mark.name == MARKED), "")
         return (
             f"the ledger was marked under-replicated at {self.run.time_text(marks[0].latest_ns)}"
             f"{f' (lacking {lacking})' if lacking else ''}, the mark vanished at "
@@ -110,26 +98,19 @@ class Repair:
         changes += [(over_ns, by) for began_ns, over_ns, by in meddling(self.run) if began_ns < self.by_ns]
         return max(changes, default=(-1, ""))
 
-    def _death_before(self, mark: Mark, ends: Sequence[Event]) -> int | None:
+    def _death_before(self, mark: Event, ends: Sequence[Event]) -> int | None:
         """When the bookies that a first mark names had died (ns, at the earliest); None: they had not."""
         deaths = [
             end.earliest_ns
             for end in ends
-            if end.server in (mark.missing or self.run.bookies) and end.earliest_ns <= mark.latest_ns
+            if end.server in (missing(mark) or self.run.bookies) and end.earliest_ns <= mark.latest_ns
         ]
         return max(deaths, default=None)
 
 
-def repair_by(run: RunFacts, by_ns: int) -> Repair:
-    """What repair had done when something else began at ``by_ns``."""
-    before = [event for event in run.events(*_MARKS, "auditor_elected") if event.earliest_ns < by_ns]
-    marks: dict[int, list[Mark]] = {}
-    for event in in_order(event for event in before if event.name in _MARKS):
-        missing = tuple(event.detail.get("missing", ()))
-        mark = Mark(event.ledger, event.name == _MARKS[0], missing, event.earliest_ns, event.latest_ns)
-        marks.setdefault(event.ledger, []).append(mark)
-    elected = tuple(event.server for event in before if event.name == "auditor_elected")
-    return Repair(run, by_ns, elected, {ledger: tuple(found) for ledger, found in marks.items()})
+def missing(mark: Event) -> tuple[str, ...]:
+    """The bookies whose copies a mark wants; none where it does not say, or was removed."""
+    return tuple(mark.detail.get("missing", ()))
 
 
 def meddling(run: RunFacts) -> Iterator[tuple[int, int, str]]:
