@@ -57,7 +57,7 @@ class Sufficiency:
             "faults": sum(fault["kind"] != UNPLANNED for fault in run.faults),
             "unplanned": sum(fault["kind"] == UNPLANNED for fault in run.faults),
         }
-        lacking = [*run.shortcomings(run.recorded()), *_left_out(run), *_too_little(seen), *_faults(run)]
+        lacking = [*run.shortcomings(run.recorded()), *_too_little(seen, run), *_faults(run)]
         return Judgement(
             property=self.name,
             verdict=Verdict.UNKNOWN if lacking else Verdict.VALID,
@@ -70,12 +70,9 @@ class Sufficiency:
         )
 
 
-def _left_out(run: RunFacts) -> Iterator[str]:
+def _too_little(seen: Mapping[str, int], run: RunFacts) -> Iterator[str]:
     if run.left_out:
         yield f"steps of the plan were left out: {run.left_out}"
-
-
-def _too_little(seen: Mapping[str, int]) -> Iterator[str]:
     if not seen["acked"]:
         yield "no add was acknowledged"
     if not seen["census_passes"]:

@@ -97,15 +97,10 @@ class Durability:
         case = _Conclusion(found, facts, run)
         lacking = run.shortcomings(_RESTS_ON)
         findings = tuple(case.findings())
-        if findings:
-            verdict = Verdict.ANOMALY
-        elif lacking or not case.obliged or case.unavailable:
-            verdict = Verdict.UNKNOWN
-        else:
-            verdict = Verdict.VALID
+        enough = case.obliged and not case.unavailable and not lacking
         return Judgement(
             property=self.name,
-            verdict=verdict,
+            verdict=Verdict.ANOMALY if findings else Verdict.VALID if enough else Verdict.UNKNOWN,
             needed="whole evidence, at least one obliged entry, and every one of them read back at the end",
             seen=case.seen(),
             findings=findings,
@@ -149,6 +144,8 @@ class _Conclusion:
         self.obliged = everything.without(self.released)
         self.obliged_in_all = everything.count()
         self.vanished_ledgers = self._vanished_ledgers()
+        put_back = {ledger for ledger, row in self.histories.gone.items() if row.put_back}
+        self.by_fault = self.vanished_ledgers & put_back
         self._part()
 
     def _part(self) -> None:
@@ -170,6 +167,7 @@ class _Conclusion:
             self.kept, self.unsure, self.corrupt = read, Spans.empty(), Spans.empty()
         unread = self.obliged - read
         self.vanished = unread - unread.without(self.vanished_ledgers)
+        self.vanished_by_fault = self.vanished - self.vanished.without(self.by_fault)
         self.unavailable = self.obliged - _union((self.kept, self.lost, self.corrupt, self.vanished))
 
     def _vanished_ledgers(self) -> set[int]:
@@ -182,9 +180,6 @@ class _Conclusion:
         deleted = (row for row in self.histories.in_time if row.state == DELETED)
         by_others = {row.ledger for row in deleted if not row.put_back}
         return (by_others | set(self.histories.gone)) - self.released
-
-    def _by_fault(self, ledger: int) -> bool:
-        return ledger in self.histories.gone and self.histories.gone[ledger].put_back
 
     def seen(self) -> dict[str, int]:
         """What there was to judge by."""
@@ -208,9 +203,9 @@ class _Conclusion:
             **{f"lost_{name}": self.lost_by_class[name].count() for name in CLASSES},
             "corrupt": self.corrupt.count(),
             "vanished": self.vanished.count(),
-            "vanished_explained": self._explained().count(),
+            "vanished_explained": self.vanished_by_fault.count(),
             "vanished_ledgers": len(self.vanished_ledgers),
-            "vanished_ledgers_explained": sum(map(self._by_fault, self.vanished_ledgers)),
+            "vanished_ledgers_explained": len(self.by_fault),
             "unavailable": self.unavailable.count(),
             "excused": self._excused(),
             "gone": gone.count(),
@@ -219,20 +214,15 @@ class _Conclusion:
 
     def _excused(self) -> int:
         """Explained losses of the ledgers that lost no more so than the plan allows them."""
-        lost = self.lost_by_class[EXPLAINED] | self._explained()
+        lost = self.lost_by_class[EXPLAINED] | self.vanished_by_fault
         numbers = {ledger: lost.of(ledger).count() for ledger in lost.ledgers()}
         rest = self.run.allowance.get(EVERY_LEDGER, 0)
         return sum(n for ledger, n in numbers.items() if n <= self.run.allowance.get(ledger, rest))
 
-    def _explained(self) -> Spans:
-        """The entries that vanished because a fault of the run removed the metadata."""
-        by_us = set(filter(self._by_fault, self.vanished_ledgers))
-        return self.vanished - self.vanished.without(by_us)
-
     def findings(self) -> Iterator[Finding]:
         """One for each span of entries that shared a fate."""
         for ledger in sorted(self.vanished_ledgers):
-            if not self._by_fault(ledger) or self.vanished.of(ledger):
+            if ledger not in self.by_fault or self.vanished.of(ledger):
                 yield self._vanished_finding(ledger)
         kinds = [("lost", name, self.lost_by_class[name]) for name in CLASSES]
         for kind, loss, spans in (*kinds, ("corrupt", "", self.corrupt)):
@@ -286,7 +276,7 @@ class _Conclusion:
 
     def _vanished_finding(self, ledger: int) -> Finding:
         gone = self.vanished.of(ledger)
-        ours = self._by_fault(ledger)
+        ours = ledger in self.by_fault
         row = self.histories.gone[ledger] if ours else self.histories.deleted[ledger]
         how = put_back_text(row, self.histories, self.run)
         return self.run.finding(
