@@ -20,7 +20,7 @@ from evidence.codes import Flag, Kind, Outcome, Proof
 from evidence.collect.histories import segment_files
 from evidence.crc import crc32
 from evidence.folder import RunFolder
-from evidence.history import HEADER, MAGIC, SLOT_BYTES, SLOTS, VERSION
+from evidence.history import COMPLETED, HEADER, INVOKED, MAGIC, SLOT_BYTES, SLOTS, VERSION
 from protocol.modes import MODES
 
 RUN_ID = 2**63 + 5
@@ -30,40 +30,13 @@ SIZE_BYTES = 100
 NO_SUCH_ENTRY, DATA_UNKNOWN, NOT_ENOUGH_BOOKIES = -13, -108, -6
 MS = 1_000_000
 
-_FIELDS = {
-    "seq": ("<i8", 0),
-    "invoked_ns": ("<i8", 8),
-    "ledger": ("<i8", 16),
-    "entry": ("<i8", 24),
-    "last": ("<i8", 32),
-    "lac_before": ("<i8", 40),
-    "handle": ("<i4", 48),
-    "size_bytes": ("<i4", 52),
-    "kind": ("u1", 56),
-    "flags": ("u1", 57),
-    "zero": ("<u2", 58),
-    "crc": ("<u4", 60),
-    "completed_ns": ("<i8", 64),
-    "ledger_told": ("<i8", 72),
-    "entry_told": ("<i8", 80),
-    "lac": ("<i8", 88),
-    "expected": ("<i8", 96),
-    "digest": ("<u8", 104),
-    "error": ("<i4", 112),
-    "origin": ("<u4", 116),
-    "outcome": ("u1", 120),
-    "proof": ("u1", 121),
-    "zero_told": ("<u2", 122),
-    "crc_told": ("<u4", 124),
-}
+_INVOKED = {"ns": "invoked_ns"}
+_COMPLETED = {"ns": "completed_ns"} | {name: f"{name}_told" for name in ("ledger", "entry", "zero", "crc")}
 SLOT = np.dtype(
-    {
-        "names": list(_FIELDS),
-        "formats": [kind for kind, _ in _FIELDS.values()],
-        "offsets": [at for _, at in _FIELDS.values()],
-        "itemsize": 128,
-    }
+    [(_INVOKED.get(name, name), INVOKED[name]) for name in INVOKED.names or ()]
+    + [(_COMPLETED.get(name, name), COMPLETED[name]) for name in COMPLETED.names or ()]
 )
+"""Both halves of a slot side by side."""
 Slots = NDArray[Any]
 
 
