@@ -11,8 +11,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -28,10 +27,10 @@ from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
 from evidence.collect.ledgers import collect_ledgers
-from evidence.collect.logs import LogEvent, log_events
+from evidence.collect.logs import log_events
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers
-from evidence.collect.wirelogs import LINKS, WireFile, damage_to_log, is_logged, link_ends, wire_files
+from evidence.collect.wirelogs import LINKS, damage_to_log, is_logged, link_ends, wire_files
 from evidence.collected import Collection, write_collection
 from evidence.disk_layout import copies
 from evidence.folder import RunFolder
@@ -107,36 +106,26 @@ def together(segments: int) -> int:
     return max(1, min(MOST_TOGETHER, segments // FEWEST_TASKS))
 
 
-@dataclass(frozen=True)
 class _Raw:
     """The raw evidence of one run, with the trees of ``run.json`` and ``end.json``.
 
     ``spoiled`` says what is wrong with the files that are not what they were when the evidence was closed.
     """
 
-    session: Session
-    folder: RunFolder
-    run: RunTree
-    end: EndTree | None
-    spoiled: Mapping[Path, str]
+    def __init__(
+        self,
+        session: Session,
+        folder: RunFolder,
+        run: RunTree,
+        end: EndTree | None,
+        spoiled: Mapping[Path, str],
+    ) -> None:
+        self.session, self.folder, self.run, self.end, self.spoiled = session, folder, run, end, spoiled
+        self.histories, self.wires = segment_files(folder.operations), wire_files(folder.frames)
+        self.clock = WallClock.of(run["clock"], end["clock"] if end else None)
+        self.transactions = self._transactions()
 
-    @cached_property
-    def histories(self) -> list[SegmentFile]:
-        """The files of all clients' histories."""
-        return segment_files(self.folder.operations)
-
-    @cached_property
-    def wires(self) -> list[WireFile]:
-        """The segments of the wire log."""
-        return wire_files(self.folder.frames)
-
-    @cached_property
-    def clock(self) -> WallClock:
-        """From wall time to the run's clock."""
-        return WallClock.of(self.run["clock"], self.end["clock"] if self.end else None)
-
-    @cached_property
-    def transactions(self) -> Lines:
+    def _transactions(self) -> Lines:
         """ZooKeeper's transactions; none of a file that was changed, for no line of it proves itself."""
         path = self.folder.transactions
         if path in self.spoiled:
@@ -181,10 +170,13 @@ class _Raw:
 
     def servers(self, disks: Sequence[EventLine]) -> Collected:
         """The events of servers: as recorded, of copied disks, and from the logs of all boots."""
+        logs = ((log, _LOG_NAME.fullmatch(log.name)) for log in self.folder.boot_logs())
+        logged = [
+            event for log, boot in logs if boot for event in log_events(log.parent.name, int(boot[1]), log)
+        ]
         events = read_lines(self.folder.events)
-        changes = self.transactions.records
-        lines = [*events.records, *disks]
-        return collect_servers(lines, self.clock, self._logged(), events.damage, transactions=changes)
+        lines, changes = [*events.records, *disks], self.transactions.records
+        return collect_servers(lines, self.clock, logged, events.damage, transactions=changes)
 
     def small_tables(self, done: Iterable[SegmentDone]) -> dict[str, Collected]:
         """The tables that are kept whole, but ``servers``."""
@@ -217,13 +209,6 @@ class _Raw:
         if self.end and not self.end.get("left_out"):
             damage += faults_missing(self.run["plan"], faults)
         return damage
-
-    def _logged(self) -> list[LogEvent]:
-        """The events in the logs of all boots of all bookies and autorecovery processes."""
-        logs = ((log, _LOG_NAME.fullmatch(log.name)) for log in self.folder.boot_logs())
-        return [
-            event for log, boot in logs if boot for event in log_events(log.parent.name, int(boot[1]), log)
-        ]
 
 
 def _lives(run: RunTree, servers: pa.Table) -> dict[int, Lives]:
