@@ -113,7 +113,7 @@ def _wire_log(file: WireFile, run_id: int, names: WireNames, *, stamped: bool) -
     )
 
 
-def _by_link_and_way(records: NDArray[Any]) -> dict[tuple[int, int], int]:
+def _by_link_and_way(records: NDArray[np.void]) -> dict[tuple[int, int], int]:
     """How many records there are of each link and way."""
     pairs = records["link"].astype(np.int64) * 256 + records["way"]
     values, counts = np.unique(pairs, return_counts=True)

@@ -24,6 +24,8 @@ from plans.versions import within
 from protocol.faults import Loses
 from protocol.modes import DB_STORAGE, JOURNALING, least_loss
 
+Tree = Mapping[str, Any]
+"""JSON as ``run.json`` has it."""
 _SETTINGS: Mapping[str, str] = {
     "dataIntegrityChecking": "true",
     "journalWriteData": "false",
@@ -64,7 +66,7 @@ def run_facts(folder: RunFolder, collection: Collection) -> RunFacts:
     )
 
 
-def allowed(plan: Mapping[str, Any], mode: str, names: Mapping[int, str]) -> dict[int, int]:
+def allowed(plan: Tree, mode: str, names: Mapping[int, str]) -> dict[int, int]:
     """Ledger id -> how many explained losses the plan accepts in this mode."""
     stated = stored_allowance(plan, mode).get(mode, {})
     rounds = int(plan.get("rounds") or 1)
@@ -73,9 +75,9 @@ def allowed(plan: Mapping[str, Any], mode: str, names: Mapping[int, str]) -> dic
     return {**own, EVERY_LEDGER: int(stated.get(EACH, 0))}
 
 
-def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
+def guarded_bookies(run: Tree) -> frozenset[str]:
     """The bookies whose every boot was protected; a plan that may start one otherwise counts against it."""
-    conf: Mapping[str, Any] = (run.get("conf") or {}).get("bookie") or {}
+    conf: Tree = (run.get("conf") or {}).get("bookie") or {}
     if any(conf.get(key) != value for key, value in _SETTINGS.items()):
         return frozenset()
     versions: Mapping[str, str] = run.get("versions") or {}
@@ -85,7 +87,7 @@ def guarded_bookies(run: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
-def least_losses(run: Mapping[str, Any]) -> dict[str, Loses]:
+def least_losses(run: Tree) -> dict[str, Loses]:
     """:func:`protocol.modes.least_loss` of each bookie, but not where the plan may start it otherwise."""
     conf = (run.get("conf") or {}).get("bookie")
     starts = _starts(run.get("plan"))
@@ -93,7 +95,7 @@ def least_losses(run: Mapping[str, Any]) -> dict[str, Loses]:
     return {} if conf is None else dict.fromkeys({*run["bookies"]} - changed, least_loss(conf))
 
 
-def _unprotects(start: Mapping[str, Any]) -> bool:
+def _unprotects(start: Tree) -> bool:
     conf, version = start.get("conf") or {}, start.get("version")
     other = any(key in conf and conf[key] != value for key, value in _SETTINGS.items())
     return other or (version is not None and not _has_protection(version))
@@ -106,7 +108,7 @@ def _has_protection(version: str | None) -> bool:
         return False
 
 
-def _starts(tree: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _starts(tree: object) -> Iterator[tuple[str, Tree]]:
     """Who is started and how, by every step that starts a server, at whatever depth of the plan."""
     if isinstance(tree, Mapping):
         if isinstance(start := tree.get("start"), Mapping):
