@@ -143,20 +143,12 @@ def durability(history: list[Fact], run: RunFacts) -> Said:
     found: Things = Counter()
     for kind, ledger, number in said.things:
         if kind == "lost":
-            found["lost", ledger, number, loss_class(history, run, ledger, number)] += 1
+            found["lost", ledger, number, twins_holdings.loss_class(history, run, ledger, number)] += 1
         elif kind == "vanished":
             found[kind, ledger] += number
         else:
             found[kind, ledger, number] += 1
     return found, said.verdict
-
-
-def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
-    """By the answers alone (forged, never lost), then by the disks."""
-    if not run.wire:
-        return "undetermined"
-    told = twins_fencing.loss_class(history, run, ledger, entry)
-    return told if told == "forged" else twins_holdings.loss_class(history, run, ledger, entry)
 
 
 def answers(history: list[Fact], run: RunFacts) -> Said:

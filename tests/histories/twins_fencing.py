@@ -9,9 +9,8 @@ import json
 from collections import Counter
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Direction, Flag, FrameFlag, Holding, Kind, Message
+from evidence.codes import NEVER, Flag, FrameFlag, Holding, Kind, Message
 from tests.histories.rows import (
-    DENIALS,
     Row,
     boots,
     chain,
@@ -25,7 +24,7 @@ from tests.histories.rows import (
 )
 from tests.histories.story import Fact
 from tests.histories.twins import fate, obliged_entries, was_released
-from tests.histories.twins_holdings import to_the_end
+from tests.histories.twins_holdings import loss_class
 
 Things = Counter[tuple[str, int, int]]
 OF_LINKS = ("cut", "hold", "slow", "isolate", "drop", "delay", "duplicate", "forge")
@@ -100,48 +99,6 @@ def lived(run: RunFacts, bookie: int, began_ns: int, ended_ns: int) -> bool:
 
 
 # classes of loss
-
-
-def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
-    if not run.wire or run.damage:
-        return "undetermined"
-    closed = [row for row in chain(history, ledger) if row["state"] == 3]
-    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed[-1]):
-        return "forged"
-    holders = [
-        (row["bookie"], row["boot"])
-        for row in proven(history)
-        if row["kind"] in (Message.ADD, Message.RECOVERY_ADD)
-        and row["status"] == 0
-        and (row["ledger"], row["entry"]) == (ledger, entry)
-    ]
-    kept = any(never_lost(history, run, ledger, entry, *holder) for holder in holders)
-    return "unexplained" if kept else "undetermined"
-
-
-def was_forged(history: list[Fact], close: Row) -> bool:
-    return any(
-        row["way"] == Direction.ANSWER
-        and row["flags"] & FrameFlag.FORGED
-        and row["kind"] == Message.RECOVERY_READ
-        and row["delivered"] in DENIALS
-        and (row["ledger"], row["entry"]) == (close["ledger"], close["last_entry"] + 1)
-        and row["forwarded_ns"] < close["latest_ns"]
-        for row in rows(history, "frames")
-    )
-
-
-def never_lost(history: list[Fact], run: RunFacts, ledger: int, entry: int, bookie: int, boot: int) -> bool:
-    census = rows(history, "census")
-    last = max((row["pass_number"] for row in census), default=0)
-    judging = [row for row in census if row["pass_number"] == last]
-    shown = [row for row in judging if row["bookie"] == bookie and row["holding"] == Holding.PRESENT]
-    if any((row["ledger"], row["entry"]) == (ledger, entry) for row in shown):
-        return True
-    ended_ns = max((row["answered_ns"] for row in judging), default=NEVER)
-    events = boots(run, bookie).get(boot)
-    alive = events is not None and bookie not in wiped(run) and not unclean(events, ended_ns)
-    return alive and to_the_end(history, run, (bookie, boot), ledger, entry)
 
 
 def classes(history: list[Fact], run: RunFacts) -> Things:

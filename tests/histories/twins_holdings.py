@@ -10,7 +10,7 @@ import json
 from itertools import pairwise
 
 from checkers.contract import RunFacts
-from evidence.codes import NEVER, Direction, Holding, Message, Status
+from evidence.codes import NEVER, Direction, FrameFlag, Holding, Message, Status
 from tests.histories.rows import DENIALS, Row, chain, complete_chain, proven, rows, sure, write_set
 from tests.histories.story import Fact
 
@@ -22,7 +22,12 @@ TAKES = {"kill": 1, "unplanned": 1, "power_loss": 2, "wipe": 3, "corrupt": 3}
 
 
 def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> str:
-    """Of an entry that is lost in a run without forged answers."""
+    """Of an entry that is lost."""
+    if not run.wire or run.damage:
+        return "undetermined"
+    closed = [row for row in chain(history, ledger) if row["state"] == 3]
+    if closed and closed[-1]["last_entry"] < entry and was_forged(history, closed[-1]):
+        return "forged"
     acks = [row for row in rows(history, "frames") if is_ack(row, ledger, entry)]
     lives = {(row["bookie"], row["boot"]) for row in acks if sure(row)}
     if any(life[0] in shown(history, ledger, entry) for life in lives):
@@ -47,6 +52,18 @@ def loss_class(history: list[Fact], run: RunFacts, ledger: int, entry: int) -> s
     if any(start <= last for start in unlogged(run)):
         return "undetermined"
     return "undetermined" if replicated(history, ledger, last) else "explained"
+
+
+def was_forged(history: list[Fact], close: Row) -> bool:
+    return any(
+        row["way"] == Direction.ANSWER
+        and row["flags"] & FrameFlag.FORGED
+        and row["kind"] == Message.RECOVERY_READ
+        and row["delivered"] in DENIALS
+        and (row["ledger"], row["entry"]) == (close["ledger"], close["last_entry"] + 1)
+        and row["forwarded_ns"] < close["latest_ns"]
+        for row in rows(history, "frames")
+    )
 
 
 def is_ack(row: Row, ledger: int, entry: int) -> bool:
@@ -79,7 +96,7 @@ def fell(run: RunFacts, life: Life) -> bool:
     early, late = death(run, life)
     return unclean(run, life) and any(
         fault["kind"] in ENDS
-        and TAKES[fault["kind"]] >= least(run, life)
+        and TAKES[fault["kind"]] >= (least(run, life) or NEVER)
         and life[0] in hit(run, fault)
         and fault["planned_ns"] <= late
         and early <= max(fault["injected_ns"], fault["confirmed_ns"])
@@ -88,13 +105,13 @@ def fell(run: RunFacts, life: Life) -> bool:
 
 
 def least(run: RunFacts, life: Life) -> int:
-    """The least that takes what a life acknowledged: by its own settings, or else by the run's."""
+    """The least that takes what a life acknowledged: by its own settings, or else the run's; 0 if unknown."""
     for row in events(run, life, "configured"):
         conf = json.loads(row["detail"])["conf"]
         if conf.get("journalWriteData") == "false":
             return 1
         return 2 if conf.get("journalSyncData") == "false" else 3
-    return {number: loss for name, loss in run.least_loss.items() for number in [run.bookies[name]]}[life[0]]
+    return max((loss for name, loss in run.least_loss.items() if run.bookies.get(name) == life[0]), default=0)
 
 
 def loss_ns(history: list[Fact], run: RunFacts, life: Life, ledger: int, entry: int) -> int:
@@ -115,7 +132,10 @@ def takes_all(fault: Row) -> bool:
 
 
 def hit(run: RunFacts, fault: Row) -> list[int]:
-    return [run.bookies[name] for name in fault["target"].split(",") if name in run.bookies]
+    names = fault["target"].split(",")
+    if fault["injected_ns"] == NEVER:
+        return []
+    return [run.bookies[name] for name in (names if {*names} <= run.bookies.keys() else run.bookies)]
 
 
 def was_read(run: RunFacts, life: Life) -> bool:
@@ -149,7 +169,7 @@ def never_lost(history: list[Fact], run: RunFacts, life: Life, ledger: int, entr
     number = max((row["pass_number"] for row in census), default=0)
     until = max((row["answered_ns"] for row in census if row["pass_number"] == number), default=NEVER)
     faults = [fault["kind"] for fault in run.faults if life[0] in hit(run, fault)]
-    alive = not (unclean(run, life) and death(run, life)[0] <= until)
+    alive = bool(events(run, life, "started")) and not (unclean(run, life) and death(run, life)[0] <= until)
     outlasted = least(run, life) > max(TAKES.get(kind, 0) for kind in (*faults, "kill"))
     untouched = not any(kind in CHANGES_DISKS for kind in faults)
     kept = held_on_disk(history, life, ledger, entry) and not changed_since(run, life)
