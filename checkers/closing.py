@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-import numpy as np
-
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.facts.alterations import put_back_notes
 from checkers.facts.histories import Histories
 from checkers.facts.ledgers import HIGHEST_ACKED, HIGHEST_LAC, RELEASED, histories, operations_fact
@@ -152,35 +150,32 @@ def lowest_ends(facts: LedgerFacts, ledger: Ints) -> Ints:
 
 
 def _lowest_ends(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    """Ledgers, ascending, and the last entries of their lowest closes."""
-    metadata, ends = facts.once(histories), dict[int, int]()
-    for close in metadata.all_closes:
-        ends[close.ledger] = min(close.last_entry, ends.get(close.ledger, LAST_ENTRY))
-    for ledger in {*metadata.put_back, *facts.columns(RELEASED)["ledger"].tolist()}:
-        version = _lowest_close(ledger, facts)
-        ends[ledger] = version.last_entry if version else LAST_ENTRY
-    ledgers, lowest = np.array(sorted(ends.items()), dtype=np.int64).reshape(-1, 2).T
-    return ledgers, lowest
+    return by_ledger({ledger: close.last_entry for ledger, close in facts.once(_lowest_closes).items()})
 
 
-def _lowest_close(ledger: int, facts: LedgerFacts) -> Version | None:
-    """The lowest CLOSED version; of a ledger that was released, one that was in force before.
+def _lowest_closes(facts: LedgerFacts) -> Mapping[int, Version]:
+    """The lowest CLOSED version of each ledger; of one that was released, one that was in force before.
 
     The metadata store keeps whole milliseconds; a client that received an end knows its time better.
     """
-    closes = [version for version in _of_bookkeeper(ledger, facts.once(histories)) if version.closed]
-    for _, released_ns in facts.of(RELEASED, ledger):
-        received = facts.once(reports).get(ledger, ())
-        reported = {report.end for report in received if report.completed_ns < released_ns}
-        closes = [one for one in closes if one.latest_ns < released_ns or one.last_entry in reported]
-    return min(closes, key=lambda version: (version.last_entry, version.version), default=None)
+    metadata, received = facts.once(histories), facts.once(reports)
+    released = {row[0]: row[1] for row in facts.of(RELEASED)}
+    found: dict[int, Version] = {}
+    for ledger in metadata.closes:
+        closes = [version for version in _of_bookkeeper(ledger, metadata) if version.closed]
+        if ledger in released:
+            by_ns = released[ledger]
+            reported = {one.end for one in received.get(ledger, ()) if one.completed_ns < by_ns}
+            closes = [one for one in closes if one.latest_ns < by_ns or one.last_entry in reported]
+        if closes:
+            found[ledger] = min(closes, key=lambda version: (version.last_entry, version.version))
+    return found
 
 
 def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: RunFacts) -> Iterator[Finding]:
     """Promised entries above the lowest CLOSED version that was in force before any delete was invoked."""
     for ledger, first, last in entries:
-        version = _lowest_close(ledger, facts)
-        assert version is not None  # noqa: S101  # entries are above its last entry
+        version = facts.once(_lowest_closes)[ledger]
         yield run.finding(
             "closing/closed_below",
             (ledger, first, last),
@@ -197,10 +192,7 @@ def _closed_below(entries: Spans, promises: Promises, facts: LedgerFacts, run: R
 
 def _of_bookkeeper(ledger: int, histories: Histories) -> tuple[Version, ...]:
     """The versions that were not made upon metadata which a fault of the run had put back."""
-    chain = histories.of.get(ledger, ())
-    if not histories.behind:
-        return chain
-    return tuple(version for version in chain if version not in histories.behind)
+    return tuple(version for version in histories.of.get(ledger, ()) if version not in histories.behind)
 
 
 def _two_ends(

@@ -37,6 +37,8 @@ from protocol.faults import Loses
 Answer = TypeVar("Answer")
 Places = NDArray[np.intp]
 Columns = Mapping[str, Column]
+Known = dict[Callable[..., Any], Any]
+"""What was worked out, by the function that did."""
 EVERY_LEDGER = -1
 
 
@@ -44,7 +46,7 @@ class Remembering:
     """Keeps what was worked out of it: several checkers ask for the same."""
 
     __slots__ = ()
-    _known: dict[Callable[..., Any], Any]
+    _known: Known
 
     def once(self, function: Callable[[Self], Answer]) -> Answer:
         """``function`` of this, worked out once."""
@@ -118,7 +120,7 @@ class Batch(Remembering):
     """Some whole blocks: table name -> Arrow table of its schema. A table without rows may be left out."""
 
     tables: Mapping[str, pa.Table]
-    _known: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+    _known: Known = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def operations(self) -> Rows:
@@ -196,7 +198,7 @@ class LedgerFacts(Remembering):
 
     tables: Mapping[str, pa.Table | str] = field(default_factory=dict)
     ledgers: pa.Table = field(default_factory=LEDGERS.empty_table)
-    _known: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+    _known: Known = field(default_factory=dict, repr=False, compare=False)
 
     def columns(self, fact: LedgerFact) -> Mapping[str, Ints]:
         """A fact as arrays, sorted by its key."""
@@ -223,6 +225,12 @@ class LedgerFacts(Remembering):
     @cached_property
     def _arrays(self) -> dict[str, Mapping[str, Ints]]:
         return {}
+
+
+def by_ledger(values: Mapping[int, int]) -> tuple[Ints, Ints]:
+    """Values by ledger as :func:`value_at` takes them."""
+    ledger, value = np.array(sorted(values.items()), dtype=np.int64).reshape(-1, 2).T
+    return ledger, value
 
 
 def value_at(known: Ints, values: Ints, ledger: Column, missing: int) -> Ints:
@@ -297,7 +305,7 @@ class RunFacts(Remembering):
     min_racks: int = 0
     chains: tuple[Chain, ...] = ()
     most_acks: int = 0
-    _known: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: Known = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def events(self, *names: str) -> Iterator[Event]:
         """The rows of ``servers`` with these events (none named: all), in their order."""

@@ -15,7 +15,7 @@ for a rule over the rows of many ledgers: only the conclusion has them all.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -297,9 +297,9 @@ def capped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept(findings, lambda one: (one.kind, one.loss, one.ledger)))
 
 
-def kept(rows: Iterable[Of], key: Callable[[Any], Any] = itemgetter(0)) -> Iterator[Of]:
+def kept(rows: Iterable[Of], key: Callable[[Any], Hashable] = itemgetter(0)) -> Iterator[Of]:
     """The first ``KEPT`` rows of each key: of each ledger, a row's first value, if no other is given."""
-    taken: Counter[Any] = Counter()
+    taken: Counter[Hashable] = Counter()
     for row in rows:
         taken[key(row)] += 1
         if taken[key(row)] <= KEPT or not _CUT.get():

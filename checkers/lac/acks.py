@@ -24,14 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, value_at
+from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts, by_ledger, value_at
 from checkers.facts.ledgers import histories, operations_fact
 from checkers.facts.parts import acked, identified, told_lac
-from checkers.facts.versions import DELETED
 from checkers.facts.wire import LOGGED, answers
 from checkers.facts.wording import counted, entries_text, operation_text
 from checkers.found import Found, Row, first_rows, kept, span_rows
-from checkers.sets.ordering import changes, firsts
+from checkers.sets.ordering import changes
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, Kind, Message, Outcome, Status
 from evidence.findings import Finding
@@ -179,22 +178,19 @@ def _tellings(facts: LedgerFacts) -> tuple[Spans, list[Ints]]:
 def _recovery_began(facts: LedgerFacts) -> tuple[Ints, Ints]:
     """The ledgers whose metadata was seen whole, and when each may first have been IN_RECOVERY (or never)."""
     metadata = facts.once(histories)
-    whole = [one for ledger, chain in metadata.of.items() if metadata.seen_whole(ledger) for one in chain]
-    began = [one.earliest_ns if one.state == LedgerState.IN_RECOVERY else NEVER for one in whole]
-    return _least(ints([one.ledger for one in whole]), ints(began))
+    return by_ledger(
+        {
+            ledger: min([one.earliest_ns for one in chain if one.state == LedgerState.IN_RECOVERY] or [NEVER])
+            for ledger, chain in metadata.of.items()
+            if metadata.seen_whole(ledger)
+        }
+    )
 
 
 def _quorums(facts: LedgerFacts) -> tuple[Ints, Ints]:
-    """The ledgers whose metadata was seen and not put back, and how many bookies must have acknowledged."""
-    there = facts.ledgers.filter(pc.not_equal(facts.ledgers.column("state"), DELETED))
-    ledger, number = (np.asarray(there.column(name)).astype(np.int64) for name in ("ledger", "ack_quorum"))
-    return _least(ledger, number)
-
-
-def _least(ledger: Ints, value: Ints) -> tuple[Ints, Ints]:
-    """The ledgers, ascending, and the least value of each."""
-    first = firsts(ledger, value)
-    return ledger[first], value[first]
+    """The ledgers whose metadata was seen, and how many bookies must have acknowledged."""
+    chains = facts.once(histories).of.items()
+    return by_ledger({ledger: min(one.shape[2] for one in chain) for ledger, chain in chains})
 
 
 def _known(facts: LedgerFacts, ledger: Ints) -> Bools:

@@ -29,7 +29,7 @@ def ints(values: ArrayLike) -> Ints:
 
 
 def sweep(
-    groups: Sequence[Ints], first: Ints, last: Ints, weight: Ints, keep: Callable[[Ints], Any]
+    groups: Sequence[Ints], first: Ints, last: Ints, weight: Ints, keep: Callable[[Ints], Bools]
 ) -> tuple[list[Ints], Ints, Ints]:
     """The maximal ranges on which ``keep(sum of weights)`` holds, group by group.
 
@@ -123,7 +123,7 @@ class Ranges:
             return self
         return self._with(other, 2, lambda depth: depth == 1)
 
-    def _with(self, other: Self, weight: int, keep: Callable[[Ints], Any]) -> Self:
+    def _with(self, other: Self, weight: int, keep: Callable[[Ints], Bools]) -> Self:
         *keys, first, last = map(np.concatenate, zip(self.columns, other.columns, strict=True))
         weights = np.ones(len(first), dtype=np.int64)
         weights[len(self) :] = weight
