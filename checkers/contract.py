@@ -198,6 +198,7 @@ class LedgerFacts(Remembering):
 
     tables: Mapping[str, pa.Table | str] = field(default_factory=dict)
     ledgers: pa.Table = field(default_factory=LEDGERS.empty_table)
+    _arrays: dict[str, Mapping[str, Ints]] = field(default_factory=dict, repr=False, compare=False)
     _known: Known = field(default_factory=dict, repr=False, compare=False)
 
     def columns(self, fact: LedgerFact) -> Mapping[str, Ints]:
@@ -221,10 +222,6 @@ class LedgerFacts(Remembering):
         for name, value in zip(fact.key, key, strict=False):
             begin, end = (begin + np.searchsorted(columns[name][begin:end], [value, value + 1])).tolist()
         return list(zip(*(column[begin:end].tolist() for column in columns.values()), strict=True))
-
-    @cached_property
-    def _arrays(self) -> dict[str, Mapping[str, Ints]]:
-        return {}
 
 
 def by_ledger(values: Mapping[int, int]) -> tuple[Ints, Ints]:

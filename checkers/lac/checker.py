@@ -248,7 +248,9 @@ def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]
     """A sentence of damage to ``operations`` where a LAC was sent beyond what the histories have as ok."""
     if not run.wire or run.shortcomings(("operations", "frames")):
         return
-    ended, clients = set(_ended_early(run)), set(run.clients.values())
+    clients = set(run.clients.values())
+    exits = (event for event in run.events("exit") if event.server in run.clients)
+    ended = {run.clients[event.server] for event in exits if event.detail.get("code") != 0}
     sent = {ledger: row for ledger, *row in facts.of(SENT_LAC) if row[1] in clients}
     due = {ledger: lac - (source in ended) for ledger, (lac, source, _) in sent.items()}
     missing = Spans.up_to(due) - found.spans("acked")
@@ -259,13 +261,6 @@ def unrecorded(found: Found, facts: LedgerFacts, run: RunFacts) -> Iterator[str]
             f"(frame {frame}), and no history has an ok add of {entries_text(first, last)} "
             f"({missing.count():,} in all)"
         )
-
-
-def _ended_early(run: RunFacts) -> Iterator[int]:
-    """The clients of which a process did not exit with 0."""
-    for event in run.events("exit"):
-        if event.server in run.clients and event.detail.get("code") != 0:
-            yield run.clients[event.server]
 
 
 def _outside(batch: Batch, facts: LedgerFacts, run: RunFacts) -> pa.Table:

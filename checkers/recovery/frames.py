@@ -21,7 +21,7 @@ import pyarrow as pa
 from checkers.contract import Rows
 from checkers.facts.histories import Histories
 from checkers.facts.wire import UNSURE_KIND, delivered_answers, denies, requests
-from checkers.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, whole_rows
+from checkers.found import BOOKIE_WORDS, Found, Row, bookie_bits, first_rows, set_rows, whole_rows
 from checkers.recovery.closes import Close
 from checkers.sets.spans import Bools, Ints, Spans, ints
 from evidence.codes import NEVER, FrameFlag, Message, Status
@@ -48,22 +48,21 @@ class Moment(NamedTuple):
 class Links:
     """What the conclusion knows of recoverers.
 
-    ``recoverers`` are by ledger who sent a request of recovery for it, ``moments`` by ledger and source what
-    decides; ``unstored`` and ``given`` are the rows of :func:`read_rows`, by number of the close and source.
+    ``moments`` are by ledger and source; ``unstored`` and ``given`` are the rows of :func:`read_rows`, by
+    number of the close and source.
     """
 
     def __init__(self, found: Found) -> None:
-        self.recoverers: Mapping[int, set[int]] = defaultdict(set)
-        for ledger, source in _tuples(found, "recoverer"):
-            self.recoverers[ledger].add(source)
+        self._recoverers = found.spans("recoverer")  # sources in the place of entries
         self.moments: Mapping[tuple[int, int], list[Moment]] = defaultdict(list)
-        for ledger, source, *moment in _tuples(found, "moment"):
+        rows = (column.tolist() for column in found.columns("moment"))
+        for ledger, source, *moment in zip(*rows, strict=True):
             self.moments[ledger, source].append(Moment(*moment))
         self.unstored, self.given = (_by_close(found.firsts(kind, 2)) for kind in ("unstored", "given"))
 
-
-def _tuples(found: Found, kind: str) -> Iterator[tuple[int, ...]]:
-    return zip(*(column.tolist() for column in found.columns(kind)), strict=True)
+    def recoverers(self, ledger: int) -> list[int]:
+        """Who sent a request of recovery for the ledger, ascending."""
+        return [int(source) for source in self._recoverers.of(ledger).entries()]
 
 
 def _by_close(rows: Sequence[Row]) -> Mapping[tuple[int, int], list[Row]]:
@@ -80,9 +79,7 @@ def moment_rows(frames: Rows, closes: Sequence[Close]) -> Iterator[pa.Table]:
     for kind in (FENCING, READ):
         asked = requests(frames, kind)
         asked = asked.where(np.isin(asked["ledger"], beyond.ledger))
-        who = pa.table({name: ints(asked[name]) for name in ("ledger", "source")})
-        who = who.group_by(["ledger", "source"], use_threads=False).aggregate([])
-        yield whole_rows("recoverer", who["ledger"], [np.asarray(who[name]) for name in who.column_names])
+        yield set_rows("recoverer", Spans.of_entries(asked["ledger"], asked["source"]))
         yield _moments(kind, asked, beyond, "received_ns")
         for part in delivered_answers(frames, kind):
             yield _moments(kind, part, beyond, "forwarded_ns")

@@ -105,8 +105,7 @@ def decided(
     """Rule on one close; ``clients`` are the bookies that run a client and may recover by themselves."""
     if not close.ensembles:
         return AssessedClose(close, Assessment.UNSEEN)
-    sources = sorted(links.recoverers.get(close.ledger, ()))
-    recoverers = tuple(_grounds(number, close, source, links) for source in sources)
+    recoverers = tuple(_grounds(number, close, source, links) for source in links.recoverers(close.ledger))
     ended = [grounds for grounds in recoverers if grounds.ends(close)]
     fenced = [grounds for grounds in ended if grounds.fences(close)]
     closer = next((grounds for grounds in fenced if not (grounds.unstored or grounds.skipped)), None)

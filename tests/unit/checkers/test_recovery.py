@@ -2,6 +2,7 @@
 
 import pytest
 
+from checkers.recovery.writers import AT_ONCE_NS
 from evidence.codes import NEVER, FrameFlag, Kind, Message, Outcome, Status
 from evidence.findings import Verdict
 from tests.histories.asking import CLOSED_BY as BY
@@ -249,6 +250,19 @@ def test_a_third_answer_that_went_wrong_may_have_made_the_writer_close(third):
     judgement = told(recovered(9), everywhere(9, ("b2", 9)), [third] if third else [], recovery(9, denied=()))
     assert not judgement.findings
     assert judgement.seen["by_writer"] == 1
+
+
+@pytest.mark.parametrize(("took_ns", "at_once"), [(AT_ONCE_NS, True), (AT_ONCE_NS + 1, False)])
+def test_an_answer_is_at_once_up_to_a_second(took_ns, at_once):
+    third = answered("writer", "b2", add(9), asked_ns=10, forwarded_ns=10 + took_ns)
+    parts = [recovered(9), everywhere(9, ("b2", 9)), third, recovery(9, denied=())]
+    assert bool(told(*parts).findings) is at_once
+
+
+@pytest.mark.parametrize("copies", [29, 30, 31])
+def test_a_writer_sent_as_many_adds_as_were_due_or_it_may_have_closed(copies):
+    good = [exchange("writer", f"b{at % 4 + 1}", add(at // 4)) for at in range(copies)]
+    assert bool(told(recovered(9), good, recovery(9, denied=())).findings) is (copies >= 30)
 
 
 @pytest.mark.parametrize("third", [(), answered("writer", "b2", add(9), Status.EFENCED)])
