@@ -24,6 +24,7 @@ from tests.histories.asking import (
     recovery,
     swallowed,
 )
+from tests.histories.lives import server
 from tests.histories.story import (
     READER,
     acked,
@@ -314,14 +315,7 @@ def test_a_close_that_nobody_dated_may_be_of_any_writer_that_was_active():
 
 def test_a_writer_that_was_dead_before_the_recovery_began_made_no_close():
     def ended(at):
-        return {
-            "server": "writer",
-            "boot": 1,
-            "event": "exit",
-            "earliest_ns": at,
-            "latest_ns": at,
-            "detail": "{}",
-        }
+        return {**server(1, 1, "exit", at, at), "server": "writer"}
 
     parts = [created(), recovering(1, earliest_ns=20), closed(0, 2, latest_ns=BY), acked(0), unsure(1)]
     parts.append(recovery(0, denied=(), at=30))
