@@ -53,7 +53,7 @@ def make(run: Path, shape: Shape) -> RunFolder:
     started = ({"server": name, "boot": 1, "event": "started", "at_ns": 1} for name in BOOKIES)
     folder.events.write_text("".join(json.dumps(event) + "\n" for event in started))
     slots = {
-        client[0]: _write_slots(folder.operations, client, rows)
+        client[0]: write_slots(folder.operations, *client, rows)
         for client, rows in ((WRITER, writer_slots(shape)), (OBSERVER, observer_slots(shape)))
     }
     end_ns = shape.written_ns + 20 * (slots["observer"] + 1) * STEP_NS
@@ -153,7 +153,7 @@ def _varint(value: int) -> bytes:
 
 
 def _wire(folder: RunFolder, shape: Shape) -> dict[str, object]:
-    count = _write_frames(folder.frames, frames(shape))
+    count = write_frames(folder.frames, frames(shape))
     lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in LINKS.items())
     (folder.frames / "links.jsonl").write_text("".join(lines))
     log = {"open": True, "records": count, "lost": 0, "unlogged": 0, "error": ""}
@@ -163,54 +163,50 @@ def _wire(folder: RunFolder, shape: Shape) -> dict[str, object]:
     }
 
 
-def _write_slots(folder: Path, client: tuple[str, int], blocks: Iterable[Rows]) -> int:
-    """Write the segments of boot 1 of one client; return how many slots they hold.
+def write_slots(
+    folder: Path, name: str, number: int, blocks: Iterable[Rows], *, boot: int = 1, run_id: int = RUN_ID
+) -> int:
+    """Write the segments of a boot of one client; return how many slots they hold.
 
     ``blocks`` have their sequence numbers already; a slot whose outcome is 0 never completed.
     """
-    name, number = client
     total = 0
     for index, slots in enumerate(_cut(blocks, SLOT, SLOTS)):
         header = np.zeros(1, dtype=history.HEADER)
         header["magic"], header["version"] = history.MAGIC, history.VERSION
-        header["slot_size"], header["run_id"], header["client"] = SLOT_BYTES, RUN_ID, number
-        header["first_seq"], header["slots"] = (1 << BOOT_SHIFT) + 1 + index * SLOTS, SLOTS
+        header["slot_size"], header["run_id"], header["client"] = SLOT_BYTES, run_id, number
+        header["first_seq"], header["slots"] = (boot << BOOT_SHIFT) + 1 + index * SLOTS, SLOTS
         header["name"] = name.encode()
-        _seal(header, history.SLOT_BYTES - 4)
         halves = slots.view(np.uint8).reshape(len(slots), 2, history.HALF_BYTES)
         for half, part in enumerate(("invoked", "completed")):
             slots[part]["crc"] = crc32(halves[:, half, : history.CRC_AT])
-        with (folder / f"{name}-001-{index + 1:06d}.hist").open("wb") as file:
-            header.tofile(file)
-            slots.tofile(file)
-            file.truncate(history.FILE_BYTES)
+        halves[slots["completed"]["outcome"] == 0, 1] = 0
+        path = folder / f"{name}-{boot:03d}-{index + 1:06d}.hist"
+        _write(path, header, slots, size_bytes=history.FILE_BYTES)
         total += len(slots)
     return total
 
 
-def _write_frames(folder: Path, blocks: Iterable[Rows]) -> int:
+def write_frames(folder: Path, blocks: Iterable[Rows], *, run_id: int = RUN_ID) -> int:
     """Write the segments of a wire log; return how many records they hold. Numbers the records."""
     folder.mkdir(parents=True, exist_ok=True)
     total = 0
     for number, records in enumerate(_cut(blocks, RECORD, RECORDS), start=1):
         header = np.zeros(1, dtype=wirelog.HEADER)
         header["magic"], header["version"] = wirelog.MAGIC, wirelog.VERSION
-        header["record_bytes"], header["run_id"], header["records"] = RECORD_BYTES, RUN_ID, RECORDS
+        header["record_bytes"], header["run_id"], header["records"] = RECORD_BYTES, run_id, RECORDS
         header["number"], header["first_seq"] = number, first_seq_of(number)
-        _seal(header, wirelog.HEADER_CRC_AT)
         records["seq"] = first_seq_of(number) + np.arange(len(records))
         raw = records.view(np.uint8).reshape(len(records), RECORD_BYTES)
         records["crc"] = crc32(raw[:, : wirelog.CRC_AT])
-        with (folder / f"frames-{number:06d}.wire").open("wb") as file:
-            header.tofile(file)
-            records.tofile(file)
+        _write(folder / f"frames-{number:06d}.wire", header, records)
         total += len(records)
     return total
 
 
-def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterable[Rows]:
-    """The same rows in arrays of ``size``, the last one shorter."""
-    room, used = np.zeros(size, dtype=kind), 0
+def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterator[Rows]:
+    """The same rows in arrays of ``size``, the last one shorter; one array at least."""
+    room, used, full = np.zeros(size, dtype=kind), 0, False
     for block in blocks:
         taken = 0
         while taken < len(block):
@@ -219,10 +215,15 @@ def _cut(blocks: Iterable[Rows], kind: np.dtype[np.void], size: int) -> Iterable
             used, taken = used + count, taken + count
             if used == size:
                 yield room
-                used = 0
-    if used:
+                used, full = 0, True
+    if used or not full:
         yield room[:used]
 
 
-def _seal(header: Rows, length: int) -> None:
-    header["crc"] = crc32(header.view(np.uint8).reshape(1, -1)[:, :length])
+def _write(path: Path, header: Rows, rows: Rows, *, size_bytes: int | None = None) -> None:
+    """A segment, with zeros behind its rows up to ``size_bytes``; the header's checksum is its last field."""
+    header["crc"] = crc32(header.view(np.uint8).reshape(1, -1)[:, :-4])
+    with path.open("wb") as file:
+        header.tofile(file)
+        rows.tofile(file)
+        file.truncate(size_bytes)

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.raw.folder import write_slots
+from evidence import history
 from evidence.codes import Flag, Kind, Outcome, Proof
 from evidence.collect.histories import segment_files
-from evidence.crc import crc32
 from evidence.folder import RunFolder
-from evidence.history import COMPLETED, HEADER, INVOKED, MAGIC, SLOT_BYTES, SLOTS, VERSION
+from evidence.history import COMPLETED, INVOKED
 from protocol.modes import MODES
 
 RUN_ID = 2**63 + 5
@@ -216,30 +217,9 @@ def write_history(
     # An add takes longer than all frames of a made-up wire log.
     took_ns = np.where(slots["kind"] == Kind.ADD, 10 * MS, 500)
     slots["completed_ns"] = np.where(slots["outcome"] == 0, 0, slots["invoked_ns"] + took_ns)
-    seal(slots)
-    for index in range(0, max(1, len(slots)), SLOTS):
-        segment = index // SLOTS + 1
-        header = np.zeros(1, dtype=HEADER)
-        header["magic"], header["version"], header["slot_size"] = MAGIC, VERSION, SLOT_BYTES
-        header["run_id"], header["client"] = RUN_ID, number
-        header["first_seq"], header["slots"] = (boot << 40) + 1 + index, SLOTS
-        header["name"] = client.encode()
-        header["crc"] = crc32(header.view(np.uint8).reshape(1, 128)[:, :124])
-        part = slots[index : index + SLOTS]
-        with (folder.operations / f"{client}-{boot:03d}-{segment:06d}.hist").open("wb") as file:
-            file.write(header.tobytes())
-            file.write(part.tobytes())
-            file.truncate(SLOT_BYTES + SLOTS * SLOT_BYTES)
-    return len(slots)
-
-
-def seal(slots: Slots) -> None:
-    """Put the checksum behind each half that is not empty."""
-    halves = slots.view(np.uint8).reshape(len(slots), 2, 64)
-    told = slots["outcome"] != 0
-    slots["crc"] = crc32(halves[:, 0, :60])
-    slots["crc_told"] = np.where(told, crc32(halves[:, 1, :60]), 0)
-    halves[~told, 1] = 0
+    return write_slots(
+        folder.operations, client, number, [slots.view(history.SLOT)], boot=boot, run_id=RUN_ID
+    )
 
 
 def _rows(count: int, kind: Kind, ledger: int) -> Slots:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidence.crc import crc32
-from evidence.wirelog import HEADER, MAGIC, RECORD, RECORDS, VERSION, first_seq_of
+from bench.raw.folder import write_frames
+from evidence.wirelog import RECORD
 
 ADD, REQUEST, ANSWER, EOK, NONE = 1, 0, 1, 0, -1
 Records = NDArray[Any]
@@ -41,10 +41,7 @@ def adds(ledgers: Mapping[int, int], *, links: int = 3, began_ns: int = 1_000_00
 
 def write_log(folder: Path, run_id: int, records: Records, names: Mapping[int, str]) -> dict[str, Any]:
     """Number, seal and write the records as a log that was closed; return ``wire`` of ``end.json``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    records["seq"] = 1 + np.arange(len(records))
-    for number, first in enumerate(range(0, max(1, len(records)), RECORDS), start=1):
-        write_segment(folder, run_id, records[first : first + RECORDS], number)
+    write_frames(folder, [records], run_id=run_id)
     lines = (json.dumps({"link": link, "name": name}) + "\n" for link, name in names.items())
     (folder / "links.jsonl").write_text("".join(lines))
     log = {"open": True, "records": len(records), "lost": 0, "unlogged": 0, "error": ""}
@@ -57,14 +54,3 @@ def write_log(folder: Path, run_id: int, records: Records, names: Mapping[int, s
         for link, name in names.items()
     }
     return {"log": log | {"links": {name: link for link, name in names.items()}}, "links": links}
-
-
-def write_segment(folder: Path, run_id: int, records: Records, number: int) -> None:
-    """One segment with its checksums, cut behind its last record."""
-    header = np.zeros(1, dtype=HEADER)
-    header["magic"], header["version"], header["record_bytes"] = MAGIC, VERSION, RECORD.itemsize
-    header["run_id"], header["first_seq"] = run_id, first_seq_of(number)
-    header["number"], header["records"] = number, RECORDS
-    header["crc"] = crc32(header.view(np.uint8).reshape(1, 128)[:, :124])
-    records["crc"] = crc32(np.ascontiguousarray(records).view(np.uint8).reshape(-1, 112)[:, :96])
-    (folder / f"frames-{number:06d}.wire").write_bytes(header.tobytes() + records.tobytes())
