@@ -22,8 +22,7 @@ from harness.record import record
 from reports.page.writing import write_page
 from reports.results import ModeResult, RunResult
 from reports.seeded import seeded_lines
-from reports.summary import summary_markdown
-from reports.text import mode_title, verdict_lines
+from reports.text import mode_title, summary_markdown, verdict_lines
 
 
 def run(prepared: Prepared, judge: Judge, narrator: Narrator, *, path: Path | None = None) -> RunResult:

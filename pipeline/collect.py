@@ -19,14 +19,13 @@ import pyarrow as pa
 
 from checkers.contract import RunFacts
 from checkers.facts.boots import boots_of
-from evidence.collect.chains import collect_chains
 from evidence.collect.clock import WallClock
 from evidence.collect.collected import Collected
 from evidence.collect.crosscheck import ends_unexplained, faults_missing, histories_cut
 from evidence.collect.faults import collect_faults
 from evidence.collect.frames import Lives, WireNames
 from evidence.collect.histories import SegmentFile, missing_histories, segment_files, tables_of
-from evidence.collect.ledgers import collect_ledgers
+from evidence.collect.ledgers import collect_chains, collect_ledgers
 from evidence.collect.logs import log_events
 from evidence.collect.sealing import damage_to_seal
 from evidence.collect.servers import collect_servers

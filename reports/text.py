@@ -1,20 +1,25 @@
-"""A run as text for a terminal: the verdict, each property, the smallest proof.
+"""A run as text for a terminal, and its summary in Markdown: the verdict, each property, the smallest proof.
 
-Shows what the plan and the judging said and adds nothing to it. A line is (text, style).
+Shows what the plan and the judging said and adds nothing to it. A line for a terminal is (text, style).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
 from evidence.names import ledger_names
 from evidence.shapes import Load
 from plans.comparison import Comparison
+from plans.decisions import Decided
 from protocol.modes import MODES
-from reports.decisions import decision_lines
+from reports.marks import table
+from reports.results import RunResult
+from reports.seeded import seeded_lines
 
 Line = tuple[str, str]
 
@@ -32,6 +37,10 @@ _CLASSES = {
     "undetermined": "it is not proven how every copy was lost",
 }
 """The classes of a loss in a few words; the rules are in docs/verdicts.md."""
+HEADINGS = ("case", "document", "decision", "difference")
+_WIDEST = (16, 44, 30, 40)
+_GAP = "  "
+_NO_DIFFERENCE = "-"
 _EXACT_TIME = re.compile(r"\b\d+\.\d{9}(?= s\b)")
 _SHOWN_FINDINGS = 3
 BUSY = 0.5
@@ -134,3 +143,65 @@ def property_row(verdict: RunVerdict) -> str:
     for name, judgement in verdict.judgements.items():
         groups.setdefault(judgement.verdict.value, []).append(name)
     return "; ".join(f"{value}: {', '.join(properties)}" for value, properties in groups.items())
+
+
+def decision_lines(decisions: Sequence[Decided]) -> Iterator[tuple[str, str]]:
+    """The table for a terminal as (text, style); none without decisions. Long cells go over several lines."""
+    if not decisions:
+        return
+    rows = [_cells(one) for one in decisions]
+    columns = list(zip(HEADINGS, *rows, strict=True))
+    widths = [min(widest, max(map(len, column))) for widest, column in zip(_WIDEST, columns, strict=True)]
+    for line in _wrapped(HEADINGS, widths):
+        yield line, "dim"
+    for one, row in zip(decisions, rows, strict=True):
+        for line in _wrapped(row, widths):
+            yield line, "" if one.met else "red"
+
+
+def decision_table(decisions: Sequence[Decided]) -> Iterator[str]:
+    """The table in Markdown, with a column that says whether the plan stated it so."""
+    rows = ((*_cells(one), "yes" if one.met else "NO") for one in decisions)
+    return table((*HEADINGS, "as expected"), rows)
+
+
+def _cells(one: Decided) -> tuple[str, ...]:
+    often = f" ({one.shown} of {one.of})" if one.of > 1 and one.met else ""
+    return one.case, one.document, f"{one.decision}{often}", one.difference or _NO_DIFFERENCE
+
+
+def _wrapped(cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    columns = [wrap(cell, width) or [""] for cell, width in zip(cells, widths, strict=True)]
+    for parts in zip_longest(*columns, fillvalue=""):
+        padded = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
+        yield f"    {_GAP.join(padded)}".rstrip()
+
+
+def summary_markdown(result: RunResult) -> str:
+    """``summary.md`` of a run."""
+    rows = (
+        (one.mode, one.verdict.verdict, one.verdict.headline, "yes" if one.comparison.met else "NO")
+        for one in result.modes
+    )
+    parts = [
+        *(f"**{mode.mode}: {line}**\n" for mode in result.modes for line in seeded_lines(mode.folder)),
+        f"# {result.scenario}",
+        "",
+        *table(("mode", "verdict", "headline", "as expected"), rows),
+        "",
+        *(f"- {mode.mode}: {load}" for mode in result.modes if (load := load_text(mode.folder))),
+    ]
+    for mode in result.modes:
+        if mode.comparison.decisions:
+            parts += ["", f"## {mode.mode}: decisions", "", *decision_table(mode.comparison.decisions)]
+    for mode in result.modes:
+        names = ledger_names(mode.folder)
+        findings = [one for judgement in mode.verdict.judgements.values() for one in judgement.findings]
+        if not findings:
+            continue
+        parts += ["", f"## {mode.mode}", ""]
+        for finding in findings:
+            parts.append(f"- **{finding.property}** {finding_line(finding, names)}")
+            parts += [f"  - {rounded(fact)}" for fact in finding.proof]
+    parts += ["", "## Repeat", "", f"    {result.repeat}", ""]
+    return "\n".join(parts)

@@ -20,8 +20,8 @@ from plans.models import Plan
 from plans.resolve import from_json
 from protocol.errors import UsageError
 from protocol.exit_codes import ExitCode
-from reports.bounds import CONFIDENCE, interval, percent
 from reports.seeded import announced
+from reports.series import CONFIDENCE, interval, percent
 from search.running import ERROR, Ended, running, stored_kinds, stored_ledgers
 from search.status import Status, duration, print_json
 

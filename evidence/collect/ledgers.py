@@ -1,4 +1,4 @@
-"""ZooKeeper's transactions and the observer's watch to the ``ledgers`` table.
+"""ZooKeeper's transactions and the observer's watch to the tables ``ledgers`` and ``chains``.
 
 One row is one version of a ledger's metadata. A version is in force not before ZooKeeper stamped
 its transaction (wall clock, see :mod:`evidence.collect.clock`) and not later than the observer saw it
@@ -11,12 +11,16 @@ Where a fault restored an older content of the store, each ledger that this chan
 ``put_back``, with the restored version. Its version numbers begin again there, so an observed number no
 longer dates a version: such a ledger's versions were in force not later than the store's next shutdown for
 such a fault, and versions after the last such fault have no upper bound.
+
+A log made of ledgers keeps their ids in one znode (``client/``, ``ChainStore``), each version of which is a
+row of ``chains``. Versions later than a restored content are removed.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
@@ -26,7 +30,7 @@ import pyarrow as pa
 from evidence.codes import NEVER
 from evidence.collect.clock import MS, READING_ERROR_NS, WallClock
 from evidence.collect.collected import Collected, collected
-from evidence.schemas import Fragment, LedgerRow
+from evidence.schemas import ChainRow, Fragment, LedgerRow
 from evidence.shapes import Transaction
 from protocol.metadata import LedgerMetadata
 from protocol.wire import decode_metadata, ledger_of_path
@@ -35,6 +39,7 @@ DELETED = 0
 """The ``state`` of a row that says the metadata was deleted."""
 NOT_CLOSED = -2
 """The ``last_entry`` of a version without a last entry."""
+CHAINS = "/fencepost/chains/"
 PUT_BACK = "put_back"
 """The ``op`` of a line that stands where a fault exchanged the store's content."""
 
@@ -101,10 +106,7 @@ def collect_ledgers(
             elif ledger is not None:
                 _read(reading, ledger, line)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
-            broken.append(
-                f"transaction {line.get('zxid')} on {line.get('path')} cannot be read: "
-                f"{type(error).__name__}: {error}"
-            )
+            broken.append(_unreadable(line, error))
     broken += _unmade(reading)
     broken += _jumps([*_falls(in_order), *([] if reading.exchanged else reading.jumps)])
     _date_again(reading)
@@ -238,3 +240,42 @@ def _content(metadata: LedgerMetadata) -> _Content:
             for fragment in metadata.fragments
         ],
     }
+
+
+def collect_chains(lines: Iterable[Transaction], clock: WallClock, damage: Iterable[str] = ()) -> Collected:
+    """Rows of ``chains``, sorted by log and version, from transactions in zxid order.
+
+    An unreadable transaction becomes damage; transactions on other paths are skipped.
+    """
+    rows: list[ChainRow] = []
+    broken = list(damage)
+    for line in lines:
+        try:
+            if line["op"] == PUT_BACK:
+                rows = [row for row in rows if row["zxid"] <= int(line["from"], 16)]
+            elif line["path"].startswith(CHAINS):
+                rows.append(_chain(line, rows, clock))
+        except (KeyError, TypeError, ValueError, binascii.Error) as error:
+            broken.append(_unreadable(line, error))
+    rows.sort(key=lambda row: (row["chain"], row["zxid"]))
+    return collected("chains", rows, broken)
+
+
+def _chain(line: Transaction, rows: Iterable[ChainRow], clock: WallClock) -> ChainRow:
+    name, zxid = line["path"].removeprefix(CHAINS), int(line["zxid"], 16)
+    if line["op"] not in ("create", "set"):
+        raise ValueError(f"no client deletes a log, but this is {line['op']!r}")
+    born = zxid if line["op"] == "create" else max(row["born"] for row in rows if row["chain"] == name)
+    return {
+        "chain": name,
+        "version": int(line["version"]),
+        "ledgers": [int(one) for one in json.loads(base64.b64decode(line["data"], validate=True))["ledgers"]],
+        "zxid": zxid,
+        "born": born,
+        "earliest_ns": clock.interval_ns(int(line["time_ms"]))[0],
+    }
+
+
+def _unreadable(line: Transaction, error: Exception) -> str:
+    where = f"transaction {line.get('zxid')} on {line.get('path')}"
+    return f"{where} cannot be read: {type(error).__name__}: {error}"

@@ -6,8 +6,9 @@ import base64
 import json
 from typing import Any
 
-from evidence.collect.chains import FOLDER, collect_chains
 from evidence.collect.clock import WallClock
+from evidence.collect.ledgers import CHAINS as FOLDER
+from evidence.collect.ledgers import collect_chains
 
 CLOCK = WallClock.of({"wall_ns": 0, "monotonic_ns": 0}, {"wall_ns": 0, "monotonic_ns": 0})
 

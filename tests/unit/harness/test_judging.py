@@ -22,7 +22,7 @@ from plans.comparison import Comparison
 from plans.decisions import Decided, Decision
 from plans.load import find, load
 from protocol.errors import ServerError
-from reports.decisions import decision_lines, decision_table
+from reports.text import decision_lines, decision_table
 from tests.unit.reports.stored_run import stored_run
 
 QUIET = Narrator(quiet=True)

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from reports.bounds import below, interval, percent
+from reports.series import below, interval, percent
 
 
 @pytest.mark.parametrize("of", [1, 2, 10, 20, 1000, 100_000])
