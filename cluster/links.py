@@ -29,12 +29,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from toxiproxy.toxic import Toxic
 
 from cluster.messages import HOLDING, Rule, Rulebook, RuleState, Way
 from cluster.toxiproxy import Rest
+from evidence.shapes import Wire
 from protocol.addresses import OBSERVER, ZOOKEEPER, AddressPlan, is_bookie, link_name
 from protocol.errors import LinkError, UsageError
 
@@ -47,6 +48,19 @@ class LinkState:
     held: tuple[Way, ...]
     latency_ms: int
     rate_bytes_per_s: int
+
+
+class _Proxy(TypedDict):
+    """One link as toxiproxy describes it; addresses are ``host:port``."""
+
+    name: str
+    listen: str
+    upstream: str
+    enabled: bool
+
+
+class _Toxified(_Proxy):
+    toxics: list[dict[str, object]]
 
 
 CLEAR = LinkState(cut=False, held=(), latency_ms=0, rate_bytes_per_s=0)
@@ -159,7 +173,7 @@ class Links:
         """Remove a rule and forward what it held, in order; returns its last counters."""
         return self._rulebook.remove(self._filtering(source, destination), name)
 
-    def wire(self) -> Mapping[str, Any] | None:
+    def wire(self) -> Wire | None:
         """State of the wire log and counters of every link that it sees; None when none is kept.
 
         The log is asked first: what passes meanwhile is then counted by a link and not by the log, which
@@ -171,7 +185,7 @@ class Links:
         names = [link_name(*pair) for pair in self._orders if self.filters(*pair)]
         return {"log": log, "links": {name: self._counters(name) for name in names}}
 
-    def _counters(self, link: str) -> dict[str, Any]:
+    def _counters(self, link: str) -> dict[str, int]:
         counters = self._rest.get(f"/fencepost/links/{link}/counters")
         return {name: count for name, count in counters.items() if name != "rules"}
 
@@ -259,14 +273,14 @@ def no_links(addresses: AddressPlan) -> Links:
     return Links(Rest(addresses.proxy, _TIMEOUT_S), ())
 
 
-def _create(rest: Rest, path: str, wanted: Sequence[Mapping[str, Any]]) -> None:
+def _create(rest: Rest, path: str, wanted: Sequence[_Proxy]) -> None:
     made = {(link["name"], link["listen"]) for link in rest.post(path, wanted)["proxies"]}
     missing = [link["name"] for link in wanted if (link["name"], link["listen"]) not in made]
     if missing:
         raise LinkError(f"the proxy did not create {len(missing)} of {len(wanted)} links: {missing[:5]}")
 
 
-def _proxy(addresses: AddressPlan, number: int, source: str, destination: str) -> dict[str, Any]:
+def _proxy(addresses: AddressPlan, number: int, source: str, destination: str) -> _Proxy:
     listen, upstream = addresses.link(number, destination), addresses.direct(destination)
     return {
         "name": link_name(source, destination),
@@ -276,11 +290,11 @@ def _proxy(addresses: AddressPlan, number: int, source: str, destination: str) -
     }
 
 
-def _toxics(proxy: Mapping[str, Any]) -> list[Toxic]:
+def _toxics(proxy: _Toxified) -> list[Toxic]:
     return [Toxic(**toxic) for toxic in proxy["toxics"]]
 
 
-def _state(proxy: Mapping[str, Any], held_by_rule: Sequence[Way]) -> LinkState:
+def _state(proxy: _Toxified, held_by_rule: Sequence[Way]) -> LinkState:
     toxics = _toxics(proxy)
     held = {toxic.stream for toxic in toxics if toxic.type == _HOLD} | {_STREAMS[way] for way in held_by_rule}
     latencies = [toxic.attributes["latency"] for toxic in toxics if toxic.type == _LATENCY]

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import TypedDict
 
 from cluster.toxiproxy import Rest
 from protocol.errors import LinkError, UsageError
@@ -99,6 +99,23 @@ class RuleState:
     released: int = 0
 
 
+class _Counters(TypedDict):
+    """The proxy's report on a rule."""
+
+    id: str
+    number: int
+    matched: int
+    acted: int
+    held_now: int
+
+
+class _Rules(TypedDict):
+    """The proxy's answer to new rules; ``released`` counts messages that removed rules had held."""
+
+    rules: list[_Counters]
+    released: int
+
+
 HOLDING = {way: Rule(f"hold.{way}", way, Action.HOLD) for way in (Way.REQUESTS, Way.ANSWERS)}
 """The rules by which a whole link is held (``Links.hold``); no other rule has such an id."""
 
@@ -128,7 +145,7 @@ class Rulebook:
                     f"the link {link} has a rule {rule.id!r} already", remedy="give it another name"
                 )
             listed = self._order(link, [*rules, rule])["rules"]
-            number = next((int(one["number"]) for one in listed if one["id"] == rule.id), 0)
+            number = next((one["number"] for one in listed if one["id"] == rule.id), 0)
             if not number:
                 raise LinkError(f"the proxy does not list the rule {rule.id!r} of {link}: {listed}")
             rules.append(rule)
@@ -143,7 +160,11 @@ class Rulebook:
 
     def states(self, link: str) -> Sequence[RuleState]:
         """The counters of all rules in force, in their order."""
-        return [_state(one) for one in self._rest.get(f"{_path(link)}/counters")["rules"]]
+        counters: list[_Counters] = self._rest.get(f"{_path(link)}/counters")["rules"]
+        return [
+            RuleState(one["id"], one["number"], one["matched"], one["acted"], one["held_now"])
+            for one in counters
+        ]
 
     def remove(self, link: str, rule: str) -> RuleState:
         """Take a rule out of force and let go what it holds; its last counters.
@@ -161,7 +182,7 @@ class Rulebook:
             if any(one["id"] == rule for one in told["rules"]):
                 raise LinkError(f"the proxy still lists the rule {rule!r} of {link}")
             self._rules[link] = kept
-            released = int(told["released"])
+            released = told["released"]
             # What came between the counting and the removal has acted as well.
             acted = max(last.acted, released)
             matched = max(last.matched, acted)
@@ -174,15 +195,11 @@ class Rulebook:
             raise LinkError(f"the link {link} never had a rule {rule!r}")
         return self._gone[link, rule]
 
-    def _order(self, link: str, rules: Sequence[Rule]) -> Any:
-        return self._rest.put(f"{_path(link)}/rules", {"rules": [rule.as_json() for rule in rules]})
+    def _order(self, link: str, rules: Sequence[Rule]) -> _Rules:
+        wanted = {"rules": [rule.as_json() for rule in rules]}
+        answer: _Rules = self._rest.put(f"{_path(link)}/rules", wanted)
+        return answer
 
 
 def _path(link: str) -> str:
     return f"/fencepost/links/{link}"
-
-
-def _state(counted: Any) -> RuleState:
-    return RuleState(
-        counted["id"], counted["number"], counted["matched"], counted["acted"], counted["held_now"]
-    )

@@ -198,7 +198,7 @@ class Metadata:
             elif child not in _NO_LEDGERS:
                 yield from self._below(below)
 
-    def _ask(self, verb: str, *arguments: Any) -> Any:
+    def _ask(self, verb: str, *arguments: object) -> Any:
         """One request with a time limit; kazoo's blocking calls would wait forever while ZooKeeper is away.
 
         A session that is over fails what waits in it, which the store then never saw; kazoo begins the next.

@@ -141,7 +141,7 @@ class Containers:
     def connected(self, name: str) -> bool:
         """Whether it is on its network."""
         container, network = self._project.place(name)
-        return network in self._engine.networking(container)["Networks"]
+        return network in self._engine.networks(container)
 
     def lacks_for_dropping(self) -> str | None:
         """Why no packets can be dropped on this machine, None when they can."""
@@ -163,8 +163,7 @@ class Containers:
 
     def _network_stack(self, name: str) -> str:
         """The file by which the machine knows its network stack; empty for a client that is down."""
-        container, _ = self._project.place(name)
-        return str(self._engine.networking(container)["SandboxKey"])
+        return self._engine.network_stack(self._project.place(name)[0])
 
     def _running(self, name: str) -> _Life:
         with self._lock:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import docker
 import requests
 from docker.errors import DockerException
+from docker.types import CancellableStream
 
 from protocol.errors import IncapableError, ServerError
 
@@ -90,11 +90,15 @@ class Engine:
         with _translated("connect a container"):
             self._api.connect_container_to_network(container, network, ipv4_address=address)
 
-    def networking(self, container: str) -> Mapping[str, Any]:
-        """What the engine says of a container's networks (``NetworkSettings``)."""
+    def networks(self, container: str) -> frozenset[str]:
+        """The names of the networks that a container is on."""
         with _translated("inspect a container"):
-            found: Mapping[str, Any] = self._api.inspect_container(container)["NetworkSettings"]
-        return found
+            return frozenset(self._api.inspect_container(container)["NetworkSettings"]["Networks"])
+
+    def network_stack(self, container: str) -> str:
+        """The file by which the machine knows a container's network stack; empty while it is down."""
+        with _translated("inspect a container"):
+            return str(self._api.inspect_container(container)["NetworkSettings"]["SandboxKey"])
 
     def deaths(self, label: str) -> Deaths:
         """A stream of the deaths of containers with a label, from now on."""
@@ -106,13 +110,13 @@ class Engine:
 class Deaths:
     """Containers that end, as (id, exit code); the iteration ends when it is closed or the engine is gone."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: CancellableStream) -> None:
         self._stream = stream
 
     def __iter__(self) -> Iterator[tuple[str, int]]:
         try:
             for event in self._stream:
-                actor: Mapping[str, Any] = event["Actor"]
+                actor = event["Actor"]
                 yield actor["ID"], int(actor["Attributes"]["exitCode"])
         except (DockerException, requests.RequestException, OSError, ValueError):
             return

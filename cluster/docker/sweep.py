@@ -14,11 +14,20 @@ import socket
 import sys
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypedDict
 
 DEFAULT_SOCKET = "/var/run/docker.sock"
 _UNIX = "unix://"
 _TIMEOUT_S = 60.0
+
+
+class Item(TypedDict, total=False):
+    """A container (``Names``, each after a slash) or a network (``Name``)."""
+
+    Id: str
+    Names: list[str]
+    Name: str
+    Labels: dict[str, str]
 
 
 class EngineSocket:
@@ -48,14 +57,14 @@ class EngineSocket:
         is_json = "json" in (answer.getheader("Content-Type") or "")
         return json.loads(body) if body and is_json else None
 
-    def containers(self, label: str) -> list[dict[str, Any]]:
+    def containers(self, label: str) -> list[Item]:
         """Every container with a label (``key`` or ``key=value``), running or not."""
-        found: list[dict[str, Any]] = self.ask("GET", "/containers/json", all="1", filters={"label": [label]})
+        found: list[Item] = self.ask("GET", "/containers/json", all="1", filters={"label": [label]})
         return found
 
-    def networks(self, label: str) -> list[dict[str, Any]]:
+    def networks(self, label: str) -> list[Item]:
         """Every network with a label."""
-        found: list[dict[str, Any]] = self.ask("GET", "/networks", filters={"label": [label]})
+        found: list[Item] = self.ask("GET", "/networks", filters={"label": [label]})
         return found
 
 

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import replace
@@ -64,7 +64,7 @@ class Conversation:
         self._reader = threading.Thread(target=self._read, name=f"replies-{name}", daemon=True)
         self._reader.start()
 
-    def submit(self, do: str, parameters: dict[str, Any]) -> Future[Reply]:
+    def submit(self, do: str, parameters: Mapping[str, object]) -> Future[Reply]:
         """Send one command; the future has the reply or raises ``ClientError``."""
         future: Future[Reply] = Future()
         future.set_running_or_notify_cancel()  # a command that was sent cannot be taken back
@@ -133,7 +133,7 @@ class Client(Process):
         self.number = number
         self._conversation: Conversation | None = None
 
-    def submit(self, do: str, **parameters: Any) -> Future[Reply]:
+    def submit(self, do: str, **parameters: object) -> Future[Reply]:
         """Send one command; the future gives the reply, also a reply that says ``ok: false``.
 
         It raises ``ClientError`` when the process ends before the reply.
@@ -145,7 +145,7 @@ class Client(Process):
             return future
         return conversation.submit(do, parameters)
 
-    def call(self, do: str, *, timeout_s: float, **parameters: Any) -> Reply:
+    def call(self, do: str, *, timeout_s: float, **parameters: object) -> Reply:
         """``submit`` and wait; ``NotReadyError`` when no reply came in time."""
         try:
             return self.submit(do, **parameters).result(timeout_s)

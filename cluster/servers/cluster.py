@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 from cluster.links import Links
 from cluster.metadata import Metadata, RepairRecords
@@ -23,6 +22,7 @@ from cluster.servers.proxy import ProxyProcess
 from cluster.servers.runner import Exit, Networks
 from cluster.servers.site import Site
 from cluster.servers.zookeeper import ZooKeeper
+from evidence.shapes import Wire
 from protocol.addresses import bookie_name
 from protocol.errors import UsageError
 from protocol.shell import ShellCommand
@@ -107,7 +107,7 @@ class Cluster:
             raise UsageError("this cluster was started without admin commands")
         return self.admin.run(command, self.bookies[target or bookie_name(1)], timeout_s)
 
-    def wire(self) -> Mapping[str, Any] | None:
+    def wire(self) -> Wire | None:
         """The wire log's state and every link's counters, now; None when no log is kept."""
         return self.links.wire()
 

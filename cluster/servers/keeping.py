@@ -24,7 +24,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from cluster.servers.keeper import KILL_TIMEOUT_S, MESSAGE_BYTES, UNDO_TIMEOUT_S, start_ticks
 from cluster.servers.runner import Exit, Launch, Started
@@ -56,13 +56,36 @@ class Ending:
     left: tuple[str, ...] = ()
 
 
+class _Reply(TypedDict, total=False):
+    """What the keeper sends: a reply to a request, or (``event``) the exit of a process."""
+
+    id: int
+    ok: bool
+    error: str
+    event: str
+    name: str
+    boot: int
+    pid: int
+    start_ticks: int
+    octet: int
+    undo: int
+    code: int | None
+    signal: int | None
+    at_ns: int
+    said: str
+    killed: list[str]
+    orphans: list[str]
+    failed_undos: list[int]
+    left: list[str]
+
+
 class Keeper:
     """A running keeper; a context manager that ends it and everything it started."""
 
     def __init__(self, events: Path, *, log: Path) -> None:
         self._events = events
         self._lock = threading.Lock()
-        self._replies: dict[int, Future[dict[str, Any]]] = {}
+        self._replies: dict[int, Future[_Reply]] = {}
         self._listeners: list[Callable[[Exit], None]] = []
         self._known: dict[int, Spawned] = {}  # by pid, until its exit is reported
         self._undos: dict[int, list[str]] = {}
@@ -204,7 +227,12 @@ class Keeper:
         self._ended = True
         try:
             reply = self._ask("end", within_s=_END_TIMEOUT_S)
-            ending = Ending(*(tuple(reply[k]) for k in ("killed", "orphans", "failed_undos", "left")))
+            ending = Ending(
+                tuple(reply["killed"]),
+                tuple(reply["orphans"]),
+                tuple(reply["failed_undos"]),
+                tuple(reply["left"]),
+            )
         finally:
             self._close()
         if ending.failed_undos or ending.left:
@@ -227,9 +255,9 @@ class Keeper:
         sent: Mapping[str, int] | None = None,
         within_s: float = REQUEST_TIMEOUT_S,
         **request: object,
-    ) -> dict[str, Any]:
+    ) -> _Reply:
         """One request; ``sent`` are descriptors by the parameters that they are. Returns the reply."""
-        future: Future[dict[str, Any]] = Future()
+        future: Future[_Reply] = Future()
         with self._lock:
             if self.lost is not None:
                 raise ServerError(self.lost)
@@ -262,14 +290,16 @@ class Keeper:
                 self._resolve(message)
         self._gone()
 
-    def _resolve(self, message: dict[str, Any]) -> None:
+    def _resolve(self, message: _Reply) -> None:
         if "start_ticks" in message:
-            self._known[message["pid"]] = Spawned(**{name: message[name] for name in Spawned.__slots__})
+            self._known[message["pid"]] = Spawned(
+                message["name"], message["boot"], message["pid"], message["start_ticks"]
+            )
         with self._lock:
             future = self._replies.pop(message["id"])
         future.set_result(message)
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _tell(self, message: _Reply) -> None:
         self._known.pop(message["pid"], None)
         ended = Exit(message["name"], message["boot"], message["code"], message["signal"], message["at_ns"])
         for listener in list(self._listeners):
@@ -290,7 +320,7 @@ class Keeper:
     def _take_over(self) -> None:
         for spawned in reversed(list(self._known.values())):
             kill_if_same(spawned)
-            end = {"pid": spawned.pid, "code": None, "signal": 9, "at_ns": time.monotonic_ns()}
+            end: _Reply = {"pid": spawned.pid, "code": None, "signal": 9, "at_ns": time.monotonic_ns()}
             begun = {"server": spawned.name, "boot": spawned.boot, "event": "exit"}
             append_line(self._events, begun | end)
             self._tell({"name": spawned.name, "boot": spawned.boot, **end})
@@ -298,7 +328,7 @@ class Keeper:
             _run_quietly(self._undos[number])
 
 
-def append_line(path: Path, line: Mapping[str, Any]) -> None:
+def append_line(path: Path, line: Mapping[str, object]) -> None:
     """Append one JSON line in one write, so that lines of two processes never mix."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:

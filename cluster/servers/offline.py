@@ -12,10 +12,10 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from cluster import artifacts
 from evidence.folder import RunFolder, read_json
+from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import EvidenceError, ServerError
 from protocol.java import java
@@ -57,9 +57,10 @@ def transactions(folder: RunFolder) -> None:
     fresh.replace(folder.transactions)
 
 
-def lives(server: Path) -> Iterator[tuple[Path, Mapping[str, Any] | None]]:
+def lives(server: Path) -> Iterator[tuple[Path, Transaction | None]]:
     """The data folder of each boot of a server, oldest first, and how that boot began."""
-    number, began = 1, None
+    number = 1
+    began: Transaction | None = None
     while (ended := server / _LIVES / str(number)).is_dir():
         yield ended, began
         number += 1
@@ -71,7 +72,7 @@ def lives(server: Path) -> Iterator[tuple[Path, Mapping[str, Any] | None]]:
 
 def put_back(
     server: Path, version: str, *, copy: Path | None, nodes: Mapping[str, str], at_ns: int
-) -> Mapping[str, Any]:
+) -> Transaction:
     """Begin a new life of a server that is down, with the content of ``copy`` (a data folder) or with none.
 
     ``nodes`` are paths with their text that are there besides. The log of the life that ends is kept.
@@ -85,7 +86,7 @@ def put_back(
         raise ServerError(f"the content of {now} could not be exchanged: {_last_word(done)}")
     told = json.loads(done.stdout)
     number = sum(1 for _ in lives(server)) + 1
-    facts = {
+    facts: Transaction = {
         "op": "put_back",
         "path": "/",
         "life": number,

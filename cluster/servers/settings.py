@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from cluster.configuration import (
     AUTORECOVERY_BASE,
@@ -21,6 +20,7 @@ from cluster.configuration import (
 )
 from cluster.versions import DEFAULT_VERSION
 from evidence.folder import RunFolder
+from evidence.shapes import Conf
 from plans.cluster import Disks
 from protocol.addresses import (
     ADMIN,
@@ -125,7 +125,7 @@ class RunSpec:
         """The settings of autorecovery before the run's own."""
         return Layers(AUTORECOVERY_BASE, {}, self.autorecovery_conf, {})
 
-    def describe(self, network: str = "127") -> dict[str, Any]:
+    def describe(self, network: str = "127") -> Conf:
         """``conf`` of ``run.json``: settings of ``b1`` and of clients, and what the user's files lost.
 
         Known before anything is leased or started, so addresses read ``127.L`` (``network.L``) and folders
@@ -139,13 +139,14 @@ class RunSpec:
             version=self.version_of("b1"),
         )
         client = client_properties(self.client_layers(""))
-        repairers = {"autorecovery": self._autorecovery(network)} if self.autorecovery else {}
-        return {
-            **repairers,
+        conf: Conf = {
             "bookie": bookie.properties,
             "client": client.properties,
             "overridden": {"bookie": bookie.overridden, "client": client.overridden},
         }
+        if self.autorecovery:
+            conf["autorecovery"] = self._autorecovery(network)
+        return conf
 
     def _autorecovery(self, network: str) -> Mapping[str, str]:
         first = autorecovery_names(1)[0]

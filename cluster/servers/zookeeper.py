@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from cluster.configuration import java_properties, zookeeper_properties
 from cluster.metadata import NEW_CLUSTER
@@ -15,6 +14,7 @@ from cluster.servers.process import ProcessState, Rung, Store
 from cluster.servers.runner import ZOOKEEPER as ROLE
 from cluster.servers.runner import Launch
 from cluster.servers.site import JavaProgram, Site
+from evidence.shapes import Transaction
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ServerError
 
@@ -36,7 +36,7 @@ class ZooKeeper(Store):
         """Where its snapshots and its log are."""
         return {_DATA: self.folder / _DATA}
 
-    def put_back(self, to: str | None, *, new_cluster: bool = False) -> Mapping[str, Any]:
+    def put_back(self, to: str | None, *, new_cluster: bool = False) -> Transaction:
         """Start again with the content of the snapshot ``to``, or with no content; the old log is kept.
 
         ``new_cluster`` adds the content of a new cluster. The store continues its transaction numbers, so
