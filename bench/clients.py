@@ -31,7 +31,7 @@ from bench.turns import (
     turn,
 )
 from cluster.artifacts import cache_root
-from cluster.maven import PLUGIN, maven
+from cluster.maven import copy_dependencies
 from cluster.servers.cluster import Cluster
 from protocol.addresses import ZOOKEEPER
 from protocol.errors import ClientError, PrerequisiteError
@@ -65,7 +65,6 @@ _POM = f"""\
   </dependencies>
 </project>
 """
-_TIMEOUT_S = 600
 
 
 def client_bench(rounds: int, entries: int) -> Iterator[str]:
@@ -122,19 +121,11 @@ def upstream_class_path() -> str:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=home, prefix=f".{VERSION}-") as scratch:
             jars = Path(scratch) / VERSION
-            _fetch(Path(scratch), jars)
+            done = copy_dependencies(_POM, jars, Path(scratch))
+            if done is None or done.returncode != 0:
+                raise PrerequisiteError(
+                    f"Maven could not fetch bookkeeper-benchmark {VERSION}",
+                    remedy="check the network and Maven's settings, then run again",
+                )
             jars.rename(folder)
     return os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
-
-
-def _fetch(work: Path, jars: Path) -> None:
-    pom = work / "pom.xml"
-    pom.write_text(_POM, encoding="utf-8")
-    argv = [*maven(), "-q", "-f", str(pom), f"{PLUGIN}:copy-dependencies"]
-    argv += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
-    if done.returncode != 0:
-        raise PrerequisiteError(
-            f"Maven could not fetch bookkeeper-benchmark {VERSION}",
-            remedy="check the network and Maven's settings, then run again",
-        )

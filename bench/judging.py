@@ -18,16 +18,16 @@ import sys
 import tempfile
 import threading
 import time
+import venv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import psutil
 import pyarrow.parquet as pq
 
-from bench import duck
 from bench.raw.folder import expected, make, told
 from bench.raw.shape import Shape, huge, many
 from checkers.contract import Batch, RunFacts
@@ -41,7 +41,11 @@ from pipeline.facts import run_facts
 from pipeline.judge import MOST_ROWS, asked, batch_rows, judge, needed_bytes
 from pipeline.session import Session
 from pipeline.tables import read_table
+from protocol.errors import PrerequisiteError
 
+_CHECKOUT = Path(__file__).resolve().parent.parent
+_HOME = _CHECKOUT / ".build" / "bench"
+"""A separate environment from ``locks/bench.txt``, for DuckDB."""
 _EVERY_S = 0.5
 _PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
 Result = TypeVar("Result")
@@ -59,6 +63,26 @@ class Cost:
     peak_gb: float
 
 
+class _Answer(TypedDict):
+    """What ``bench/sql.py`` prints: rows that begin with the kind of what was found, and what that took."""
+
+    found: list[list[object]]
+    wall_s: float
+    cpu_s: float
+    peak_gb: float
+
+
+class _Order(TypedDict):
+    """What one process measures."""
+
+    size: int
+    shape: str
+    extras: Sequence[str]
+    rounds: int
+    duckdb: str
+    folder: str
+
+
 def judge_bench(
     sizes: Sequence[int],
     shapes: Sequence[str],
@@ -69,7 +93,7 @@ def judge_bench(
     scratch: Path,
 ) -> Iterator[str]:
     """Lines of the table, one block for each shape and size; ``extras``: the runs' ``census``, ``frames``."""
-    asked = {"extras": extras, "rounds": rounds, "duckdb": str(duck.python()) if duckdb else ""}
+    asked = {"extras": extras, "rounds": rounds, "duckdb": str(_duckdb()) if duckdb else ""}
     for size in sizes:
         for shape in shapes:
             with tempfile.TemporaryDirectory(prefix="fencepost-bench-", dir=scratch) as folder:
@@ -81,7 +105,7 @@ def judge_bench(
                     raise subprocess.CalledProcessError(process.returncode, child)
 
 
-def _measure(order: Mapping[str, Any]) -> Iterator[str]:
+def _measure(order: _Order) -> Iterator[str]:
     shape = SHAPES[order["shape"]](order["size"], **dict.fromkeys(order["extras"], True))
     place = Path(order["folder"])
     folder = make(place / "run", shape)
@@ -133,7 +157,7 @@ def _turn(
     _assert_found(verdict, shape)
     yield "kernel without Spark, one process", cost
     if duckdb:
-        answer = duck.ask(Path(duckdb), folder.tables)
+        answer = _ask(Path(duckdb), folder.tables)
         assert {kind for kind, *_ in answer["found"]} >= {"back", "damaged", "misplaced", "unread"}  # noqa: S101  # known truth
         yield "DuckDB, fewer questions", Cost(answer["wall_s"], answer["cpu_s"], answer["peak_gb"])
 
@@ -155,6 +179,31 @@ class _Batches:
 def _assert_found(verdict: RunVerdict, shape: Shape) -> None:
     found = {told(finding) for one in verdict.judgements.values() for finding in one.findings}
     assert found == expected(shape), (found, expected(shape))  # noqa: S101  # known truth
+
+
+def _duckdb() -> Path:
+    """The interpreter that has DuckDB; made when it is not there. ``PrerequisiteError`` when that fails."""
+    command = _HOME / "bin" / "python"
+    there = command.is_file() and subprocess.run([command, "-c", "import duckdb"], capture_output=True)
+    if not there or there.returncode:
+        venv.create(_HOME, with_pip=True, clear=True)
+        lock = str(_CHECKOUT / "locks" / "bench.txt")
+        asked = ["-m", "pip", "install", "-q", "--disable-pip-version-check", "--require-hashes", "-r", lock]
+        done = subprocess.run([str(command), *asked], capture_output=True, text=True)
+        if done.returncode:
+            raise PrerequisiteError(
+                f"DuckDB cannot be installed: {done.stderr.strip().splitlines()[-1:]}",
+                remedy="give pip an index with DuckDB, or leave it out with --no-duckdb",
+            )
+    return command
+
+
+def _ask(command: Path, tables: Path) -> _Answer:
+    """What DuckDB found in the tables of a run and what that took, as ``bench/sql.py`` prints it."""
+    script = Path(__file__).with_name("sql.py")
+    done = subprocess.run([command, script, tables], capture_output=True, text=True, check=True)
+    answer: _Answer = json.loads(done.stdout)
+    return answer
 
 
 @contextmanager

@@ -13,10 +13,8 @@ from pathlib import Path
 
 import click
 
-from bench.kept import Kept
-from bench.rows import Row, counted_in, merged, read_rows, rows_of, run_of, write_rows
-from bench.table import PART, series_table
-from bench.units import stated_units
+from bench.rows import PART, Row, counted_in, merged, read_rows, rows_of, run_of, series_table, write_rows
+from bench.units import Kept, stated_units
 from cli.options import PARALLEL
 from evidence.folder import remove_run
 from harness.campaigns.listing import control_lines

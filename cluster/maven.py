@@ -198,17 +198,13 @@ def resolve(version: str, into: Path, *, work: Path) -> dict[str, str]:
     declares optional. The pom is written to ``work``. ``UsageError`` when the repository says that there is
     no such release, ``PrerequisiteError`` when Maven cannot be fetched or cannot reach its repository.
     """
-    file, layout = work / "pom.xml", work / "layout"
-    file.write_text(_POM.format(version=version), encoding="utf-8")
-    argv = [*maven(), "-q", "-f", str(file), f"{PLUGIN}:copy-dependencies", "-DincludeScope=runtime"]
-    argv += ["-Dmdep.useRepositoryLayout=true", f"-DoutputDirectory={layout}"]
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
+    layout = work / "layout"
+    done = copy_dependencies(_POM.format(version=version), layout, work, "-Dmdep.useRepositoryLayout=true")
+    if done is None:
         raise PrerequisiteError(
             f"Maven did not fetch the jars of BookKeeper {version} within {TIMEOUT_S} s",
             remedy="Check the network and FENCEPOST_MAVEN, then run again: what arrived is kept.",
-        ) from None
+        )
     if done.returncode != 0:
         raise failure(version, _COLOUR.sub("", done.stdout + done.stderr))
     sums = {}
@@ -216,6 +212,20 @@ def resolve(version: str, into: Path, *, work: Path) -> dict[str, str]:
         sums[jar.relative_to(layout).as_posix()] = hashlib.sha256(jar.read_bytes()).hexdigest()
         jar.rename(into / jar.name)
     return sums
+
+
+def copy_dependencies(
+    pom: str, into: Path, work: Path, *options: str
+) -> subprocess.CompletedProcess[str] | None:
+    """Run Maven to copy the runtime dependencies of ``pom``, which is written to ``work``; None: no end."""
+    file = work / "pom.xml"
+    file.write_text(pom, encoding="utf-8")
+    argv = [*maven(), "-q", "-f", str(file), f"{PLUGIN}:copy-dependencies", "-DincludeScope=runtime"]
+    argv += [*options, f"-DoutputDirectory={into}"]
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def failure(version: str, output: str) -> FencepostError:

@@ -21,7 +21,7 @@ from reports.explain.moments import format_moments
 from reports.page.proof import Proof, proof_of
 from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.redaction import redactor_for
-from reports.repeating import repeat_command
+from reports.results import repeat_command
 from reports.seeded import seeded_lines
 from reports.text import finding_line, plain
 

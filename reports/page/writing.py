@@ -18,7 +18,7 @@ from reports.page.diagram import diagram
 from reports.page.proof import proof_of
 from reports.page.stored import SEVERITY, StoredMode, stored_modes
 from reports.page.timeline import timeline
-from reports.repeating import repeat_command
+from reports.results import repeat_command
 from reports.seeded import seeded_lines
 from reports.text import finding_line, load_text, rounded
 

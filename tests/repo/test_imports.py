@@ -130,7 +130,7 @@ def test_no_room_is_forgotten(modules: list[Path], root: Path) -> None:
         ("reports", "import pipeline.session"),
         ("harness", "from search.status import Status"),
         ("search", "import cli"),
-        ("cli", "from bench import table"),
+        ("cli", "from bench import rows"),
         ("cluster", "import docker"),
         ("cluster/local", "from testcontainers.compose import DockerCompose"),
     ],

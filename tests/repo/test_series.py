@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.rows import Row, read_rows
-from bench.table import PART, series_table
+from bench.rows import PART, Row, read_rows, series_table
 from bench.units import stated_units
 from plans.load import scenarios
 from reports.marks import between

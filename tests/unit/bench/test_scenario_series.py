@@ -14,11 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from bench import scenarios
-from bench.kept import Kept
-from bench.rows import merged, read_rows, rows_of, write_rows
+from bench.rows import PART, merged, read_rows, rows_of, series_table, write_rows
 from bench.scenarios import run_units
-from bench.table import PART, series_table
-from bench.units import stated_units
+from bench.units import Kept, stated_units
 from harness.campaigns.listing import control_lines
 from harness.experiments.experiment import Experiment, Outcome, Status, outcome_of
 from harness.vocabulary import words

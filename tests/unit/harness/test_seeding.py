@@ -25,7 +25,7 @@ from plans.models import Plan, plan_tree
 from protocol.errors import IncapableError, UsageError
 from protocol.modes import MODES
 from reports.explain import story
-from reports.repeating import repeat_command
+from reports.results import repeat_command
 from reports.seeded import seeded_lines
 from search import replay
 from search.replay import Again

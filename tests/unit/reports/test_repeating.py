@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.repeating import repeat_command
+from reports.results import repeat_command
 
 
 def recorded(
