@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from checkers.facts.wording import counted
 from checkers.found import Found
 from evidence.codes import NEVER, Holding, Kind, Outcome
 from evidence.findings import Judgement, Verdict
+from evidence.schemas import FaultRow
 from protocol.addresses import OBSERVER, PROXY
 from protocol.faults import UNPLANNED
 
@@ -94,12 +94,12 @@ def _faults(run: RunFacts) -> Iterator[str]:
             yield f"{name} was never healed"
 
 
-def _may_idle(fault: Mapping[str, Any]) -> bool:
+def _may_idle(fault: FaultRow) -> bool:
     """Whether the plan accepts that a fault of messages finds none to act on."""
     return bool(json.loads(fault["params"] or "{}").get("may_idle"))
 
 
-def _idle(fault: Mapping[str, Any]) -> str:
+def _idle(fault: FaultRow) -> str:
     """A fault of messages waits for them: what it never did is why it was not confirmed."""
     healed = json.loads(fault["proof"] or "{}").get("healed") or {}
     if "acted" not in healed:
