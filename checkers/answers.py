@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from checkers.contract import Batch, Columns, LedgerFact, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import changes_since
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives, life_name, life_of
-from checkers.facts.disks import altered, copied_disks
+from checkers.facts.disks import altered, copied_disks, on_disks
 from checkers.facts.ledgers import RELEASED, histories
 from checkers.facts.versions import in_force
 from checkers.facts.wire import ADDS, denies, lives, proven_answers_about_entries
@@ -138,7 +138,7 @@ def _wrong(denied: pa.Table, batch: Batch, facts: LedgerFacts, run: RunFacts) ->
             for boot, crashed in owing[life]
         )
 
-    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.holdings, run)
+    own, held = _acknowledged(denied, batch.frames.once(_acks)), _on_disk(denied, batch.once(on_disks), run)
     after = denied.filter(pc.is_in(denied["life"], pa.array(list(owing), pa.int64())))
     yield _rows(_OWN, _in_time(own, known, "until_ns"), "added", "acked_ns")
     yield _rows(_HELD, _in_time(held, known, "until_ns"), "died")
@@ -152,17 +152,15 @@ def _acknowledged(denied: pa.Table, acks: Sequence[Rows]) -> pa.Table:
     return both.filter(pc.less(both["acked_ns"], both["asked_ns"]))
 
 
-def _on_disk(denied: pa.Table, holdings: Rows, run: RunFacts) -> pa.Table:
+def _on_disk(denied: pa.Table, disks: Mapping[int, Spans], run: RunFacts) -> pa.Table:
     """Denials of what the bookie's disk held when an earlier life of it, ``died``, ended.
 
     What the index lists is there, and what the journal has from its mark on is replayed before the next boot
     serves. A disk that a fault may have changed since, or that lost power again, proves nothing any more.
     """
-    whose, parts = lives(holdings), [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
+    parts = [denied.slice(0, 0).append_column("died", pa.array([], pa.int64()))]
     ledger, entry, life = (np.asarray(denied[name]) for name in ("ledger", "entry", "life"))
-    for died in np.unique(whose).tolist():
-        mine = holdings.where(whose == died)
-        held = Spans.of_ranges(mine["ledger"], mine["entry"], mine["last"])
+    for died, held in disks.items():
         later = (life > died) & (life < life_of(bookie_of(died) + 1, 0)) & held.has(ledger, entry)
         if died not in run.once(_altered):
             both = denied.filter(pa.array(later))

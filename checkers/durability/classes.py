@@ -24,8 +24,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.contract import Batch, LedgerFact, LedgerFacts, Rows, RunFacts
-from checkers.durability.holders import Holders, Lives, Repair, having, why_not
+from checkers.contract import Batch, Event, LedgerFact, LedgerFacts, Rows, RunFacts
+from checkers.durability.holders import Holders, Lives, having, why_not
 from checkers.facts.boots import bookie_of, life_name
 from checkers.facts.disks import copied_disks
 from checkers.facts.ledgers import histories
@@ -120,9 +120,9 @@ def _explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bo
     for spared in (holders.doubtful, *holders.shown.values()):
         overlap.proven &= ~spared.holds(ledger, entries)
     repairs, died_ns = list(_repairs(ledger, chain[0].earliest_ns, due, known)), overlap.first_ns.copy()
-    for repair, duty in repairs:  # before the first death it makes a holder, in between it undoes the loss
-        overlap.lost_with(repair.life, duty & (repair.latest_ns < died_ns))
-    for repair, duty in repairs:
+    for life, repair, duty in repairs:  # before the first death it makes a holder, later it undoes the loss
+        overlap.lost_with(life, duty & (repair.latest_ns < died_ns))
+    for _, repair, duty in repairs:
         between = (repair.latest_ns >= overlap.first_ns) & (repair.earliest_ns <= overlap.last_ns)
         overlap.proven &= ~(duty & between)
     # Who repaired without a log, or replicated, may have made copies on bookies that were not asked.
@@ -134,12 +134,12 @@ def _explained(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bo
 
 def _repairs(
     ledger: int, since_ns: int, due: Mapping[int, Bools], known: Lives
-) -> Iterator[tuple[Repair, Bools]]:
-    """Each check of this ledger that can have found it, and the entries that it was due to bring."""
-    for repair in known.repairs:
-        duty = due.get(bookie_of(repair.life))
+) -> Iterator[tuple[int, Event, Bools]]:
+    """The life and the end of each check that can have found this ledger, and the entries due by it."""
+    for life, repair in known.repairs:
+        duty = due.get(bookie_of(life))
         if repair.ledger in (-1, ledger) and repair.latest_ns >= since_ns and duty is not None:
-            yield repair, duty
+            yield life, repair, duty
 
 
 def _never_lost(ledger: int, entries: Ints, holders: Holders, known: Lives) -> Bools:

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from checkers.contract import Batch, LedgerFacts, Rows, RunFacts
 from checkers.facts.alterations import disturbed, emptied
 from checkers.facts.boots import bookie_of, boots_of, by_lives
-from checkers.facts.disks import altered, copied_disks, fallen, outlasted
+from checkers.facts.disks import altered, copied_disks, fallen, on_disks, outlasted
 from checkers.facts.ledgers import histories, passes
 from checkers.facts.parts import entries_of
 from checkers.facts.wire import ADDS, answers, is_sure, lives
@@ -75,11 +74,7 @@ def holders_of(entries: Spans, batch: Batch, last: int) -> Holders:
             held[life] = held.get(life, Spans.empty()) | those
         doubtful |= entries_of(mine.where(~is_sure(mine)))
     copies = inside(batch.census.of(pass_number=last, holding=Holding.PRESENT), entries)
-    disks, whose = batch.holdings, lives(batch.holdings)
-    on_disk = {
-        life: entries & Spans.of_ranges(*(disks[name][whose == life] for name in ("ledger", "entry", "last")))
-        for life in np.unique(whose).tolist()
-    }
+    on_disk = {life: entries & held for life, held in batch.once(on_disks).items()}
     return Holders(held, doubtful, on_disk, by_bookie(copies))
 
 
@@ -96,15 +91,6 @@ def by_bookie(rows: Rows) -> dict[int, Spans]:
 def inside(rows: Rows, entries: Spans) -> Rows:
     """The rows about entries of a set."""
     return rows.where(entries.has(rows["ledger"], rows["entry"]))
-
-
-class Repair(NamedTuple):
-    """A check that a life completed, of one ledger or (-1) of all: from then on it has what it should."""
-
-    life: int
-    earliest_ns: int
-    latest_ns: int
-    ledger: int
 
 
 def why_not(run: RunFacts) -> str | None:
@@ -124,8 +110,9 @@ class Lives:
     ``steady`` are those that never lost what they had. ``copied`` are the disks copied at an
     unclean death; ``fallen`` the lives whose end by a recorded fault may have taken what they had,
     ``altered`` those whose disk a fault may have changed afterwards, ``emptied`` those of whose disk a fault
-    has taken all since, and when (ns). ``repairs`` are the checks that were completed, all of them unless
-    ``unlogged`` names lives of guarded bookies, which repair themselves, whose log was not read.
+    has taken all since, and when (ns). ``repairs`` are the checks that lives completed, of one ledger or of
+    all: from then on they have what they should. Those are all unless ``unlogged`` names lives of guarded
+    bookies, which repair themselves, whose log was not read.
     """
 
     def __init__(self, facts: LedgerFacts, run: RunFacts) -> None:
@@ -147,11 +134,7 @@ class Lives:
             for life, boot in self.boots.items()
             if boot.bookie in wipes and boot.ended_ns <= wipes[boot.bookie].began_ns
         }
-        self.repairs = sorted(
-            Repair(life, event.earliest_ns, event.latest_ns, event.ledger)
-            for life, event in by_lives(run, *_REPAIRED)
-            if life in self.boots
-        )
+        self.repairs = [one for one in by_lives(run, *_REPAIRED) if one[0] in self.boots]
         guarded = {life for life, boot in self.boots.items() if run.bookie_name(boot.bookie) in run.guarded}
         self.unlogged = guarded - {life for life, _ in by_lives(run, _LOG_READ)}
 

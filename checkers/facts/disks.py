@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checkers.contract import RunFacts
+import numpy as np
+
+from checkers.contract import Batch, RunFacts
 from checkers.facts.alterations import changes_since, hit, injected
 from checkers.facts.boots import Boot, bookie_of, boots_of, by_lives
+from checkers.facts.wire import lives
+from checkers.sets.spans import Spans
 from evidence.codes import NEVER
 from evidence.schemas import FaultRow
 from protocol.faults import UNPLANNED, Loses, effects_of
@@ -26,6 +30,15 @@ class Copied:
     earliest_ns: int
     latest_ns: int
     why_not: str = ""
+
+
+def on_disks(batch: Batch) -> dict[int, Spans]:
+    """Life -> the entries that its disk held when it died. Ask for them by ``batch.once``."""
+    disks, whose = batch.holdings, lives(batch.holdings)
+    return {
+        life: Spans.of_ranges(*(disks[name][whose == life] for name in ("ledger", "entry", "last")))
+        for life in np.unique(whose).tolist()
+    }
 
 
 def copied_disks(run: RunFacts) -> Mapping[int, Copied]:
