@@ -6,6 +6,8 @@ from tests.histories.story import closed, created, facts, metadata
 from tests.unit.checkers.test_replicas import ALL, BEFORE, judged, ledger, told_of, whole
 
 TRIES = (200, 300, 400, 500, 600)
+ON_B4 = ledger(fragments={0: ("b1", "b2", "b4")})
+KILLED = fault(target="b4", injected_ns=49, confirmed_ns=51)
 
 
 def four(*, killed=0):
@@ -13,14 +15,11 @@ def four(*, killed=0):
     return [*boot(1), *boot(2), *boot(3), *boot(4, killed=killed)]
 
 
-def repairing(*rows, parts=None, **run):
+def repairing(*rows, parts=ON_B4, held=ALL, without=(), faults=(KILLED,), **run):
     """A ledger on b1, b2 and b4, which is lost before; tries at five times leave its mark."""
-    made = ledger(fragments={0: ("b1", "b2", "b4")}) if parts is None else parts
     servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES), *rows]
-    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    return judged(
-        made, census, servers=servers, faults=(fault(target="b4", injected_ns=49, confirmed_ns=51),), **run
-    )
+    servers = [row for row in servers if row["server"] not in without]
+    return judged(parts, shown({1: ALL, 2: held, 4: ALL}, last=9), servers=servers, faults=faults, **run)
 
 
 def test_a_repair_that_fails_again_and_again_convicts_though_the_mark_stays():
@@ -44,32 +43,20 @@ def test_a_mark_that_is_removed_within_the_lock_was_a_repair():
 def test_tries_between_which_something_changed_are_not_in_a_row():
     for change in (event(450, "b3", "znode_gone"), event(450, "zk1", "repair_enabled", zxid=hex(450))):
         assert told_of(repairing(change)) == []
-    moved = facts(
-        ledger(fragments={0: ("b1", "b2", "b4")}),
-        closed(9, 2, earliest_ns=440, latest_ns=450, fragments={0: ("b1", "b2", "b4")}),
-    )
-    assert told_of(repairing(parts=moved)) == []
+    again = closed(9, 2, earliest_ns=440, latest_ns=450, fragments={0: ("b1", "b2", "b4")})
+    assert told_of(repairing(parts=facts(ON_B4, again))) == []
 
 
 def test_nothing_is_promised_while_a_fault_hinders_repair():
     cut = fault(2, "cut", "ar1-b1", injected_ns=60, confirmed_ns=61, healed_ns=650)
-    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
-    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES)]
-    parts = ledger(fragments={0: ("b1", "b2", "b4")}), shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    assert told_of(judged(*parts, servers=servers, faults=(lost,))) != []
-    assert told_of(judged(*parts, servers=servers, faults=(lost, cut))) == []
+    assert told_of(repairing(faults=(KILLED,))) != []
+    assert told_of(repairing(faults=(KILLED, cut))) == []
 
 
 def test_nothing_is_promised_without_a_bookie_to_spare_or_enough_copies():
-    lost = (fault(target="b4", injected_ns=49, confirmed_ns=51),)
-    servers = [*four(killed=50), elected(), marked(100, "b4"), *tried(*TRIES)]
-    made = ledger(fragments={0: ("b1", "b2", "b4")})
-    for held in ({1: ALL, 2: ALL, 4: ALL}, {1: ALL, 2: range(4), 4: ALL}):
-        found = told_of(judged(made, shown(held, last=9), servers=servers, faults=lost))
-        assert (("never_repaired", -1, -1) in found) is (held[2] is ALL)
-    without_b3 = [row for row in servers if row["server"] != "b3"]
-    parts = made, shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    assert told_of(judged(*parts, servers=without_b3, faults=lost)) == []
+    assert ("never_repaired", -1, -1) in told_of(repairing(held=ALL))
+    assert ("never_repaired", -1, -1) not in told_of(repairing(held=range(4)))
+    assert told_of(repairing(without=("b3",))) == []
     assert told_of(repairing(racks={"b1": "r1"})) == []
 
 
@@ -113,14 +100,12 @@ def test_a_writer_that_replaces_a_bookie_of_its_last_fragment_has_nothing_to_cop
 
 GONE = [*four(killed=50), elected(), event(60, "b4", "znode_gone")]
 AUDITS = [row for at in range(100, 600, 100) for row in audit(at, at + 5)]
-ON_B4 = ledger(fragments={0: ("b1", "b2", "b4")})
 
 
-def audited(*rows, parts=ON_B4, audits=AUDITS, **run):
+def audited(*rows, parts=ON_B4, gone=GONE, audits=AUDITS, faults=(KILLED,)):
     """A ledger of b4, which was gone during five audits."""
     census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
-    return told_of(judged(parts, census, servers=[*GONE, *audits, *rows], faults=(lost,), **run))
+    return told_of(judged(parts, census, servers=[*gone, *audits, *rows], faults=faults))
 
 
 def test_a_ledger_that_audits_pass_over_although_its_bookie_is_gone_convicts():
@@ -134,17 +119,14 @@ def test_audits_that_marked_the_ledger_or_that_something_disturbed_are_not_count
     assert audited(event(250, "b3", "znode_gone")) == []
     assert audited(event(250, "zk1", "repair_disabled", zxid=hex(250))) == []
     cut = fault(2, "cut", "ar1-zk1", injected_ns=60, confirmed_ns=61, healed_ns=650)
-    lost = fault(target="b4", injected_ns=49, confirmed_ns=51)
-    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    assert told_of(judged(ON_B4, census, servers=[*GONE, *AUDITS], faults=(lost, cut))) == []
+    assert audited(faults=(KILLED, cut)) == []
 
 
 def test_a_bookie_that_was_back_or_still_registered_was_not_gone():
     back = [*boot(4, 2, began=70), event(75, "b4", "znode_created")]
     assert audited(*back) == []
     registered = [row for row in GONE if row["event"] != "znode_gone"]
-    census = shown({1: ALL, 2: ALL, 4: ALL}, last=9)
-    assert told_of(judged(ON_B4, census, servers=[*registered, *AUDITS])) == []
+    assert audited(gone=registered, faults=()) == []
 
 
 def test_a_mark_that_goes_while_its_bookie_is_gone_and_still_named_convicts():
