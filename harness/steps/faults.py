@@ -29,7 +29,6 @@ def inject(stage: Stage, fault: Fault) -> Done:
 
 @step(Start)
 def start(stage: Stage, step: Start) -> Done:
-    """Start a server or client that is down; wait until it serves and is checked, or has refused."""
     process = stage.cluster.process(step.target)
     refusal = _started(stage, step)
     if refusal is not None:
@@ -82,7 +81,6 @@ class Snapshot(Params):
 
 @step(Snapshot)
 def snapshot(stage: Stage, step: Snapshot) -> Done:
-    """Copy a server's files, so that a fault can bring them back."""
     cluster = stage.cluster
     store: Store = cluster.zookeeper if step.target == ZOOKEEPER else cluster.bookie(step.target)
     store.snapshot(step.name)
@@ -91,14 +89,12 @@ def snapshot(stage: Stage, step: Snapshot) -> Done:
 
 @step(Resume)
 def resume(stage: Stage, step: Resume) -> Done:
-    """Continue a paused process."""
     stage.faults.heal(kind="pause", target=step.target)
     return Done(f"resume {step.target}")
 
 
 @step(Heal)
 def heal(stage: Stage, step: Heal) -> Done:
-    """Undo the faults in force that match, newest first."""
     healed = stage.faults.heal(kind=step.kind, target=step.target)
     return Done(f"heal {', '.join(healed) if healed else 'nothing (no fault in force)'}")
 
@@ -111,7 +107,6 @@ class Release(Params):
 
 @step(Release)
 def release(stage: Stage, step: Release) -> Done:
-    """Undo the fault of that name; held data is forwarded."""
     healed = stage.faults.heal(name=step.fault)
     if not healed:
         named = sorted(one.name for one in stage.faults.in_force() if one.name)

@@ -70,18 +70,19 @@ def test_the_rule_says_what_the_plan_says(cluster: Any, lines: Lines) -> None:
     assert streams == ["fault/1/answers"]
 
 
-def test_a_rule_without_criteria_matches_all(cluster: Any, active: Active) -> None:
-    inject(active, "delay", **TO_B1, delay_ms=20)
+@pytest.mark.parametrize(
+    ("fault", "params", "rule"),
+    [
+        ("delay", {"delay_ms": 20}, {"delay_ms": 20}),  # without criteria it matches all
+        ("garble", {}, {"kinds": ["add"]}),
+    ],
+)
+def test_what_a_plan_does_not_say_is_as_usual(
+    cluster: Any, active: Active, fault: str, params: dict[str, int], rule: dict[str, Any]
+) -> None:
+    inject(active, fault, **TO_B1, **params)
     (one,) = cluster.links.rules["writer", "b1"].rules
-    expected = {"id": "delay-1", "way": "requests", "action": "delay", "delay_ms": 20, "from": 1}
-    assert one.rule.as_json() == expected
-
-
-def test_adds_are_garbled_unless_the_plan_says_otherwise(cluster: Any, active: Active) -> None:
-    inject(active, "garble", **TO_B1)
-    (one,) = cluster.links.rules["writer", "b1"].rules
-    expected = {"id": "garble-1", "way": "requests", "action": "garble", "kinds": ["add"], "from": 1}
-    assert one.rule.as_json() == expected
+    assert one.rule.as_json() == {"id": f"{fault}-1", "way": "requests", "action": fault, "from": 1, **rule}
 
 
 def test_a_ledger_that_is_not_there_yet_is_told(cluster: Any, lines: Lines) -> None:
