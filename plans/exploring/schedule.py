@@ -27,20 +27,15 @@ from plans.exploring.profile import ScheduleChoices
 from plans.exploring.seeds import between
 from plans.exploring.strokes import KINDS, LANES, SERVERS, Cast, ScheduledFault, weighted
 from plans.reading.document import Tree
-from protocol.faults import EFFECTS, Loses
+from protocol.faults import EFFECTS
+from protocol.modes import MODES, least_loss
 
 QUIET_S = 90
 _TRIES = 4
 """Number of times that another target is drawn for a fault whose first target does not allow it."""
-_LEAST: dict[str, Loses] = {
-    "journal": Loses.STORED,
-    "nosync": Loses.UNSYNCED,
-    "unprotected": Loses.MEMORY,
-    "protected": Loses.MEMORY,
-}
 LOSING: dict[str, frozenset[str]] = {
-    mode: frozenset(kind for kind, effects in EFFECTS.items() if effects.loses >= least)
-    for mode, least in _LEAST.items()
+    name: frozenset(kind for kind, effects in EFFECTS.items() if effects.loses >= least_loss(mode.bookie))
+    for name, mode in MODES.items()
 }
 """Mode -> the faults after which a bookie has lost copies of entries that it had acknowledged."""
 
