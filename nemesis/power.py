@@ -22,12 +22,12 @@ from pydantic import Field
 from cluster.interface import Bookie, Cluster, Links, LinkState, ProcessState, Way
 from cluster.servers.disks import Probe, unavailable_reason
 from nemesis.disks import disks_of, stop_slowing
+from nemesis.links import Pair
 from nemesis.registry import BookiesFault, FaultContext, HealOrder, Proof, register
 from plans.names import EVERY_DISK, DiskName
 from protocol.addresses import OBSERVER
 from protocol.errors import FaultError, FencepostError, UsageError
 
-Pair = tuple[str, str]
 _EXPECTED = {"power": Probe(synced=True, unsynced=False), "process": Probe(synced=True, unsynced=True)}
 
 

@@ -113,6 +113,11 @@ def quorums_of(text: str) -> Quorums:
     return Quorums(*(int(part) for part in matched.groups()))
 
 
+def quorum_keys(quorums: Quorums) -> dict[str, int]:
+    """E, WQ and AQ as steps and loads name them."""
+    return {"ensemble": quorums.ensemble, "write_quorum": quorums.write, "ack_quorum": quorums.ack}
+
+
 class Disks(Params):
     """A dedicated file system of ``size_mb`` for each bookie, and optionally another for its journal.
 

@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from plans.cluster import quorums_of
-from plans.names import Params
+from plans.cluster import quorum_keys, quorums_of
+from plans.names import Params, bookie_names
 from plans.reading.document import Tree
 from protocol.quorums import Quorums
 
@@ -87,7 +87,7 @@ def kept(cell: Cell, mode: str) -> Kept:
 def plan_of(cell: Cell) -> Tree:
     """The plan of a cell as the tree of its YAML, in all modes."""
     shape = cell.quorums
-    bookies = [f"b{number}" for number in range(1, shape.ensemble + 1)]
+    bookies = list(bookie_names(shape.ensemble))
     lost = bookies[: cell.lost]
     return {
         "name": f"matrix/{cell.name}",
@@ -147,8 +147,7 @@ def _ensemble(bookies: list[str], shape: Quorums) -> list[str]:
 
 
 def _create(ledger: str, shape: Quorums, **more: object) -> Tree:
-    quorums = {"ensemble": shape.ensemble, "write_quorum": shape.write, "ack_quorum": shape.ack}
-    return {"create": {"client": "writer", "ledger": ledger, **quorums, **more}}
+    return {"create": {"client": "writer", "ledger": ledger, **quorum_keys(shape), **more}}
 
 
 def _expected(cell: Cell, mode: str) -> list[object]:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from plans.exploring.seeds import between, pick
 from plans.names import ANY_BOOKIE, ANY_CLIENT, Names
+from plans.reading.document import changed
 from plans.reading.mistakes import validated
 from plans.sequence import Chaos, ChaosFault, StepSpec, Together, dump
 from plans.steps import Elapsed, Heal, Quiet, Resume, Start
@@ -109,7 +110,7 @@ def _after(candidates: Sequence[str], choice: str, turn: int) -> str:
 
 def _filled(fault: ChaosFault, choices: Mapping[str, str], names: Names) -> ChaosFault:
     written = dump(fault.params)
-    tree = {key: _replaced(value, choices) for key, value in written.items()}
+    tree = changed(written, lambda one: choices.get(one, one) if isinstance(one, str) else one)
     if written.get("from") == written.get("to") == ANY_BOOKIE:
         tree["to"] = _after(names.bookies or (), choices[ANY_BOOKIE], 1)
     try:
@@ -117,14 +118,6 @@ def _filled(fault: ChaosFault, choices: Mapping[str, str], names: Names) -> Chao
     except ValidationError as error:
         problems = "; ".join(details["msg"] for details in error.errors())
         raise PlanError(f"chaos cannot aim {fault.name} {json.dumps(tree)}: {problems}") from error
-
-
-def _replaced(value: object, choices: Mapping[str, str]) -> object:
-    if isinstance(value, dict):
-        return {key: _replaced(inner, choices) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_replaced(inner, choices) for inner in value]
-    return choices.get(value, value) if isinstance(value, str) else value
 
 
 def _meet(one: ChaosFault, other: ChaosFault) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from random import Random
 
+from plans.cluster import quorum_keys
 from plans.exploring.profile import NO_LOAD, WorkloadChoices
 from plans.exploring.seeds import between, pick
 from plans.exploring.strokes import weighted
@@ -64,11 +65,6 @@ def draw_work(random: Random, choices: WorkloadChoices, quorums: Quorums, *, boo
     }
     named = (value if isinstance(value, list) else [value] for value in roles.values())
     return Work(load, tuple(dict.fromkeys(client for clients in named for client in clients)))
-
-
-def quorum_keys(quorums: Quorums) -> Tree:
-    """E, WQ and AQ as steps and loads name them."""
-    return {"ensemble": quorums.ensemble, "write_quorum": quorums.write, "ack_quorum": quorums.ack}
 
 
 def _fits(name: str, quorums: Quorums, bookies: int, v2: bool) -> bool:

@@ -97,6 +97,14 @@ def everything(value: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield from everything(one, (*path, key))
 
 
+def changed(value: object, change: Callable[[object], object]) -> Any:
+    """The value after ``change``, and all that is in it, from the outside in."""
+    value = change(value)
+    if isinstance(value, dict):
+        return {key: changed(inner, change) for key, inner in value.items()}
+    return [changed(inner, change) for inner in value] if isinstance(value, list) else value
+
+
 def path_text(path: Path) -> str:
     """``steps[2].create.ledger``."""
     text = ""

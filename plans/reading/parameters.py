@@ -12,11 +12,11 @@ can be compared at both levels (BP-46, "Detecting Data Loss On Boot").
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
-from plans.reading.document import Document, Path, Problem, Tree, everything
+from plans.reading.document import Document, Path, Problem, Tree, changed, everything
 from plans.reading.nearest import unknown
 from protocol.addresses import is_bookie
 
@@ -55,7 +55,7 @@ def _varied(document: Document, defaults: Tree, settings: Mapping[str, object]) 
     def used(value: object) -> object:
         return values[value["vary"]] if _is_reference(value) else value
 
-    tree = {key: values if key == "vary" else _rebuilt(value, used) for key, value in document.tree.items()}
+    tree = {key: values if key == "vary" else changed(value, used) for key, value in document.tree.items()}
     return replace(document, tree=tree)
 
 
@@ -154,7 +154,7 @@ def _with_losses(document: Document) -> Document:
         and kill.get("target") == "any-bookie"
     )
     disks = {"disks": {}, **cluster}
-    return replace(document, tree={**document.tree, "cluster": disks, "steps": _rebuilt(steps, _by_power)})
+    return replace(document, tree={**document.tree, "cluster": disks, "steps": changed(steps, _by_power)})
 
 
 def _by_power(value: object) -> object:
@@ -166,11 +166,3 @@ def _by_power(value: object) -> object:
     lost = {"targets": [target], "level": "power", **kill}
     del lost["target"]
     return dict(("power_loss", lost) if key == "kill" else (key, inner) for key, inner in value.items())
-
-
-def _rebuilt(value: object, change: Callable[[object], object]) -> object:
-    """The value after ``change``, and all that is in it, from the outside in."""
-    value = change(value)
-    if isinstance(value, dict):
-        return {key: _rebuilt(inner, change) for key, inner in value.items()}
-    return [_rebuilt(inner, change) for inner in value] if isinstance(value, list) else value

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from plans.executed import BOOKIES as PINNED
-from plans.reading.document import Path, Tree
+from plans.reading.document import Path, Tree, changed, everything
 from plans.sequence import Place
 from plans.shrinking.ddmin import ddmin
 from plans.shrinking.units import LEDGERS, LOADS, SORTS, name_of, params_of, placed, units, without
@@ -213,24 +213,15 @@ def _shaped(params: Tree, bookies: int) -> Tree:
 
 
 def _bookies_in(value: object) -> Iterator[str]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _bookies_in(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _bookies_in(inner)
-    elif isinstance(value, str):
-        yield from (part for part in value.split("-") if is_bookie(part))
+    texts = (text for _, text in everything(value) if isinstance(text, str))
+    return (part for text in texts for part in text.split("-") if is_bookie(part))
 
 
 def _renamed(value: object, new: dict[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {key: _renamed(inner, new) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_renamed(inner, new) for inner in value]
-    if isinstance(value, str):
-        return _BOOKIE.sub(lambda found: new.get(found[0], found[0]), value)
-    return value
+    def rename(one: object) -> object:
+        return _BOOKIE.sub(lambda found: new.get(found[0], found[0]), one) if isinstance(one, str) else one
+
+    return changed(value, rename)
 
 
 def smaller_amounts(tree: Tree, fails: Fails) -> Tree:
