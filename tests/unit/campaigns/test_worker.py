@@ -1,0 +1,105 @@
+"""What a worker is asked, and its answer for a run that could not start; nothing is started."""
+
+from __future__ import annotations
+
+import pickle
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from evidence.folder import RunFolder
+from harness.experiments import worker
+from harness.experiments.experiment import Status
+from harness.experiments.workers import RecordOrder, of_error
+from harness.request import RunRequest
+from harness.vocabulary import words
+from plans.load import find, load
+from plans.models import Plan
+from protocol.errors import FencepostError, IncapableError, PrerequisiteError, ServerError
+
+REQUEST = RunRequest(
+    scenario="mine.yaml",
+    modes=("protected",),
+    seed=1,
+    bookie_conf=Path("bk_server.conf"),
+    keep=True,
+    results=Path("elsewhere"),
+    settings=(("wide", "true"),),
+    rounds=2,
+    seed_defects=("fence-ignored",),
+    repeat=("fencepost", "replay"),
+)
+
+
+def sent(request: RunRequest, run: Path | None = None, plan: Plan | None = None) -> RecordOrder:
+    """The order as the worker reads it."""
+    taken, orders = Pipe(duplex=False)
+    with taken, orders:
+        orders.send(RecordOrder(request, plan, run))
+        order: RecordOrder = taken.recv()
+    return order
+
+
+@pytest.mark.parametrize(
+    ("error", "came"),
+    [
+        (IncapableError("mounting needs root, this is user 1000"), Status.IMPOSSIBLE),
+        (PrerequisiteError("the disk under results has 3 MB of free space"), Status.ERROR),
+        (ServerError("b1 did not start", remedy="see its log"), Status.ERROR),
+    ],
+)
+def test_only_what_the_machine_can_never_do_is_no_failure(
+    error: FencepostError, came: Status, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(worker, "prepare", refuse)
+    told = worker._record(sent(REQUEST), tmp_path)
+    assert (told.folder, told.error) == ("", error)
+    found = pickle.loads(pickle.dumps(told)).error
+    assert (str(found), found.remedy, found.exit_code) == (str(error), error.remedy, error.exit_code)
+    judged = of_error(found)
+    assert (judged.came, judged.why, judged.error) == (came, str(error), type(error).__name__)
+
+
+def test_a_worker_carries_out_the_very_order_in_the_folder_that_was_made_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out: list[object] = []
+    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "record_only", lambda request, path, _: carried_out.extend((request, path)))
+    run = tmp_path / "mine" / "now-1"
+    assert worker._record(sent(REQUEST, run), tmp_path).folder == "mine/now-1"
+    assert carried_out == [REQUEST, run]
+
+
+def test_a_worker_says_what_a_run_took_and_how_busy_the_machine_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = iter((100.0, 112.5))
+
+    def record(_request: object, path: Path, _narrator: object) -> None:
+        folder = RunFolder.create(path, "protected")
+        folder.run_json.write_text("{}")
+        folder.write_end({"complete": True, "load": {"average": 3.5, "cpu_pressure": 0.75, "cpu_s": 12.0}})
+
+    monkeypatch.setattr(worker, "prepare", lambda request: request)
+    monkeypatch.setattr(worker, "record_only", record)
+    monkeypatch.setattr(worker, "cpu_s", lambda: next(spent))
+    answer = worker._record(sent(REQUEST, tmp_path / "mine" / "now-1"), tmp_path)
+    assert (answer.cpu_s, answer.cpu_pressure) == (12.5, 0.75)
+
+
+@pytest.mark.parametrize("scenario", ["bp46/truncation", "soak/kill9", "bp46/power-loss"])
+def test_a_worker_runs_the_very_plan_that_it_is_given(
+    scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = load(find(scenario), words())
+    run: list[object] = []
+    monkeypatch.setattr(worker, "prepared", lambda request, plan: (request, plan))
+    monkeypatch.setattr(worker, "record_only", lambda ready, *_: run.extend(ready))
+    worker._record(sent(REQUEST, tmp_path / "mine" / "now-1", given), tmp_path)
+    assert run == [REQUEST, given]
