@@ -20,7 +20,7 @@ from typing import Literal
 import psutil
 
 from cluster import artifacts
-from cluster.docker.programs import compose_command, images_of
+from cluster.docker.images import compose_command, images_of
 from cluster.docker.sweep import EngineSocket, socket_path
 from cluster.servers import disks
 from cluster.versions import DEFAULT_VERSION

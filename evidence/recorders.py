@@ -15,7 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from evidence.folder import RunFolder
 from protocol.errors import EvidenceError
+
+NAMED = "named"
+"""The step of a line that gives a ledger its name. Names are for people: judging works on ids."""
 
 
 class Recorder:
@@ -106,6 +110,16 @@ def read_lines(path: Path) -> Lines:
         else:
             records.append(record)
     return Lines(tuple(records), tuple(damage))
+
+
+def ledger_names(folder: RunFolder) -> dict[int, str]:
+    """Ledger id -> its name in the plan; the first name given to an id stays."""
+    names: dict[int, str] = {}
+    for record in read_lines(folder.steps).records:
+        ledger = record.get("ledger")
+        if record.get("step") == NAMED and isinstance(ledger, int):
+            names.setdefault(ledger, str(record.get("name", f"ledger {ledger}")))
+    return names
 
 
 def _parsed(line: bytes) -> dict[str, object] | None:

@@ -17,8 +17,7 @@ from checkers.sufficiency import Sufficiency
 from checkers.verdict import convicting_properties, undecided, within_allowance
 from evidence.findings import RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.names import ledger_names
-from evidence.recorders import read_lines
+from evidence.recorders import ledger_names, read_lines
 from plans.comparison import Comparison, Found, compare
 from plans.decisions import Decision
 from plans.expectations import standing

@@ -24,8 +24,7 @@ from cluster.commands import Commands, within
 from cluster.interface import Client, Cluster, Exit
 from evidence.collect.logs import GrowingLog, LogEvent
 from evidence.folder import RunFolder
-from evidence.names import NAMED
-from evidence.recorders import Recorder
+from evidence.recorders import NAMED, Recorder
 from harness.cleaning import full_disk
 from harness.narrator import Narrator
 from nemesis.active import Active

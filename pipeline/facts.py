@@ -15,7 +15,7 @@ from evidence.collect.wirelogs import is_logged
 from evidence.collected import Collection
 from evidence.exchange.chains import chains_of
 from evidence.folder import RunFolder
-from evidence.names import ledger_names
+from evidence.recorders import ledger_names
 from pipeline.tables import greatest, read_table
 from plans.names import EACH
 from plans.resolve import stored_allowance

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 from evidence.findings import Finding, Judgement, RunVerdict, Verdict
 from evidence.folder import RunFolder
-from evidence.names import ledger_names
+from evidence.recorders import ledger_names
 from evidence.shapes import Load
 from plans.comparison import Comparison
 from plans.decisions import Decided

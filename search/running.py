@@ -17,8 +17,7 @@ from pathlib import Path
 from checkers.verdict import within_allowance
 from evidence.findings import Judgement, Verdict, read_verdict
 from evidence.folder import FoundRun, RunFolder, modes_of
-from evidence.names import ledger_names
-from evidence.recorders import read_lines
+from evidence.recorders import ledger_names, read_lines
 from harness.experiments.parallel import ModeRun, recorded
 from harness.experiments.workers import Recorders
 from harness.finals import NOT_QUIET

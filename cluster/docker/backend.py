@@ -21,9 +21,9 @@ from cluster.docker import sweep
 from cluster.docker.composing import Composition
 from cluster.docker.containers import Containers, Prelude
 from cluster.docker.engine import Engine
+from cluster.docker.images import PROGRAMS
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
 from cluster.docker.machine import require, taken_octets
-from cluster.docker.programs import PROGRAMS
 from cluster.docker.project import Project
 from cluster.servers.cluster import Cluster
 from cluster.servers.disks import mount_points

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.configuration import RACK_SCRIPT
-from cluster.docker.programs import MACHINE, image_of
+from cluster.docker.images import MACHINE, image_of
 from cluster.servers.settings import RunSpec
 from protocol.addresses import ADMIN, PROXY, ZOOKEEPER, BridgedPlan, server_number
 

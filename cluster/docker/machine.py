@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from cluster.docker.engine import Engine
-from cluster.docker.images import bookkeeper_image
+from cluster.docker.images import bookkeeper_image, compose_command, images_of
 from cluster.docker.labels import KEEPER_LABEL, RUN_LABEL, identity
-from cluster.docker.programs import compose_command, images_of
 from cluster.docker.sweep import socket_path
 from protocol.errors import IncapableError, PrerequisiteError
 

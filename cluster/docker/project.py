@@ -16,8 +16,8 @@ from testcontainers.compose import DockerCompose
 
 from cluster.docker.composing import Composition, network_owner
 from cluster.docker.engine import Engine
+from cluster.docker.images import compose_command
 from cluster.docker.labels import RUN_LABEL, SERVICE_LABEL
-from cluster.docker.programs import compose_command
 from protocol.errors import ServerError
 
 FILE = "compose.yaml"

@@ -17,7 +17,7 @@ import click
 from pydantic import Field, TypeAdapter
 
 from evidence.findings import RunVerdict
-from evidence.names import ledger_names
+from evidence.recorders import ledger_names
 from harness.experiments.parallel import run_each
 from harness.judging import judging
 from harness.narrator import Narrator

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 
 from evidence.collected import read_collection
 from evidence.folder import RunFolder
-from evidence.names import NAMED, ledger_names
-from evidence.recorders import read_lines
+from evidence.recorders import NAMED, ledger_names, read_lines
 from evidence.schemas import ROWS, TABLES, FaultRow, ServerRow
 from evidence.shapes import RunTree, StepLine
 from protocol.errors import UsageError

@@ -11,8 +11,7 @@ import pytest
 from cluster.commands import Commands
 from evidence.codes import Outcome
 from evidence.folder import RunFolder
-from evidence.names import ledger_names
-from evidence.recorders import Recorder
+from evidence.recorders import Recorder, ledger_names
 from harness import perform as performing
 from harness.perform import StepsOverError, perform
 from harness.registry import CONDITIONS, STEPS, Declared, Done, step

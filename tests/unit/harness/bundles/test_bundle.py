@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evidence.collect.sealing import damage_to_seal
 from evidence.folder import FoundRun, RunFolder, read_json
-from evidence.names import ledger_names
+from evidence.recorders import ledger_names
 from harness.bundles.reading import opened
 from harness.bundles.writing import FACTS, README, write_bundle
 from plans.models import Plan
