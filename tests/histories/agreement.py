@@ -224,17 +224,15 @@ SIDES: Mapping[str, Side] = {
 }
 
 
-def disagreements(
-    verdict: RunVerdict, history: list[Fact], run: RunFacts, sides: Mapping[str, Side] = SIDES
-) -> list[str]:
+def disagreements(verdict: RunVerdict, history: list[Fact], run: RunFacts) -> list[str]:
     """A sentence for each property of which checker and twin do not say the same."""
     wrong = []
     for name, judgement in verdict.judgements.items():
-        if name not in sides:
+        if name not in SIDES:
             wrong.append(f"{name} has no naive twin")
             continue
-        things, expected = sides[name].twin(history, run)
-        mine = sides[name].checker(judgement)
+        things, expected = SIDES[name].twin(history, run)
+        mine = SIDES[name].checker(judgement)
         if mine != things:
             wrong.append(f"{name}: only the checker {mine - things}, only the twin {things - mine}")
         if expected is not None and judgement.verdict.value != expected:

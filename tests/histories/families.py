@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from checkers.answers import Answers
 from checkers.availability import Availability
@@ -17,9 +16,7 @@ from checkers.placement import Placement
 from checkers.recovery.checker import Recovery
 from checkers.replicas.checker import Replicas
 from checkers.servers.checker import Servers
-from evidence.findings import Judgement
 from tests.histories import twins_fencing
-from tests.histories.agreement import SIDES, Side, Things, entries
 from tests.histories.story import Fact, chunk, run_facts
 from tests.histories.strategies import random_nonsense
 from tests.histories.strategies_acks import random_acks
@@ -38,7 +35,7 @@ VERDICTS = ("valid", "unknown", "anomaly")
 class Family:
     """``seeds`` histories are judged. ``shown`` is what they must show often enough, ``least`` how often:
 
-    kinds, classes and verdicts by the twins of ``sides``, and what ``also`` says of a history.
+    kinds, classes and verdicts by the twins, and what ``also`` says of a history.
     """
 
     make: Callable[[int], tuple[list[Fact], RunFacts]]
@@ -46,18 +43,7 @@ class Family:
     seeds: int
     shown: tuple[str, ...] = ()
     least: int = 4
-    sides: Mapping[str, Side] = field(default_factory=lambda: SIDES)
     also: Callable[[list[Fact], RunFacts], Iterable[str]] = lambda _history, _run: ()
-
-
-def _classes(judgement: Judgement) -> Things:
-    """Of lost entries only their classes."""
-    lost = [one for one in judgement.findings if one.kind == "lost"]
-    return Counter((one.loss, one.ledger, entry) for one in lost for entry in entries(one))
-
-
-BY_ANSWERS = Side(_classes, lambda history, run: (twins_fencing.classes(history, run), None))
-"""The classes of loss by answers alone: these histories have no disks."""
 
 
 def _of_acks(history: list[Fact], run: RunFacts) -> Iterable[str]:
@@ -77,7 +63,7 @@ FAMILIES = {
         90,
         ("acked_too_soon", "covers_unacked", "acked_outside", "not judged", "in time"),
         11,
-        also=_of_acks,
+        _of_acks,
     ),
     "fates": Family(
         random_fates,
@@ -88,7 +74,6 @@ FAMILIES = {
             *("nothing", "forged", "unexplained", "undetermined", *VERDICTS),
         ),
         11,
-        {**SIDES, "durability": BY_ANSWERS},
         lambda history, run: {twins_fencing.recovery(history, run, ledger) for ledger in (1, 2)},
     ),
     "recoveries": Family(

@@ -46,7 +46,7 @@ def test_random_histories_are_judged_as_the_twins_judge_them_wherever_they_are_c
     for seed in range(first, min(first + 50, family.seeds)):
         history, run = family.make(seed)
         verdict = judged_wherever_cut(seed, history, run, family.checkers)
-        assert not disagreements(verdict, history, run, family.sides), seed
+        assert not disagreements(verdict, history, run), seed
         for judgement in verdict.judgements.values():
             assert_counts_are_of_findings(judgement)
 
@@ -57,7 +57,7 @@ def test_the_histories_have_everything_that_can_be_told(name):
     for seed in range(family.seeds):
         history, run = family.make(seed)
         for checker in family.checkers:
-            things, verdict = family.sides[checker.name].twin(history, run)
+            things, verdict = SIDES[checker.name].twin(history, run)
             words = {part for thing in things for part in thing if isinstance(part, str)}
             seen.update(words | ({verdict} if verdict else set()))
         seen.update(family.also(history, run))
