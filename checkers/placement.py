@@ -82,9 +82,7 @@ def _fragments(known: Histories) -> Iterator[Placed]:
         if ledger in known.deleted:
             continue
         version = versions[-1]
-        end = version.last_entry if version.closed else -1
-        lasts = [*(first - 1 for first, _ in version.fragments[1:]), end]
-        for (first, bookies), last in zip(version.fragments, lasts, strict=False):
+        for first, last, bookies in version.ranges(version.last_entry if version.closed else -1):
             names = tuple(name_of_id(bookie) for bookie in bookies)
             yield Placed(ledger, version, first, last if last >= first else -1, names)
 

@@ -44,6 +44,15 @@ class Version(NamedTuple):
         """Whether this version says CLOSED."""
         return self.state == LedgerState.CLOSED
 
+    def ranges(self, end: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+        """(first entry, last entry, ids of its bookies) of each fragment; the last one ends at ``end``.
+
+        Damaged metadata may name none.
+        """
+        lasts = [*(first - 1 for first, _ in self.fragments[1:]), end]
+        for (first, bookies), last in zip(self.fragments, lasts, strict=False):
+            yield first, last, bookies
+
     @property
     def closed_text(self) -> str:
         """What a CLOSED version says, for a proof."""
@@ -123,13 +132,7 @@ def _fragments(
     chain: Sequence[Version],
 ) -> set[tuple[int, int, tuple[str, ...], tuple[int, int, int]]]:
     """The distinct (first, last, bookies, (E, WQ, AQ)) that any version names."""
-    found = set()
-    for version in chain:
-        firsts = [first for first, _ in version.fragments]
-        lasts = [first - 1 for first in firsts[1:]] + [LAST_ENTRY]
-        for (first, bookies), last in zip(version.fragments, lasts, strict=True):
-            found.add((first, last, bookies, version.shape))
-    return found
+    return {(*one, version.shape) for version in chain for one in version.ranges(LAST_ENTRY)}
 
 
 def gathered(parts: list[tuple[int, Ints]]) -> Spans:

@@ -157,8 +157,7 @@ def _between(before: Version, after: Version, run: RunFacts) -> Iterator[Move]:
         return
     earlier = dict(before.fragments if before.closed else before.fragments[:-1])
     end = after.last_entry if after.closed else LAST_ENTRY
-    ends = [*(first - 1 for first, _ in after.fragments[1:]), end]
-    for (first, bookies), last in zip(after.fragments, ends, strict=True):
+    for first, last, bookies in after.ranges(end):
         for old, new in zip(earlier.get(first, ()), bookies, strict=False):
             number = run.bookies.get(name_of_id(new))
             if new != old and number is not None and new not in earlier[first]:

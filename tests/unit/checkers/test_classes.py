@@ -64,6 +64,16 @@ def test_a_life_that_was_killed_after_the_census_lost_nothing_by_then():
     assert classes(LOSS, took(1, 3, 101), servers=meanwhile) == [("undetermined", 1, 1)]
 
 
+def test_metadata_that_name_no_bookies_leave_a_loss_unproven():
+    none = {"fragments": {}}
+    versions = [created(**none), closed(1, **none), closed(1, 2, **none)]
+    parts = [acked(0), acked(1), *versions, opened(1), kept(0), found(0), gone(1)]
+    judgements = judged(*parts, servers=KILLED).judgements
+    (note,) = judgements["durability"].notes
+    assert note == "ledger 1: 1 entry unavailable (first 1): not read back, with no proof of loss"
+    assert not [note for one in judgements.values() for note in one.notes if "failed" in note]
+
+
 def test_when_every_holder_was_killed_it_takes_what_their_disks_held():
     judgement = durability(LOSS, took(1, 1, 100), took(1, 3, 101), servers=KILLED)
     (finding,) = judgement.findings
