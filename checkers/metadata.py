@@ -18,7 +18,7 @@ from checkers.facts.versions import Version
 from checkers.facts.wording import counted
 from checkers.found import Found, capped
 from evidence.findings import Finding, Judgement, Verdict
-from protocol.metadata import illegal_move, malformed
+from protocol.metadata import LedgerMetadata, illegal_move, malformed
 
 
 class Metadata:
@@ -59,33 +59,27 @@ class Metadata:
 
 def _judged(chain: tuple[Version, ...], run: RunFacts) -> Iterator[Finding]:
     """What is wrong with the versions of one ledger."""
-    for version in chain:
-        wrong = _alone(version)
-        if wrong:
+    known = [_metadata(version) for version in chain]
+    for version, metadata in zip(chain, known, strict=True):
+        if wrong := metadata if isinstance(metadata, str) else malformed(metadata):
             yield _finding("malformed", version, wrong, (_sentence(version),), run)
-    for old, new in pairwise(chain):
+    for (old, before), (new, after) in pairwise(zip(chain, known, strict=True)):
         if old.version == new.version:
             if old.what != new.what:
                 proof = (_sentence(old), _sentence(new))
                 yield _finding("two_versions", new, "one version number, two contents", proof, run)
-        elif new.version == old.version + 1:
-            wrong = _move(old, new)
-            if wrong:
-                yield _finding("illegal_move", new, wrong, (_sentence(old), _sentence(new)), run)
+        elif new.version != old.version + 1 or isinstance(before, str) or isinstance(after, str):
+            continue  # a version between them was not seen, or one of them is malformed: that was reported
+        elif wrong := illegal_move(before, after):
+            yield _finding("illegal_move", new, wrong, (_sentence(old), _sentence(new)), run)
 
 
-def _alone(version: Version) -> str | None:
+def _metadata(version: Version) -> LedgerMetadata | str:
+    """What the version says, or why it cannot be."""
     try:
-        return malformed(version.metadata())
+        return version.metadata()
     except ValueError as error:
         return str(error)
-
-
-def _move(old: Version, new: Version) -> str | None:
-    try:
-        return illegal_move(old.metadata(), new.metadata())
-    except ValueError:
-        return None  # one of the two is malformed, and that was reported
 
 
 def _sentence(version: Version) -> str:

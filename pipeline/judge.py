@@ -12,6 +12,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 
 from checkers.contract import Batch, LedgerFacts, RunFacts
@@ -76,12 +77,11 @@ def judge(session: Session, folder: RunFolder) -> RunVerdict:
     check = partial(check_buckets, pickle.dumps((run, facts)), rows)
     shares = shared_out(sizes, session.cores * TASKS_OF_CORE)
     tasks = [[Bucket(folder.tables, number) for number in share] for share in shares]
-    checked = {
-        number: found
-        for part in session.map(f"judging {folder.mode}", check, tasks)
-        for number, found in part.items()
-    }
-    found = join_all([check_all(metadata, run, facts), *(checked[number] for number in sorted(checked))])
+    with ThreadPoolExecutor(1) as meanwhile:  # this process has nothing else to do than wait for Spark
+        here = meanwhile.submit(check_all, metadata, run, facts)
+        parts = session.map(f"judging {folder.mode}", check, tasks)
+    checked = {number: found for part in parts for number, found in part.items()}
+    found = join_all([here.result(), *(checked[number] for number in sorted(checked))])
     verdict = conclude_all(found, run, facts)
     write_json(folder.verdict_json, verdict.as_json())
     folder.findings.unlink(missing_ok=True)

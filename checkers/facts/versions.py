@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checkers.sets.spans import LAST_ENTRY, Bools, Ints, Spans
 from evidence.codes import NEVER
@@ -88,10 +90,10 @@ def versions_of(rows: pa.Table) -> Iterator[Version]:
     """Rows of ``ledgers`` as objects."""
     names = ("ensemble", "write_quorum", "ack_quorum")
     shapes = zip(*(rows[name].to_pylist() for name in names), strict=True)
-    fragments = (
-        tuple((part["first_entry"], tuple(part["bookies"])) for part in parts)
-        for parts in rows["fragments"].to_pylist()
-    )
+    column = rows["fragments"].combine_chunks()
+    firsts, bookies = (column.flatten().field(name).to_pylist() for name in ("first_entry", "bookies"))
+    parts = zip(firsts, map(tuple, bookies), strict=True)
+    fragments = (tuple(islice(parts, number)) for number in pc.list_value_length(column).to_pylist())
     before = (rows[name].to_pylist() for name in Version._fields[:6])
     after = (rows[name].to_pylist() for name in Version._fields[8:10])
     put_back = rows["put_back"].fill_null(False).to_pylist()  # Arrow's own
