@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from cli import list as listing
+from cluster.versions import DEFAULT_VERSION
 from plans.load import scenarios
+from protocol.modes import MODES
 
 
 @pytest.fixture
@@ -25,11 +29,27 @@ def test_every_scenario_has_one_line(lines: dict[str, str]) -> None:
     assert {line[story - 2 : story] for name, line in lines.items() if name != "time:"} == {"  "}
 
 
-def test_time_and_needs_come_from_the_series_and_the_plan(lines: dict[str, str]) -> None:
-    assert " 39 s " in lines["bp46/truncation"]  # 13 s in each of three modes
+def test_needs_come_from_the_plan(lines: dict[str, str]) -> None:
     assert "(needs" not in lines["bp46/truncation"]
     assert lines["bp46/disk-full"].endswith("(needs root)")
     assert lines["bp46/upgrade"].endswith("(needs BookKeeper 4.17.2)")
+
+
+def test_a_time_is_that_of_the_longest_series_of_each_mode(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    row = {"scenario": "bp46/truncation", "protocol": "V3", "release": DEFAULT_VERSION, "settings": ""}
+    row |= {"unit": "runs"}
+    rows = [row | {"mode": mode, "of": 10, "took_s": [12.0, 13.0, 19.0]} for mode in MODES]
+    rows += [row | {"mode": "journal", "of": 1, "took_s": [60.0]}]  # one run, on a busy machine
+    rows += [row | {"mode": "journal", "of": 20, "protocol": "V2", "took_s": [50.0]}]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "series.json").write_text(json.dumps(rows), encoding="utf-8")
+    monkeypatch.setattr(listing, "CHECKOUT", tmp_path)
+    done = CliRunner().invoke(listing.command, ["scenarios"])
+    times = {line.split()[0]: line for line in done.output.splitlines()}
+    assert " 39 s " in times["bp46/truncation"]  # 13 s in each of three modes
+    assert times["bp46/upgrade"].split()[:2] == ["bp46/upgrade", "Rolling"]  # no time: not measured
 
 
 def test_a_terminal_gets_lines_of_its_width(monkeypatch: pytest.MonkeyPatch) -> None:
